@@ -165,9 +165,7 @@ class DecodeError(ProducerError):
 def _rebuild_decode_error(
     code: str, expected: str, part: str, byte: int, topic: str, partition: int, offset: int
 ) -> DecodeError:
-    return DecodeError(
-        code, expected, part=part, byte=byte, topic=topic, partition=partition, offset=offset
-    )
+    return DecodeError(code, expected, part=part, byte=byte, topic=topic, partition=partition, offset=offset)
 
 
 class FolderError(ProducerError):

@@ -1,0 +1,116 @@
+"""Events as a consumer sees them: what a decoder gives, and what a golden folder expects.
+
+A column value is the canonical text of DESIGN "Value": the bytes that TiCDC hashes for dispatch, or
+None for SQL NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TypeAlias
+
+Value: TypeAlias = bytes | None
+Image: TypeAlias = Mapping[str, Value]
+"""Column name to value, in the order of the message."""
+
+
+class Op(IntEnum):
+    """Kind of a row change; the numbers stand in the change log."""
+
+    INSERT = 1
+    UPDATE = 2
+    DELETE = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Kind(IntEnum):
+    """Kind of an event; the numbers are Open Protocol's ``t``."""
+
+    ROW = 1
+    DDL = 2
+    RESOLVED = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class EventColumn:
+    """What a message says of a column beside its value.
+
+    :param type: SQL type name, as exact as the protocol tells it.
+    :param flag: TiCDC's column flag, 0 where the protocol has none.
+    """
+
+    name: str
+    type: str
+    flag: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowEvent:
+    """A row changed event.
+
+    :param table_id: physical table id if the message names one (partitioned tables), else 0.
+    :param before: old image; None where the operation or the options leave it out.
+    :param handle_key_only: the message was too large and holds the handle key alone.
+    """
+
+    commit_ts: int
+    schema: str
+    table: str
+    op: Op
+    columns: tuple[EventColumn, ...]
+    before: Image | None = None
+    after: Image | None = None
+    table_id: int = 0
+    row_id: int = 0
+    handle_key_only: bool = False
+    claim_check: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DDLEvent:
+    """A DDL event; ``ddl_type`` is TiDB's action code."""
+
+    commit_ts: int
+    schema: str
+    table: str
+    query: str
+    ddl_type: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedEvent:
+    """All events up to ``commit_ts`` were sent."""
+
+    commit_ts: int
+
+
+Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A Kafka record before it has a place.
+
+    :param events: how many events it carries.
+    :param type: ``row``, ``ddl`` or ``resolved``.
+    """
+
+    key: bytes | None
+    value: bytes | None
+    type: str
+    events: int = 1
+    headers: tuple[tuple[str, bytes], ...] = field(default=())
+
+    @property
+    def size(self) -> int:
+        """Bytes of key and value."""
+        return len(self.key or b"") + len(self.value or b"")

@@ -1,0 +1,172 @@
+"""Tables as TiCDC's sink knows them: columns, indexes, handle key, versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from producer.model.flags import column_flags
+from producer.model.mysql_type import MySQLType, bare_name
+
+Generated = Literal["", "virtual", "stored"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnInfo:
+    """One column of one version of a table.
+
+    :param name: in the case of the definition.
+    :param type: MySQL type code.
+    :param length: TiDB's ``flen``: display width, characters, bytes or digits, by type; -1 unspecified.
+    :param decimal: scale or fsp; -1 unspecified.
+    :param unsigned: UNSIGNED or ZEROFILL; always true of BIT and YEAR.
+    :param charset: ``binary`` for every type that bears no charset.
+    :param elements: members of an ENUM or SET.
+    :param default: canonical value of the DEFAULT, None where there is none or it is NULL.
+    :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
+    :param origin_default: what rows written before ``ADD COLUMN`` show for this column.
+    :param generated: ``virtual`` columns are in no message; ``stored`` ones are.
+    :param expression: SQL text of a generated column.
+    :param hidden: column of an expression index.
+    """
+
+    name: str
+    type: MySQLType
+    length: int = -1
+    decimal: int = -1
+    unsigned: bool = False
+    zerofill: bool = False
+    charset: str = "binary"
+    collation: str = "binary"
+    elements: tuple[str, ...] = ()
+    nullable: bool = True
+    default: bytes | None = None
+    has_default: bool = False
+    default_expression: str = ""
+    on_update_now: bool = False
+    origin_default: bytes | None = None
+    auto_increment: bool = False
+    generated: Generated = ""
+    expression: str = ""
+    hidden: bool = False
+    comment: str = ""
+
+    @property
+    def binary(self) -> bool:
+        """Whether TiCDC sets BinaryFlag: every type without a charset, and the byte strings."""
+        return self.charset == "binary"
+
+    @property
+    def type_name(self) -> str:
+        """SQL type without parameters, such as ``int unsigned``."""
+        return bare_name(self.type, binary=self.binary, unsigned=self.unsigned)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexInfo:
+    """One index.
+
+    :param id: grows with creation order; the lowest wins between equal handle key candidates.
+    :param offsets: columns as offsets into ``TableInfo.columns``, in index order.
+    :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
+    :param clustered: for a primary key: whether rows are stored under it.
+    """
+
+    id: int
+    name: str
+    offsets: tuple[int, ...]
+    lengths: tuple[int, ...] = ()
+    unique: bool = False
+    primary: bool = False
+    clustered: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionInfo:
+    """One partition of a partitioned table; ``id`` is its physical table id."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableInfo:
+    """One version of a table: what a DDL left behind.
+
+    :param table_id: logical table id; equals the physical one of a table without partitions.
+    :param version: number of this entry in the catalog.
+    :param columns: in table order, virtual and hidden ones included.
+    :param partitions: empty for a table that is not partitioned.
+    """
+
+    schema: str
+    name: str
+    table_id: int
+    columns: tuple[ColumnInfo, ...]
+    indexes: tuple[IndexInfo, ...] = ()
+    partitions: tuple[PartitionInfo, ...] = ()
+    version: int = 0
+    charset: str = "utf8mb4"
+    collation: str = "utf8mb4_bin"
+    comment: str = ""
+    is_view: bool = field(default=False)
+
+    @cached_property
+    def primary_key(self) -> IndexInfo | None:
+        return next((index for index in self.indexes if index.primary), None)
+
+    @cached_property
+    def handle_index(self) -> IndexInfo | None:
+        """The handle key: the primary key, else the best unique index without NULLs, else none.
+
+        Best is the fewest columns, then the lowest id. Source: tiflow ``findHandleIndex``.
+        """
+        if self.primary_key is not None:
+            return self.primary_key
+        candidates = [index for index in self.indexes if index.unique and self._never_null(index)]
+        return min(candidates, key=lambda index: (len(index.offsets), index.id), default=None)
+
+    def _never_null(self, index: IndexInfo) -> bool:
+        columns = [self.columns[offset] for offset in index.offsets]
+        return all(not column.nullable and column.generated != "virtual" for column in columns)
+
+    @cached_property
+    def flags(self) -> tuple[int, ...]:
+        """TiCDC's flag of every column, in table order."""
+        return column_flags(self.columns, self.indexes, self.handle_index)
+
+    @cached_property
+    def sent(self) -> tuple[int, ...]:
+        """Offsets of the columns that reach the sink: all but the virtual generated ones.
+
+        Row images hold just these, in this order. Source: tiflow ``IsColCDCVisible``.
+        """
+        return tuple(i for i, column in enumerate(self.columns) if column.generated != "virtual")
+
+    @cached_property
+    def sent_columns(self) -> tuple[ColumnInfo, ...]:
+        return tuple(self.columns[i] for i in self.sent)
+
+    @cached_property
+    def sent_flags(self) -> tuple[int, ...]:
+        return tuple(self.flags[i] for i in self.sent)
+
+    def image_place(self, offset: int) -> int | None:
+        """Where a column of ``columns`` stands in a row image; None for a virtual one."""
+        return self.sent.index(offset) if offset in self.sent else None
+
+    @cached_property
+    def clustered_key(self) -> IndexInfo | None:
+        """The primary key that rows are stored under, if any."""
+        key = self.primary_key
+        return key if key is not None and key.clustered else None
+
+    @property
+    def eligible(self) -> bool:
+        """Whether TiCDC replicates the table without ``force-replicate``."""
+        return self.is_view or self.handle_index is not None
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.schema}.{self.name}"

@@ -1,0 +1,81 @@
+"""What a scenario gives the stream: the history that was committed upstream.
+
+Small scenarios are held here row by row; the Spark stages take it from there (DESIGN "Change log").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from producer.model.catalog import Catalog
+from producer.model.event import Op, Value
+
+RowImage: TypeAlias = tuple[Value, ...]
+"""Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One row change as a statement made it; transactions are not collapsed yet.
+
+    :param commit_seq: number of its transaction among transactions and DDL jobs, from 0.
+    :param row_seq: place inside the transaction, as executed, from 0.
+    :param table_version: entry of the catalog.
+    :param table_id: physical table id: the table, or the partition the row lives in.
+    :param row_key: order-preserving encoding of the key that the row is stored under (clustered
+        primary key under its collation, else the hidden row id); of the new image, or of the old one
+        for a delete.
+    :param row_id: integer handle (clustered integer primary key or ``_tidb_rowid``), else 0; a BIGINT
+        UNSIGNED key above the signed range is negative, as TiCDC sends it.
+    :param old_table_id: with ``old_row_key`` and ``old_row_id``: where an UPDATE took the row from, when
+        it moved to another key or partition; None otherwise.
+    :param line: line of the statement in the scenario file.
+    """
+
+    commit_seq: int
+    row_seq: int
+    table_version: int
+    table_id: int
+    row_key: bytes
+    row_id: int
+    op: Op
+    before: RowImage | None
+    after: RowImage | None
+    old_table_id: int | None = None
+    old_row_key: bytes | None = None
+    old_row_id: int | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """The rows of one table at one moment, sorted by physical table id and row key.
+
+    :param version: entry of the catalog that describes the columns.
+    """
+
+    version: int
+    rows: tuple[RowImage, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    """A scenario after its SQL was run.
+
+    :param commits: how many transactions and DDL jobs took a time stamp.
+    :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
+    :param resolved: explicit resolved steps: ``(after how many commits, ts)``.
+    :param state: rows at the end by ``(schema, table)``, eligible or not.
+    """
+
+    catalog: Catalog
+    changes: list[Change]
+    commits: int
+    pinned: Mapping[int, int] = field(default_factory=dict)
+    resolved: tuple[tuple[int, int], ...] = ()
+    state: Mapping[tuple[str, str], TableState] = field(default_factory=dict)
+
+    def changes_of(self, commit_seq: int) -> Iterator[Change]:
+        return (change for change in self.changes if change.commit_seq == commit_seq)

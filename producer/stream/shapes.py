@@ -1,0 +1,114 @@
+"""The DataFrames between the stages, as Spark types (DESIGN §2).
+
+These are public: ``producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    ByteType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+
+def _struct(*fields: tuple[str, object]) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in fields])  # type: ignore[arg-type]
+
+
+IMAGE = ArrayType(BinaryType(), containsNull=True)
+"""A row image: canonical values in table order, virtual generated columns absent."""
+
+CHANGE_LOG = _struct(
+    ("commit_seq", LongType()),
+    ("row_seq", LongType()),
+    ("table_version", IntegerType()),
+    ("table_id", LongType()),
+    ("row_key", BinaryType()),
+    ("row_id", LongType()),
+    ("op", ByteType()),
+    ("before", IMAGE),
+    ("after", IMAGE),
+    ("old_table_id", LongType()),
+    ("old_row_key", BinaryType()),
+    ("old_row_id", LongType()),
+)
+"""What was committed upstream, one row per row change. The ``old_`` columns are set where an update
+moved the row to another key or partition."""
+
+EVENT_STREAM = _struct(
+    ("slot", IntegerType()),
+    ("topic", StringType()),
+    ("partition", IntegerType()),
+    ("commit_ts", LongType()),
+    ("kind", ByteType()),
+    ("table_version", IntegerType()),
+    ("table_id", LongType()),
+    ("row_id", LongType()),
+    ("op", ByteType()),
+    ("before", IMAGE),
+    ("after", IMAGE),
+    ("dispatch_key", StringType()),
+    ("ddl", IntegerType()),
+    ("fault", StringType()),
+    ("epoch", IntegerType()),
+    ("at", LongType()),
+    ("rank", ByteType()),
+    ("place", BinaryType()),
+    ("copy", IntegerType()),
+)
+"""One row per event and target partition. ``slot`` numbers the (topic, partition) pairs; ``kind`` is
+``model.event.Kind``; ``ddl`` is the place of a DDL in the catalog. The last five are the delivery key."""
+
+DELIVERY_KEY = ("epoch", "at", "rank", "place", "copy")
+
+HEADERS = ArrayType(_struct(("key", StringType()), ("value", BinaryType())))
+
+MESSAGES = _struct(
+    ("topic", StringType()),
+    ("partition", IntegerType()),
+    ("offset", LongType()),
+    ("key", BinaryType()),
+    ("value", BinaryType()),
+    ("headers", HEADERS),
+    ("timestamp", LongType()),
+    ("type", StringType()),
+    ("events", IntegerType()),
+)
+"""Kafka records; ``timestamp`` in Unix milliseconds, ``events`` how many events one carries."""
+
+EVENT_COLUMN = _struct(("name", StringType()), ("type", StringType()), ("flag", IntegerType()))
+EVENT_IMAGE = MapType(StringType(), BinaryType(), valueContainsNull=True)
+
+DECODED = _struct(
+    ("topic", StringType()),
+    ("partition", IntegerType()),
+    ("offset", LongType()),
+    ("index", IntegerType()),
+    ("events", IntegerType()),
+    ("size", LongType()),
+    ("kind", StringType()),
+    ("commit_ts", LongType()),
+    ("schema", StringType()),
+    ("table", StringType()),
+    ("table_id", LongType()),
+    ("op", StringType()),
+    ("columns", ArrayType(EVENT_COLUMN)),
+    ("before", EVENT_IMAGE),
+    ("after", EVENT_IMAGE),
+    ("handle_key_only", ByteType()),
+    ("query", StringType()),
+    ("ddl_type", IntegerType()),
+    ("error", StringType()),
+    ("error_byte", LongType()),
+    ("error_expected", StringType()),
+)
+"""One row per decoded event. ``index`` is its place in the message, which carries ``events`` of them in
+``size`` bytes of key and value. A message that does not decode is one row of kind ``error``, with the
+decode error's code in ``error``."""
