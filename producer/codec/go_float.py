@@ -1,0 +1,43 @@
+"""Floating point numbers as Go's ``encoding/json`` prints them, from their canonical plain digits.
+
+Below 1e-6 and from 1e21 on the number stands in exponent form, else in plain form. A negative exponent
+of one digit loses its leading zero: ``1e-7`` but ``1e-10``, ``1e+21``. Digits are those of the canonical
+text, which is already the shortest at the number's own width. Source: ``encoding/json`` floatEncoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from producer.codec.go_json import NULL
+from producer.model.event import Value
+
+_SURELY_PLAIN = 9  # up to this many characters no text can lie outside of the plain range
+
+
+def numbers(values: Sequence[Value]) -> list[bytes]:
+    """JSON numbers of a column of canonical FLOAT or DOUBLE texts."""
+    return [NULL if value is None else _number(value) for value in values]
+
+
+def _number(text: bytes) -> bytes:
+    if len(text) < _SURELY_PLAIN:
+        return text
+    digits = text.lstrip(b"-")
+    whole, _, fraction = digits.partition(b".")
+    if len(whole) > 21:
+        return _sign(text) + _scientific(whole + fraction, len(whole) - 1)
+    if whole == b"0" and fraction.startswith(b"000000"):
+        significant = fraction.lstrip(b"0")
+        return _sign(text) + _scientific(significant, len(significant) - len(fraction) - 1)
+    return text
+
+
+def _sign(text: bytes) -> bytes:
+    return b"-" if text.startswith(b"-") else b""
+
+
+def _scientific(digits: bytes, exponent: int) -> bytes:
+    digits = digits.rstrip(b"0")
+    mantissa = digits[:1] + (b"." + digits[1:] if len(digits) > 1 else b"")
+    return mantissa + (b"e%d" % exponent if exponent < 0 else b"e+%d" % exponent)

@@ -1,0 +1,139 @@
+"""Encoder of Open Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from producer.codec import go_json
+from producer.codec.base import EncodedRow, Losses, RowBatch
+from producer.codec.open.framing import batched, framed, single_length
+from producer.codec.open.options import OpenOptions
+from producer.codec.open.plan import Column, TablePlan, name_members, table_plan
+from producer.errors import EncodeError
+from producer.model.event import DDLEvent, Kind, Message, Op, Value
+from producer.model.table import TableInfo
+
+
+class OpenEncoder:
+    """Values in, messages out; keeps one compiled plan per table version it has met."""
+
+    def __init__(self, options: OpenOptions | None = None) -> None:
+        self.options = options or OpenOptions()
+        self._plans: dict[TableInfo, TablePlan] = {}
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
+        """Encode rows of one table version; see ``codec.base.Encoder``."""
+        plan = self._plan(table)
+        ids = batch.row_id if self.options.output_row_id else [0] * len(batch.op)
+        keys = map(plan.row_key, batch.commit_ts, ids, batch.table_id)
+        values = self._values(table, plan, batch)
+        rows = [EncodedRow(key, value) for key, value in zip(keys, values, strict=True)]
+        for row, commit_ts in zip(rows, batch.commit_ts, strict=True):
+            length = single_length(row.key, row.value)
+            if length > self.options.max_message_bytes:
+                row.refusal = _too_large(table, length, self.options.max_message_bytes, commit_ts)
+        if self.options.delete_only_output_handle_key_columns and table.handle_index is None:
+            for row, op, commit_ts in zip(rows, batch.op, batch.commit_ts, strict=True):
+                if op == Op.DELETE:
+                    row.refusal = _no_handle_key(table, commit_ts)
+        return rows
+
+    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+        """Frame consecutive rows of one partition."""
+        return batched(rows, self.options)
+
+    def ddl(self, event: DDLEvent) -> Message:
+        names = name_members(event.schema, event.table)
+        key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
+        value = b'{"q":%b,"t":%d}' % (go_json.string(event.query), event.ddl_type)
+        return framed(key, value, Kind.DDL)
+
+    def resolved(self, ts: int) -> Message:
+        """The value is a length of 0, not an empty value."""
+        return framed(b'{"ts":%d,"t":3}' % ts, b"", Kind.RESOLVED)
+
+    @property
+    def losses(self) -> Losses:
+        old = "updated" if self.options.only_output_updated_columns else "all"
+        handle_only = self.options.delete_only_output_handle_key_columns
+        return Losses(
+            sorted_columns=True,
+            old_values=old if self.options.output_old_value else "none",
+            deletes="handle-key" if handle_only else "all",
+        )
+
+    def _plan(self, table: TableInfo) -> TablePlan:
+        if table not in self._plans:
+            self._plans[table] = table_plan(table, self.options)
+        return self._plans[table]
+
+    def _values(self, table: TableInfo, plan: TablePlan, batch: RowBatch) -> Iterator[bytes]:
+        after = iter(plan.image_texts(batch.after))
+        before = iter(self._before_texts(table, plan, batch))
+        for op in batch.op:
+            if op == Op.INSERT:
+                yield b'{"u":{%b}}' % next(after)
+            elif op == Op.DELETE:
+                yield b'{"d":{%b}}' % next(before)
+            else:
+                old = next(before)
+                yield b'{"u":{%b},"p":{%b}}' % (next(after), old) if old else b'{"u":{%b}}' % next(after)
+
+    def _before_texts(self, table: TableInfo, plan: TablePlan, batch: RowBatch) -> list[bytes]:
+        """What is shown of each old image; empty where nothing is."""
+        texts = plan.image_texts(batch.before)
+        kinds = [op for op in batch.op if op != Op.INSERT]
+        if not self.options.output_old_value:
+            texts = [b"" if op == Op.UPDATE else text for op, text in zip(kinds, texts, strict=True)]
+        elif self.options.only_output_updated_columns:
+            changed = iter(_changed_texts(plan, batch, kinds))
+            texts = [
+                next(changed) if op == Op.UPDATE else text for op, text in zip(kinds, texts, strict=True)
+            ]
+        if self.options.delete_only_output_handle_key_columns and table.handle_index is not None:
+            keys = plan.image_texts(batch.before, handle_key_only=True)
+            texts = [
+                key if op == Op.DELETE else text for op, text, key in zip(kinds, texts, keys, strict=True)
+            ]
+        return texts
+
+
+def _changed_texts(plan: TablePlan, batch: RowBatch, kinds: Sequence[int]) -> list[bytes]:
+    """The old images of the updates, unchanged columns left out.
+
+    :param kinds: operation of each row that has an old image.
+    """
+    new_kinds = [op for op in batch.op if op != Op.DELETE]
+    before = [_of_updates(column, kinds) for column in batch.before]
+    after = [_of_updates(column, new_kinds) for column in batch.after]
+    shown: list[list[bytes]] = [[] for _ in range(kinds.count(Op.UPDATE))]
+    for column in plan.columns:
+        old, new = before[column.place], after[column.place]
+        for row, member, a, b in zip(shown, column.members(before), old, new, strict=True):
+            if a != b:
+                row.append(member)
+    return [b",".join(members) for members in shown]
+
+
+def _of_updates(column: Column, kinds: Sequence[int]) -> list[Value]:
+    return [value for value, op in zip(column, kinds, strict=True) if op == Op.UPDATE]
+
+
+def _too_large(table: TableInfo, length: int, limit: int, commit_ts: int) -> EncodeError:
+    return EncodeError(
+        f"message is too large. table:{table.name}, length:{length}, maxMessageBytes:{limit}",
+        code="CDC:ErrMessageTooLarge",
+        table=table.qualified_name,
+        commit_ts=commit_ts,
+        hint="raise max-message-bytes or make the row smaller",
+    )
+
+
+def _no_handle_key(table: TableInfo, commit_ts: int) -> EncodeError:
+    return EncodeError(
+        "a delete has no handle key columns to show",
+        code="CDC:ErrOpenProtocolCodecInvalidData",
+        table=table.qualified_name,
+        commit_ts=commit_ts,
+        hint="turn delete-only-output-handle-key-columns off for tables without a handle key",
+    )

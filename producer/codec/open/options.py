@@ -1,0 +1,35 @@
+"""Options of Open Protocol, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_MAX_BATCH_SIZE = 16
+DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """How events are written.
+
+    :param max_batch_size: most row changed events in one message.
+    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
+    :param output_old_value: whether updates carry the old image.
+    :param only_output_updated_columns: whether that old image leaves unchanged columns out.
+    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
+    :param output_row_id: whether row keys carry ``rid``, as the classic program writes it.
+    :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
+        of one ``partition``, as early versions did.
+    :param legacy_no_flag: leave out ``f``, as the oldest logs show.
+    :param legacy_varchar_base64: VARCHAR and CHAR as Base64, likewise.
+    """
+
+    max_batch_size: int = DEFAULT_MAX_BATCH_SIZE
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    output_old_value: bool = True
+    only_output_updated_columns: bool = False
+    delete_only_output_handle_key_columns: bool = False
+    output_row_id: bool = True
+    batch_by: str = "dispatch-key"
+    legacy_no_flag: bool = False
+    legacy_varchar_base64: bool = False

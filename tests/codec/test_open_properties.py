@@ -1,0 +1,254 @@
+"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import struct
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from producer.codec.base import RowBatch
+from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
+from producer.errors import DecodeError
+from producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
+from producer.model.float_text import plain_text
+from producer.model.mysql_type import MySQLType
+from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+
+T = MySQLType
+
+
+def _column(name: str, code: MySQLType, *, charset: str = "binary", unsigned: bool = False) -> ColumnInfo:
+    return ColumnInfo(name=name, type=code, charset=charset, unsigned=unsigned)
+
+
+TABLE = TableInfo(
+    schema="s",
+    name="t<%s>",
+    table_id=1,
+    columns=(
+        ColumnInfo(name="id", type=T.LONGLONG, unsigned=True, nullable=False),
+        _column("%d é", T.VARCHAR, charset="utf8mb4"),
+        _column("vb", T.VARCHAR),
+        _column("txt", T.BLOB, charset="utf8mb4"),
+        _column("f", T.FLOAT),
+        _column("D", T.DOUBLE),
+        _column("set", T.SET, charset="utf8mb4", unsigned=False),
+    ),
+    indexes=(IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True),),
+)
+
+
+def _finite(code: MySQLType, width: int) -> st.SearchStrategy[bytes]:
+    floats = st.floats(width=width, allow_nan=False, allow_infinity=False)
+    return floats.map(lambda number: plain_text(number, code))
+
+
+_U64 = st.integers(0, 2**64 - 1).map(lambda number: b"%d" % number)
+_TEXT = st.text(max_size=12).map(str.encode)
+_IMAGES = st.tuples(
+    _U64,
+    st.none() | _TEXT,
+    st.none() | st.binary(max_size=12),
+    st.none() | st.binary(max_size=12),
+    st.none()
+    | st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda x: plain_text(x, T.FLOAT)),
+    st.none() | st.floats(allow_nan=False, allow_infinity=False).map(lambda x: plain_text(x, T.DOUBLE)),
+    st.none() | _U64,
+)
+_ROWS = st.lists(
+    st.tuples(st.sampled_from(Op), st.integers(1, 2**62), _IMAGES, _IMAGES), min_size=1, max_size=40
+)
+
+
+def _batch(rows: list[tuple[Op, int, tuple[bytes, ...], tuple[bytes, ...]]]) -> RowBatch:
+    old = [before for op, _, before, _ in rows if op != Op.INSERT]
+    new = [after for op, _, _, after in rows if op != Op.DELETE]
+    width = range(len(TABLE.columns))
+    return RowBatch(
+        op=[op for op, *_ in rows],
+        commit_ts=[ts for _, ts, *_ in rows],
+        table_id=[1] * len(rows),
+        row_id=[0] * len(rows),
+        before=[[image[i] for image in old] for i in width],
+        after=[[image[i] for image in new] for i in width],
+    )
+
+
+@settings(max_examples=150)
+@given(_ROWS, st.integers(1, 5), st.integers(600, 4000))
+def test_rows_survive_the_round_trip_within_the_limits(rows, batch_size: int, limit: int) -> None:
+    options = OpenOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")
+    encoder = OpenEncoder(options)
+    encoded = [row for row in encoder.rows(TABLE, _batch(rows)) if row.refusal is None]
+    kept = [
+        row for row, done in zip(rows, OpenEncoder(options).rows(TABLE, _batch(rows)), strict=True)
+        if done.refusal is None
+    ]  # fmt: skip
+    messages = list(encoder.messages(encoded))
+    assert all(m.events <= batch_size and m.size + 36 <= limit for m in messages)
+    events = list(itertools.chain.from_iterable(OpenDecoder().events(m.key, m.value) for m in messages))
+    assert [(e.commit_ts, e.op) for e in events] == [(ts, op) for op, ts, *_ in kept]
+    names = [column.name for column in TABLE.columns]
+    for event, (op, _, before, after) in zip(events, kept, strict=True):
+        assert isinstance(event, RowEvent)
+        assert event.after == (None if op == Op.DELETE else dict(zip(names, after, strict=True)))
+        assert event.before == (None if op == Op.INSERT else dict(zip(names, before, strict=True)))
+
+
+@given(st.text(max_size=60), st.integers(0, 84), st.integers(0, 2**63 - 1))
+def test_ddl_and_resolved_survive_the_round_trip(query: str, code: int, ts: int) -> None:
+    query = query.encode("utf-8", "replace").decode()
+    ddl = DDLEvent(commit_ts=ts, schema="s", table="t", query=query, ddl_type=code)
+    encoder, decoder = OpenEncoder(), OpenDecoder()
+    message = encoder.ddl(ddl)
+    assert list(decoder.events(message.key, message.value)) == [ddl]
+    message = encoder.resolved(ts)
+    assert message.value == bytes(8)
+    assert list(decoder.events(message.key, message.value)) == [ResolvedEvent(commit_ts=ts)]
+    assert list(decoder.events(message.key, b"")) == [ResolvedEvent(commit_ts=ts)]
+
+
+def _sample() -> tuple[bytes, bytes]:
+    image = (b"1", "aé<".encode(), b"\x00\xff", b"blob", b"1.5", b"0.0000001", b"3")
+    rows = [(Op.INSERT, 5, image, image), (Op.UPDATE, 6, image, image), (Op.DELETE, 7, image, image)]
+    (message,) = OpenEncoder().messages(OpenEncoder().rows(TABLE, _batch(rows)))
+    assert message.key
+    assert message.value
+    return message.key, message.value
+
+
+def test_every_truncation_is_a_decode_error() -> None:
+    key, value = _sample()
+    for cut in range(len(key)):
+        if cut == 8:  # a version and nothing else is a message without events; the value is too long then
+            continue
+        with pytest.raises(DecodeError):
+            list(OpenDecoder().events(key[:cut], value))
+    for cut in range(len(value)):
+        with pytest.raises(DecodeError) as error:
+            list(OpenDecoder().events(key, value[:cut]))
+        assert 0 <= error.value.byte <= len(value)
+
+
+def test_every_bit_flip_decodes_or_is_a_decode_error() -> None:
+    key, value = _sample()
+    refused = 0
+    for part, data in enumerate((key, value)):
+        for place, bit in itertools.product(range(len(data)), range(8)):
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << bit
+            pair = (bytes(damaged), value) if part == 0 else (key, bytes(damaged))
+            try:
+                list(OpenDecoder().events(*pair))
+            except DecodeError:
+                refused += 1
+    assert refused > (len(key) + len(value)) * 4  # the structure is checked, not only the JSON
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=80), st.binary(max_size=80))
+@example(b"", b"")
+@example(bytes(7) + b"\x01", b"x")
+@example(bytes(7) + b"\x01" + b"\xff" * 8, b"")
+def test_arbitrary_bytes_decode_or_are_a_decode_error(key: bytes, value: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        list(OpenDecoder().events(key, value))
+
+
+def _framed(json: bytes) -> bytes:
+    return struct.pack(">Q", len(json)) + json
+
+
+HEAD = struct.pack(">Q", 1) + _framed(b'{"ts":1,"scm":"s","tbl":"t","t":1}')
+
+
+@pytest.mark.parametrize(
+    ("column", "code"),
+    [
+        (b'{"t":3,"f":0,"v":1.5}', "OPEN-COLUMN"),
+        (b'{"t":1,"f":0,"v":128}', "OPEN-RANGE"),
+        (b'{"t":1,"f":128,"v":-1}', "OPEN-RANGE"),
+        (b'{"t":8,"f":0,"v":18446744073709551616}', "OPEN-RANGE"),
+        (b'{"t":3,"f":0}', "OPEN-COLUMN"),
+        (b'{"f":0,"v":1}', "OPEN-COLUMN"),
+        (b'{"t":252,"f":0,"v":"a"}', "OPEN-BASE64"),
+        (b'{"t":15,"f":1,"v":"\\\\q"}', "OPEN-QUOTE"),
+        (b'{"t":4,"f":0,"v":1e39}', "OPEN-RANGE"),
+        (b'{"t":5,"f":0,"v":1e999}', "OPEN-RANGE"),
+        (b'{"t":12,"f":0,"v":"yesterday"}', "OPEN-COLUMN"),
+        (b'{"t":246,"f":0,"v":"1e3"}', "OPEN-COLUMN"),
+        (b'{"t":255,"f":0,"v":"point"}', "OPEN-COLUMN"),
+        (b'{"t":300,"f":0,"v":null}', "OPEN-COLUMN"),
+        (b'{"t":3,"f":0,"v":' + b"[" * 100_000, "OPEN-COLUMN"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_type_is_named(column: bytes, code: str) -> None:
+    with pytest.raises(DecodeError) as error:
+        list(OpenDecoder().events(HEAD, _framed(b'{"u":{"c":' + column + b"}}")))
+    assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        (b"\0" * 7, b"", "OPEN-KEY-SHORT"),
+        (struct.pack(">Q", 2), b"", "OPEN-VERSION"),
+        (HEAD[:-1], b"", "OPEN-KEY-TRUNCATED"),
+        (HEAD, b"\0" * 7, "OPEN-VALUE-TRUNCATED"),
+        (HEAD, b"\xff" * 8 + b"{}", "OPEN-VALUE-TRUNCATED"),
+        (HEAD, b"", "OPEN-COUNT-MISMATCH"),
+        (HEAD, _framed(b'{"u":{"c":{"t":3,"v":1}}}') + _framed(b"{}"), "OPEN-COUNT-MISMATCH"),
+        (HEAD, _framed(b"{}"), "OPEN-ROW-EMPTY"),
+        (HEAD, _framed(b'{"d":{"c":{"t":3,"v":1}},"u":{"c":{"t":3,"v":1}}}'), "OPEN-ROW-EMPTY"),
+        (HEAD, _framed(b"[]"), "OPEN-VALUE-JSON"),
+        (struct.pack(">Q", 1) + _framed(b'{"ts":1,"t":4}'), _framed(b"{}"), "OPEN-TYPE"),
+        (struct.pack(">Q", 1) + _framed(b'{"ts":-1,"t":3}'), bytes(8), "OPEN-KEY-JSON"),
+        (struct.pack(">Q", 1) + _framed(b'{"t":3}'), bytes(8), "OPEN-KEY-JSON"),
+        (struct.pack(">Q", 1) + _framed(b'{"ts":1,"t":3}'), _framed(b"x"), "OPEN-RESOLVED-VALUE"),
+    ],
+)
+def test_each_broken_rule_has_its_code(key: bytes, value: bytes, code: str) -> None:
+    with pytest.raises(DecodeError) as error:
+        list(OpenDecoder().events(key, value))
+    assert error.value.code == code
+
+
+def test_a_decode_error_can_be_placed_in_its_topic() -> None:
+    with pytest.raises(DecodeError) as error:
+        list(OpenDecoder().events(b"", b""))
+    placed = error.value.at("t", 1, 42)
+    assert str(placed) == "t/1@42: OPEN-KEY-SHORT at key byte 0: expected 8 bytes of protocol version"
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_messages_without_events_and_with_several_resolved_events_are_read(count: int) -> None:
+    key = struct.pack(">Q", 1) + b"".join(_framed(b'{"t":3,"ts":%d,"x":[1]}' % n) for n in range(count))
+    assert len(list(OpenDecoder().events(key, bytes(8 * count)))) == count
+
+
+def test_the_older_forms_of_the_seeds_logs() -> None:
+    options = OpenOptions(legacy_no_flag=True, legacy_varchar_base64=True, output_row_id=False)
+    table = TableInfo(
+        schema="test",
+        name="t1",
+        table_id=1,
+        columns=(
+            ColumnInfo(name="id", type=T.LONG, nullable=False),
+            ColumnInfo(name="val", type=T.VARCHAR, charset="utf8mb4"),
+        ),
+        indexes=TABLE.indexes,
+    )
+    batch = RowBatch(op=[Op.INSERT], commit_ts=[415508878783938562], table_id=[1], row_id=[1],
+                     before=[[], []], after=[[b"1"], [b"aa"]])  # fmt: skip
+    (row,) = OpenEncoder(options).rows(table, batch)
+    assert row.key == b'{"ts":415508878783938562,"scm":"test","tbl":"t1","t":1}'
+    assert row.value == b'{"u":{"id":{"t":3,"h":true,"v":1},"val":{"t":15,"v":"YWE="}}}'
+    (message,) = OpenEncoder(options).messages([row])
+    (event,) = OpenDecoder(legacy_varchar_base64=True).events(message.key, message.value)
+    assert isinstance(event, RowEvent)
+    assert event.after == {"id": b"1", "val": b"aa"}
+    assert [column.flag for column in event.columns] == [2, 0]
