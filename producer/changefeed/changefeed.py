@@ -1,0 +1,65 @@
+"""The changefeed: one validated object that every later part reads its options from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from producer.changefeed.changefeed_file import DispatchRule
+from producer.changefeed.sink_uri import SinkURI
+
+
+def _kebab(field: str) -> str:
+    return field.replace("_", "-")
+
+
+class Changefeed(BaseModel):
+    """All options as resolved; ``resolve`` makes it. What each does stands in ``PARAMETERS``.
+
+    :param sink_uri: hosts and default topic.
+    :param dispatchers: dispatch rules in their order, without the one that is always appended.
+    :param warnings: what TiCDC would accept and complain about in its log.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=_kebab, populate_by_name=True
+    )
+
+    sink_uri: SinkURI
+    protocol: str
+    dispatchers: tuple[DispatchRule, ...]
+
+    max_message_bytes: int
+    max_batch_size: int
+    enable_tidb_extension: bool
+    only_output_updated_columns: bool
+    output_old_value: bool
+    delete_only_output_handle_key_columns: bool
+    output_raw_change_event: bool
+    large_message_handle_option: str
+
+    case_sensitive: bool
+    force_replicate: bool
+
+    partition_num: int
+    replication_factor: int
+    compression: str
+    required_acks: str
+    auto_create_topic: bool
+
+    profile: str
+    batch_by: str
+    output_ddl: bool
+    output_row_id: bool
+    time_zone: str
+    legacy_no_flag: bool
+    legacy_varchar_base64: bool
+
+    warnings: tuple[str, ...] = ()
+
+    def as_manifest(self) -> dict[str, Any]:
+        """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
+        content = self.model_dump(mode="json", by_alias=True, exclude={"sink_uri", "dispatchers", "warnings"})
+        rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
+        return {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}

@@ -1,0 +1,192 @@
+"""The changefeed file: TiCDC's TOML, which a YAML scenario holds under ``changefeed:`` as well.
+
+The models give the structure and the types; what a single value may be stands in the table of
+``parameters``, by the name the key has there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from producer.changefeed.parameters import BY_NAME
+from producer.changefeed.sink_uri import parse_sink_uri
+from producer.changefeed.value_rule import Plain
+from producer.errors import ChangefeedError
+
+Words = Annotated[tuple[str, ...], Field(strict=False)]
+"""A list of texts."""
+
+
+class Section(BaseModel):
+    """A table of the file. Unknown keys are errors, values are never converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _by_the_table(cls, value: Any, info: ValidationInfo) -> Any:
+        """Checks a value by the rule of the table, where its key stands there."""
+        alias = cls.model_fields[info.field_name or ""].alias or ""
+        parameter = BY_NAME.get(alias)
+        return value if parameter is None else parameter.value.check(value)
+
+
+def _option(name: str) -> Any:
+    """A key that stands in the table of parameters."""
+    parameter = BY_NAME[name]
+    return Field(
+        default=None, alias=name, description=parameter.effect, json_schema_extra=_replace_schema(name)
+    )
+
+
+def _replace_schema(name: str) -> Any:
+    def rewrite(schema: dict[str, Any]) -> None:
+        for keyword in ("anyOf", "type", "default", "title"):
+            schema.pop(keyword, None)
+        schema.update(BY_NAME[name].value.schema())
+
+    return rewrite
+
+
+class DispatchRule(Section):
+    """One entry of ``sink.dispatchers``: the first whose matcher accepts a table decides.
+
+    :param matcher: table filter patterns, the last match decides.
+    :param partition: name of the partition rule, ``dispatcher`` its deprecated key.
+    :param index: unique index for ``index-value``; empty: the handle key.
+    :param columns: columns for the rule ``columns``.
+    :param topic: topic expression; empty: the topic of the sink URI.
+    """
+
+    matcher: Words
+    partition: str = ""
+    dispatcher: str = ""
+    index: str = ""
+    columns: Words = ()
+    topic: str = ""
+
+    @model_validator(mode="after")
+    def _one_partition_rule(self) -> DispatchRule:
+        if self.partition and self.dispatcher:
+            raise ValueError(
+                "partition and dispatcher are two names of one key, the second deprecated; set one"
+            )
+        return self
+
+    @property
+    def rule(self) -> str:
+        """The partition rule, whichever key names it."""
+        return self.partition or self.dispatcher
+
+
+class CodecSection(Section):
+    """``[sink.kafka-config.codec-config]``"""
+
+    enable_tidb_extension: bool | None = _option("enable-tidb-extension")
+    max_batch_size: int | None = _option("max-batch-size")
+
+
+class LargeMessageSection(Section):
+    """``[sink.kafka-config.large-message-handle]``"""
+
+    large_message_handle_option: str | None = _option("large-message-handle-option")
+
+
+class KafkaSection(Section):
+    """``[sink.kafka-config]``"""
+
+    partition_num: int | None = _option("partition-num")
+    replication_factor: int | None = _option("replication-factor")
+    kafka_version: str | None = _option("kafka-version")
+    max_message_bytes: int | None = _option("max-message-bytes")
+    compression: str | None = _option("compression")
+    kafka_client_id: str | None = _option("kafka-client-id")
+    auto_create_topic: bool | None = _option("auto-create-topic")
+    dial_timeout: str | None = _option("dial-timeout")
+    read_timeout: str | None = _option("read-timeout")
+    write_timeout: str | None = _option("write-timeout")
+    required_acks: str | None = _option("required-acks")
+    output_raw_change_event: bool | None = _option("output-raw-change-event")
+    codec_config: CodecSection | None = Field(default=None, alias="codec-config")
+    large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
+
+
+class OpenSection(Section):
+    """``[sink.open]``"""
+
+    output_old_value: bool | None = _option("output-old-value")
+
+
+class SinkSection(Section):
+    """``[sink]``"""
+
+    protocol: str | None = _option("protocol")
+    dispatchers: Annotated[tuple[DispatchRule, ...], Field(strict=False)] = ()
+    only_output_updated_columns: bool | None = _option("only-output-updated-columns")
+    delete_only_output_handle_key_columns: bool | None = _option("delete-only-output-handle-key-columns")
+    transaction_atomicity: str | None = _option("transaction-atomicity")
+    encoder_concurrency: int | None = _option("encoder-concurrency")
+    advance_timeout_in_sec: int | None = _option("advance-timeout-in-sec")
+    kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
+    open: OpenSection | None = None
+
+
+class MounterSection(Section):
+    """``[mounter]``"""
+
+    worker_num: int | None = _option("worker-num")
+
+
+class ChangefeedFile(Section):
+    """The whole file.
+
+    :param sink_uri: only in a scenario; a TOML file has no such key.
+    """
+
+    sink_uri: str | None = Field(default=None, alias="sink-uri", description="Sink URI, as TiCDC's.")
+    case_sensitive: bool | None = _option("case-sensitive")
+    force_replicate: bool | None = _option("force-replicate")
+    memory_quota: int | None = _option("memory-quota")
+    check_gc_safe_point: bool | None = _option("check-gc-safe-point")
+    changefeed_error_stuck_duration: str | None = _option("changefeed-error-stuck-duration")
+    mounter: MounterSection | None = None
+    sink: SinkSection | None = None
+
+    @field_validator("sink_uri")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        try:
+            if text is not None:
+                parse_sink_uri(text)
+        except ChangefeedError as error:  # pydantic collects a ValueError, and nothing else
+            raise ValueError(f"{error.what} ({error.hint})" if error.hint else error.what) from None
+        return text
+
+    @property
+    def dispatchers(self) -> tuple[DispatchRule, ...]:
+        return self.sink.dispatchers if self.sink else ()
+
+    def options(self) -> dict[str, Plain]:
+        """Every option that the file sets, by the name it has in the table of parameters."""
+        return _set_options(self)
+
+
+def _set_options(section: Section) -> dict[str, Plain]:
+    found: dict[str, Plain] = {}
+    for field in section.model_fields_set:
+        value = getattr(section, field)
+        alias = type(section).model_fields[field].alias or field
+        if isinstance(value, Section):
+            found.update(_set_options(value))
+        elif alias in BY_NAME and value is not None:
+            found[alias] = value
+    return found

@@ -1,0 +1,237 @@
+"""Every option of a changefeed in one table: parsing is driven from it and documentation made of it.
+
+TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
+``pkg/sink/codec/common/config.go``, ``pkg/config/sink.go``, ``pkg/config/replica_config.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from producer.changefeed.value_rule import Flag, Plain, Text, TimeZone, ValueRule, Whole, Word
+
+
+class Owner(StrEnum):
+    """Whose option it is."""
+
+    TICDC = "TiCDC"
+    OURS = "ours"
+
+
+class State(StrEnum):
+    """What this tool does with an option of TiCDC."""
+
+    HONOURED = "honoured"
+    NO_EFFECT = "no effect"
+    NOT_YET = "not supported yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One option.
+
+    :param name: as a sink URI spells it.
+    :param value: what it may be.
+    :param effect: what it does here, for the reader of the documentation.
+    :param default: its value when nobody gives one.
+    :param in_uri: whether a sink URI may carry it.
+    :param file_key: its dotted place in a changefeed file; empty if it has none.
+    """
+
+    name: str
+    value: ValueRule
+    effect: str
+    default: Plain = None
+    owner: Owner = Owner.TICDC
+    state: State = State.HONOURED
+    in_uri: bool = True
+    file_key: str = ""
+
+    @property
+    def field(self) -> str:
+        """Name of the attribute of ``Changefeed``."""
+        return self.name.replace("-", "_")
+
+
+INT32_MAX = (1 << 31) - 1
+MAX_PARTITIONS = 10_000
+PROTOCOL = Word(
+    choices=("open-protocol",),
+    later=("craft", "canal-json", "debezium"),
+    foreign=("avro", "canal", "csv", "maxwell", "simple", "debezium-avro"),
+    aliases=(("default", "open-protocol"),),
+)
+COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
+ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
+LARGE_MESSAGES = Word(choices=("none",), later=("handle-key-only", "claim-check"))
+KAFKA = "sink.kafka-config."
+CODEC = "sink.kafka-config.codec-config."
+
+_MESSAGES = (
+    Parameter(
+        name="protocol", value=PROTOCOL, default="open-protocol", file_key="sink.protocol",
+        effect="Message format.",
+    ),
+    Parameter(
+        name="max-message-bytes", value=Whole(1, INT32_MAX), default=10_485_760,
+        file_key=KAFKA + "max-message-bytes",
+        effect="Largest message in bytes, as the protocol counts it.",
+    ),
+    Parameter(
+        name="max-batch-size", value=Whole(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
+        effect="Most rows in one message.",
+    ),
+    Parameter(
+        name="enable-tidb-extension", value=Flag(), default=False, file_key=CODEC + "enable-tidb-extension",
+        effect="Adds TiDB's own fields and watermark messages; Open Protocol has none and ignores it.",
+    ),
+    Parameter(
+        name="only-output-updated-columns", value=Flag(), default=False,
+        file_key="sink.only-output-updated-columns",
+        effect="Old images of updates hold the changed columns only.",
+    ),
+    Parameter(
+        name="output-old-value", value=Flag(), default=True, in_uri=False,
+        file_key="sink.open.output-old-value",
+        effect="Whether updates carry the old image.",
+    ),
+    Parameter(
+        name="delete-only-output-handle-key-columns", value=Flag(), default=False, in_uri=False,
+        file_key="sink.delete-only-output-handle-key-columns",
+        effect="Deletes carry the handle key columns only.",
+    ),
+    Parameter(
+        name="output-raw-change-event", value=Flag(), default=False, in_uri=False,
+        file_key=KAFKA + "output-raw-change-event",
+        effect="Updates that change a key stay one event instead of a delete and an insert.",
+    ),
+    Parameter(
+        name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
+        file_key=KAFKA + "large-message-handle.large-message-handle-option",
+        effect="What becomes of a row that exceeds max-message-bytes; none: the changefeed fails.",
+    ),
+)  # fmt: skip
+_UPSTREAM = (
+    Parameter(
+        name="case-sensitive", value=Flag(), default=False, in_uri=False, file_key="case-sensitive",
+        effect="Whether matchers tell upper from lower case.",
+    ),
+    Parameter(
+        name="force-replicate", value=Flag(), default=False, in_uri=False, file_key="force-replicate",
+        effect="Replicates tables without a handle key too.",
+    ),
+)  # fmt: skip
+_KAFKA = (
+    Parameter(
+        name="partition-num", value=Whole(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
+        effect="Partitions of each topic.",
+    ),
+    Parameter(
+        name="replication-factor", value=Whole(1, 32_767), default=1, file_key=KAFKA + "replication-factor",
+        effect="Replicas of topics that are created.",
+    ),
+    Parameter(
+        name="compression", value=COMPRESSION, default="none", file_key=KAFKA + "compression",
+        effect="Compression of Kafka's record batches.",
+    ),
+    Parameter(
+        name="required-acks", value=ACKNOWLEDGEMENTS, default="-1", file_key=KAFKA + "required-acks",
+        effect="Acknowledgements to wait for: of all replicas.",
+    ),
+    Parameter(
+        name="auto-create-topic", value=Flag(), default=True, file_key=KAFKA + "auto-create-topic",
+        effect="Creates topics that are missing; false: they must exist.",
+    ),
+)  # fmt: skip
+
+
+def _ours(name: str, value: ValueRule, default: Plain, effect: str) -> Parameter:
+    return Parameter(name=name, value=value, default=default, effect=effect, owner=Owner.OURS)
+
+
+_OURS = (
+    _ours("profile", Word(choices=("classic",), later=("new",)), "classic",
+          "Which TiCDC is simulated: classic (tiflow) or new (pingcap/ticdc)."),
+    _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
+          "Consecutive rows share a message if they have the same dispatch key, or just the same partition."),
+    _ours("output-ddl", Flag(), True, "Whether DDL events are sent."),
+    _ours("output-row-id", Flag(), True, "Whether Open Protocol keys carry rid, as classic writes it."),
+    _ours("time-zone", TimeZone(), "UTC",
+          "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),
+    _ours("legacy-no-flag", Flag(), False, "Older Open Protocol: columns without f."),
+    _ours("legacy-varchar-base64", Flag(), False, "Older Open Protocol: VARCHAR and CHAR in Base64."),
+)  # fmt: skip
+
+
+def _idle(name: str, value: ValueRule, *, file_key: str, in_uri: bool = False) -> Parameter:
+    return Parameter(
+        name=name, value=value, in_uri=in_uri, file_key=file_key, state=State.NO_EFFECT,
+        effect="Accepted, no effect: it tunes a running TiCDC and changes no message.",
+    )  # fmt: skip
+
+
+_COUNT = Whole(0, (1 << 63) - 1)
+_NO_EFFECT = (
+    *(
+        _idle(name, Text(), file_key=KAFKA + name, in_uri=True)
+        for name in ("kafka-version", "kafka-client-id", "dial-timeout", "read-timeout", "write-timeout")
+    ),
+    _idle(
+        "transaction-atomicity", Word(choices=("none",)), file_key="sink.transaction-atomicity", in_uri=True
+    ),
+    _idle("encoder-concurrency", _COUNT, file_key="sink.encoder-concurrency"),
+    _idle("advance-timeout-in-sec", _COUNT, file_key="sink.advance-timeout-in-sec"),
+    _idle("memory-quota", _COUNT, file_key="memory-quota"),
+    _idle("check-gc-safe-point", Flag(), file_key="check-gc-safe-point"),
+    _idle("changefeed-error-stuck-duration", Text(), file_key="changefeed-error-stuck-duration"),
+    _idle("worker-num", _COUNT, file_key="mounter.worker-num"),
+)
+
+SECURITY = (
+    "enable-tls", "ca", "cert", "key", "insecure-skip-verify", "sasl-user", "sasl-password", "sasl-mechanism",
+    "sasl-gssapi-auth-type", "sasl-gssapi-keytab-path", "sasl-gssapi-kerberos-config-path",
+    "sasl-gssapi-service-name", "sasl-gssapi-user", "sasl-gssapi-password", "sasl-gssapi-realm",
+    "sasl-gssapi-disable-pafxfast", "sasl-oauth-client-id", "sasl-oauth-client-secret",
+    "sasl-oauth-token-url", "sasl-oauth-scopes", "sasl-oauth-grant-type", "sasl-oauth-audience",
+)  # fmt: skip
+_OTHER_PROTOCOLS = (
+    "content-compatible", "output-row-key", "debezium-disable-schema", "debezium-include-start-ts",
+    "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
+    "encoding-format", "schema-registry",
+)  # fmt: skip
+
+
+def _refused(name: str, topic: str) -> Parameter:
+    return Parameter(
+        name=name, value=Text(), state=State.NOT_YET, effect=f"{topic}: refused, not supported yet."
+    )
+
+
+_NOT_YET = (
+    *(_refused(name, "TLS and SASL") for name in SECURITY),
+    *(_refused(name, "Of another protocol") for name in _OTHER_PROTOCOLS),
+)
+
+PARAMETERS: tuple[Parameter, ...] = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *_OURS, *_NO_EFFECT, *_NOT_YET)
+"""The table. Of options whose state is NOT_YET only the name is known."""
+
+BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+
+FILE_KEYS_NOT_YET = frozenset({
+    "filter", "integrity", "consistent", "scheduler", "enable-sync-point", "sync-point-interval",
+    "sync-point-retention", "bdr-mode", "ignore-ineligible-table", "sql-mode", "enable-table-monitor",
+    "sink.column-selectors", "sink.schema-registry", "sink.terminator", "sink.date-separator",
+    "sink.enable-partition-separator", "sink.file-index-digit", "sink.safe-mode", "sink.csv",
+    "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.debezium",
+    "sink.content-compatible", "sink.debezium-disable-schema", "sink.enable-kafka-sink-v2",
+    "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
+    "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
+    KAFKA + "glue-schema-registry-config",
+    KAFKA + "large-message-handle.large-message-handle-compression",
+    KAFKA + "large-message-handle.claim-check-storage-uri",
+    KAFKA + "large-message-handle.claim-check-raw-value",
+    *(KAFKA + name for name in SECURITY),
+    *(CODEC + name for name in _OTHER_PROTOCOLS),
+})  # fmt: skip
+"""Keys of a changefeed file that TiCDC knows and this tool refuses for now."""

@@ -1,0 +1,95 @@
+"""From a sink URI, a changefeed file and a scenario to one changefeed.
+
+The order is TiCDC's: a parameter of the URI wins over the file, the file over the default. Between two
+files the one given on the command line wins key by key; between two URIs it replaces the other whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from producer.changefeed.changefeed import Changefeed
+from producer.changefeed.load_file import check_changefeed_file
+from producer.changefeed.parameters import PARAMETERS, State
+from producer.changefeed.sink_uri import default_sink_uri, parse_sink_uri
+from producer.changefeed.value_rule import Plain
+from producer.errors import ChangefeedError
+
+
+def resolve(
+    sink_uri: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    scenario: Mapping[str, Any] | None = None,
+    name: str = "scenario",
+) -> Changefeed:
+    """The changefeed of a run.
+
+    :param sink_uri: from the command line; replaces the scenario's.
+    :param config: content of a changefeed file, as ``load_changefeed_toml`` gives it; its keys win over
+        the scenario's.
+    :param scenario: the scenario's ``changefeed:``, with ``sink-uri`` in it if it has one.
+    :param name: name of the scenario; the default topic where no URI is given at all.
+    :raises ChangefeedError: for anything that TiCDC or this tool does not accept.
+    """
+    _check_each(config, scenario)
+    merged = _merge(scenario or {}, config or {})
+    file = check_changefeed_file(merged, "changefeed")
+    uri = parse_sink_uri(sink_uri or file.sink_uri or default_sink_uri(name))
+    options = {**_defaults(), **file.options(), **uri.parameters}
+    _check_together(options)
+    return Changefeed(
+        sink_uri=uri.target,
+        dispatchers=file.dispatchers,
+        warnings=tuple(_warnings(options)),
+        **{field: options[option] for field, option in _fields().items()},  # type: ignore[arg-type]
+    )
+
+
+def _fields() -> dict[str, str]:
+    """Attribute of ``Changefeed`` to option, for those that have an effect."""
+    return {option.field: option.name for option in PARAMETERS if option.state == State.HONOURED}
+
+
+def _defaults() -> dict[str, Plain]:
+    return {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
+
+
+def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | None) -> None:
+    """Checks both alone, so that an error names its source and nothing wrong hides behind a merge."""
+    if scenario:
+        check_changefeed_file(scenario, "changefeed of the scenario")
+    if config:
+        check_changefeed_file(config, "changefeed file")
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Both mappings as one; ``over`` wins, nested mappings key by key, lists whole."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[key] = _merge(below, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def _check_together(options: Mapping[str, Plain]) -> None:
+    """What TiCDC refuses in combination (``pkg/sink/codec/common/config.go``)."""
+    if options["force-replicate"] and options["delete-only-output-handle-key-columns"]:
+        raise ChangefeedError(
+            "force-replicate must be off when delete-only-output-handle-key-columns is on",
+            parameter="force-replicate",
+            hint="a table without a handle key has no handle key columns",
+        )
+
+
+def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:
+    """What TiCDC accepts with a warning in its log."""
+    if options["enable-tidb-extension"] and options["protocol"] == "open-protocol":
+        yield "enable-tidb-extension is ignored: Open Protocol has no extension"
+    if options["output-raw-change-event"] and not options["output-old-value"]:
+        yield (
+            "output-raw-change-event without output-old-value: an update that changes a key arrives without "
+            "the old key, so the consumer cannot remove the old row"
+        )

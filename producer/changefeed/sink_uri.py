@@ -1,0 +1,168 @@
+"""The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from producer.changefeed.parameters import BY_NAME, Parameter, State
+from producer.changefeed.value_rule import Plain
+from producer.errors import ChangefeedError, nearest
+
+MAX_TOPIC_LENGTH = 249
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)")
+_OTHER_SINKS = (
+    "mysql",
+    "tidb",
+    "mysql+ssl",
+    "tidb+ssl",
+    "pulsar",
+    "pulsar+ssl",
+    "s3",
+    "gcs",
+    "gs",
+    "azure",
+    "file",
+)
+
+
+class SinkURI(BaseModel):
+    """Where messages go. Holds no parameters and no credentials; those are resolved elsewhere.
+
+    :param hosts: ``host:port`` each; empty means the embedded broker, or a folder.
+    :param topic: the default topic.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    hosts: tuple[str, ...] = ()
+    topic: str = Field(min_length=1)
+    scheme: str = "kafka"
+
+    @property
+    def embedded(self) -> bool:
+        """Whether no broker is named."""
+        return not self.hosts
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The hosts as Kafka clients take them: ``host:port,host:port``."""
+        return ",".join(self.hosts)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
+
+
+class ParsedSinkURI(BaseModel):
+    """A sink URI and the parameters it sets, each checked, by name."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    target: SinkURI
+    parameters: Mapping[str, Plain]
+
+
+def parse_sink_uri(text: str) -> ParsedSinkURI:
+    """Reads a sink URI as TiCDC spells it. No error text repeats it, since it may hold a password.
+
+    :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
+        supported parameter and a value that is not allowed.
+    """
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        raise _error("it cannot be read", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol") from None
+    _check_scheme(parts.scheme)
+    if parts.fragment:
+        raise _error("it holds a '#'", hint="write %23")
+    target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
+    return ParsedSinkURI(target=target, parameters=MappingProxyType(_parameters(parts.query)))
+
+
+def default_sink_uri(name: str) -> str:
+    """The URI of a run that names none: the embedded broker and a topic after the scenario."""
+    topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:MAX_TOPIC_LENGTH]
+    return f"kafka:///{topic if topic not in ('', '.', '..') else 'scenario'}"
+
+
+def check_topic(topic: str) -> str:
+    """The topic, if Kafka takes such a name.
+
+    :raises ValueError: if not.
+    """
+    if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > MAX_TOPIC_LENGTH:
+        raise ValueError(
+            f"{topic!r} is no topic name: Kafka takes 1 to 249 of A-Z a-z 0-9 . _ -, and not . or .."
+        )
+    return topic
+
+
+def _error(what: str, *, parameter: str = "", hint: str = "") -> ChangefeedError:
+    return ChangefeedError(what, parameter=parameter, where="sink URI", hint=hint)
+
+
+def _check_scheme(scheme: str) -> None:
+    if scheme == "kafka":
+        return
+    if scheme == "kafka+ssl":
+        raise _error("scheme 'kafka+ssl' is not supported yet", hint="use kafka:// without TLS")
+    if scheme in _OTHER_SINKS:
+        raise _error(f"scheme {scheme!r} is not supported", hint="only kafka:// is")
+    raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
+
+
+def _hosts(netloc: str) -> Iterator[str]:
+    if "@" in netloc or "%" in netloc:
+        raise _error("it holds user information before '@', which TiCDC does not read", hint="leave it out")
+    if not netloc:
+        return
+    for address in netloc.split(","):
+        host, colon, port = address.rpartition(":")
+        if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
+            raise _error(f"{address!r} has no port from 1 to 65535", hint="HOST:PORT[,HOST:PORT]")
+        if not _HOST.fullmatch(host):
+            raise _error(f"{address!r} is no HOST:PORT", hint="an IPv6 address stands in brackets")
+        yield address
+
+
+def _topic(path: str) -> str:
+    if not path:
+        raise _error("it names no topic", hint="kafka://HOST:PORT/TOPIC?…")
+    try:
+        return check_topic(path)
+    except ValueError as error:
+        raise _error(str(error)) from None
+
+
+def _parameters(query: str) -> dict[str, Plain]:
+    values: dict[str, Plain] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name in values:
+            raise _error(f"parameter {name!r} stands there twice", parameter=name)
+        values[name] = _value(_known(name), text)
+    return values
+
+
+def _known(name: str) -> Parameter:
+    parameter = BY_NAME.get(name)
+    if parameter is None:
+        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.NOT_YET]
+        raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed))
+    if parameter.state == State.NOT_YET:
+        raise _error(f"parameter {name!r} is not supported yet", parameter=name)
+    if not parameter.in_uri:
+        place = f"{parameter.file_key} of the changefeed file"
+        raise _error(f"{name!r} is no parameter of a sink URI", parameter=name, hint=f"set {place}")
+    return parameter
+
+
+def _value(parameter: Parameter, text: str) -> Plain:
+    try:
+        return parameter.value.read(text)
+    except ValueError as error:
+        raise _error(f"{parameter.name}: {error}", parameter=parameter.name) from None

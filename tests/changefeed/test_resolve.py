@@ -1,0 +1,251 @@
+"""URI, changefeed file and scenario become one changefeed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from producer.changefeed import PARAMETERS, Changefeed, Parameter, State, load_changefeed_toml, resolve
+from producer.errors import ChangefeedError
+
+REAL_FILE = """
+case-sensitive = true
+force-replicate = false
+memory-quota = 1073741824
+[mounter]
+worker-num = 16
+[sink]
+protocol = "open-protocol"
+only-output-updated-columns = true
+delete-only-output-handle-key-columns = true
+dispatchers = [
+    {matcher = ['test1.*', 'test2.*'], topic = "Topic_{schema}", partition = "index-value", index = "uk"},
+    {matcher = ['test3.*'], dispatcher = "columns", columns = ["a", "b"]},
+]
+[sink.open]
+output-old-value = false
+[sink.kafka-config]
+partition-num = 4
+replication-factor = 2
+max-message-bytes = 1024
+required-acks = -1
+compression = "lz4"
+kafka-version = "2.4.0"
+auto-create-topic = false
+output-raw-change-event = true
+codec-config = {max-batch-size = 2, enable-tidb-extension = true}
+[sink.kafka-config.large-message-handle]
+large-message-handle-option = "none"
+"""
+
+
+def test_defaults() -> None:
+    changefeed = resolve(name="bank")
+    assert str(changefeed.sink_uri) == "kafka:///bank"
+    assert changefeed.sink_uri.embedded
+    assert changefeed.as_manifest() == {
+        "sink-uri": "kafka:///bank",
+        "protocol": "open-protocol",
+        "partition-num": 3,
+        "max-message-bytes": 10485760,
+        "max-batch-size": 16,
+        "enable-tidb-extension": False,
+        "only-output-updated-columns": False,
+        "output-old-value": True,
+        "delete-only-output-handle-key-columns": False,
+        "output-raw-change-event": False,
+        "large-message-handle-option": "none",
+        "case-sensitive": False,
+        "force-replicate": False,
+        "replication-factor": 1,
+        "compression": "none",
+        "required-acks": "-1",
+        "auto-create-topic": True,
+        "profile": "classic",
+        "batch-by": "dispatch-key",
+        "output-ddl": True,
+        "output-row-id": True,
+        "time-zone": "UTC",
+        "legacy-no-flag": False,
+        "legacy-varchar-base64": False,
+        "dispatchers": [],
+    }
+    assert changefeed.warnings == ()
+
+
+@pytest.mark.parametrize(("name", "topic"), [("my bank!", "my_bank_"), ("..", "scenario"), ("", "scenario")])
+def test_the_default_topic_is_one_that_kafka_takes(name: str, topic: str) -> None:
+    assert resolve(name=name).sink_uri.topic == topic
+
+
+def test_a_real_changefeed_file(tmp_path: Path) -> None:
+    path = tmp_path / "changefeed.toml"
+    path.write_text(REAL_FILE)
+    changefeed = resolve("kafka:///t", load_changefeed_toml(path))
+    assert changefeed.case_sensitive
+    assert changefeed.only_output_updated_columns
+    assert changefeed.delete_only_output_handle_key_columns
+    assert not changefeed.output_old_value
+    assert changefeed.partition_num == 4
+    assert changefeed.replication_factor == 2
+    assert changefeed.max_message_bytes == 1024
+    assert changefeed.max_batch_size == 2
+    assert changefeed.compression == "lz4"
+    assert not changefeed.auto_create_topic
+    first, second = changefeed.dispatchers
+    assert (first.matcher, first.rule, first.index) == (("test1.*", "test2.*"), "index-value", "uk")
+    assert first.topic == "Topic_{schema}"
+    assert (second.rule, second.columns) == ("columns", ("a", "b"))
+    assert [warning.split()[0] for warning in changefeed.warnings] == [
+        "enable-tidb-extension",
+        "output-raw-change-event",
+    ]
+
+
+def test_uri_wins_over_file_wins_over_default() -> None:
+    file = {"sink": {"kafka-config": {"partition-num": 5, "codec-config": {"max-batch-size": 4}}}}
+    changefeed = resolve("kafka:///t?partition-num=2", file)
+    assert (changefeed.partition_num, changefeed.max_batch_size, changefeed.max_message_bytes) == (
+        2,
+        4,
+        10485760,
+    )
+
+
+def test_the_command_line_wins_over_the_scenario() -> None:
+    scenario = {
+        "sink-uri": "kafka:///theirs?partition-num=9&max-batch-size=7",
+        "force-replicate": True,
+        "sink": {"dispatchers": [{"matcher": ["a.*"]}], "only-output-updated-columns": True},
+    }
+    config = {"force-replicate": False, "sink": {"dispatchers": [{"matcher": ["b.*"]}]}}
+    changefeed = resolve("kafka:///mine", config, scenario=scenario)
+    assert changefeed.sink_uri.topic == "mine"
+    assert (changefeed.partition_num, changefeed.max_batch_size) == (3, 16)  # the other URI counts no more
+    assert not changefeed.force_replicate
+    assert changefeed.only_output_updated_columns  # what the file does not name stays
+    assert [rule.matcher for rule in changefeed.dispatchers] == [("b.*",)]
+    assert resolve(None, None, scenario=scenario).sink_uri.topic == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("content", "key", "told"),
+    [
+        ({"snk": {}}, "snk", "did you mean 'sink'?"),
+        ({"sink": {"protocl": "x"}}, "sink.protocl", "did you mean 'protocol'?"),
+        (
+            {"sink": {"dispatchers": [{"matcher": ["*.*"]}, {"matcher": ["*.*"], "partiton": "ts"}]}},
+            "sink.dispatchers[1].partiton",
+            "did you mean 'partition'?",
+        ),
+        (
+            {"sink": {"kafka-config": {"partition-num": "3"}}},
+            "sink.kafka-config.partition-num",
+            "whole number",
+        ),
+        (
+            {"sink": {"kafka-config": {"partition-num": True}}},
+            "sink.kafka-config.partition-num",
+            "whole number",
+        ),
+        ({"force-replicate": "true"}, "force-replicate", "neither true nor false"),
+        ({"filter": {"rules": ["*.*"]}}, "filter", "not supported yet"),
+        ({"sink": {"column-selectors": []}}, "sink.column-selectors", "not supported yet"),
+        ({"sink": {"dispatchers": [{"matcher": "*.*"}]}}, "sink.dispatchers[0].matcher", "must be a list"),
+        ({"sink": {"dispatchers": [{"topic": "t"}]}}, "sink.dispatchers[0].matcher", "is missing"),
+        ({"sink": {"dispatchers": {}}}, "sink.dispatchers", "must be a list"),
+        ({"sink": 3}, "sink", "must hold keys"),
+        (
+            {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "ts", "dispatcher": "ts"}]}},
+            "sink.dispatchers[0]",
+            "two names of one key",
+        ),
+        (
+            {
+                "sink": {
+                    "kafka-config": {"large-message-handle": {"large-message-handle-option": "claim-check"}}
+                }
+            },
+            "sink.kafka-config.large-message-handle.large-message-handle-option",
+            "not available yet",
+        ),
+        ({"sink-uri": "kafka:///t?partion-num=3"}, "sink-uri", "did you mean 'partition-num'?"),
+        (
+            {"force-replicate": True, "sink": {"delete-only-output-handle-key-columns": True}},
+            "force-replicate",
+            "must be off",
+        ),
+    ],
+)
+def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, told: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        resolve(None, content)
+    assert caught.value.parameter == key
+    assert told in str(caught.value)
+
+
+def test_a_secret_of_a_file_is_in_no_error_text() -> None:
+    with pytest.raises(ChangefeedError, match=r"sasl-password.*not supported yet") as caught:
+        resolve(None, {"sink": {"kafka-config": {"sasl-password": "s3cret"}}})
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a = = 1", "not a TOML file"),
+        ("sink-uri = 'kafka:///t'", "give --sink-uri"),
+        ("[snk]", "unknown key 'snk'"),
+    ],
+)
+def test_a_file_that_is_no_changefeed_file(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "changefeed.toml"
+    path.write_text(text)
+    with pytest.raises(ChangefeedError) as caught:
+        load_changefeed_toml(path)
+    assert told in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file() -> None:
+    with pytest.raises(ChangefeedError, match=r"nowhere\.toml: cannot read"):
+        load_changefeed_toml("nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [option for option in PARAMETERS if option.file_key and option.state != State.NOT_YET],
+    ids=lambda option: option.name,
+)
+def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -> None:
+    value: Any = option.default
+    if value is None:
+        value = {"boolean": True, "integer": 1, "string": "10s"}.get(
+            option.value.schema().get("type", ""), "none"
+        )
+    for key in reversed(option.file_key.split(".")):
+        value = {key: value}
+    resolve(None, value)
+
+
+def test_every_option_that_has_an_effect_is_an_attribute() -> None:
+    effective = {option.field for option in PARAMETERS if option.state == State.HONOURED}
+    assert effective == set(Changefeed.model_fields) - {"sink_uri", "dispatchers", "warnings"}
+
+
+def test_the_manifest_is_plain_json_without_the_unset_keys_of_a_rule() -> None:
+    changefeed = resolve(None, {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "ts"}]}})
+    manifest = json.loads(json.dumps(changefeed.as_manifest()))
+    assert manifest["dispatchers"] == [{"matcher": ["*.*"], "partition": "ts"}]
+
+
+def test_importing_it_loads_neither_spark_nor_kafka() -> None:
+    modules = "producer.changefeed, producer.dispatch"
+    code = f"import {modules}, sys; print('pyspark' in sys.modules, 'confluent_kafka' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
