@@ -44,6 +44,7 @@ class EncodedRow:
 
     key: bytes
     value: bytes
+    commit_ts: int
     group: object = None
     refusal: EncodeError | None = None
 

@@ -100,13 +100,15 @@ Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 class Message:
     """A Kafka record before it has a place.
 
-    :param events: how many events it carries.
     :param type: ``row``, ``ddl`` or ``resolved``.
+    :param commit_ts: of its first event.
+    :param events: how many events it carries.
     """
 
     key: bytes | None
     value: bytes | None
     type: str
+    commit_ts: int
     events: int = 1
     headers: tuple[tuple[str, bytes], ...] = field(default=())
 

@@ -1,1 +1,1 @@
-
+"""Event stream to messages to where they go: Kafka, or a folder."""

@@ -27,15 +27,8 @@ class OpenEncoder:
         ids = batch.row_id if self.options.output_row_id else [0] * len(batch.op)
         keys = map(plan.row_key, batch.commit_ts, ids, batch.table_id)
         values = self._values(table, plan, batch)
-        rows = [EncodedRow(key, value) for key, value in zip(keys, values, strict=True)]
-        for row, commit_ts in zip(rows, batch.commit_ts, strict=True):
-            length = single_length(row.key, row.value)
-            if length > self.options.max_message_bytes:
-                row.refusal = _too_large(table, length, self.options.max_message_bytes, commit_ts)
-        if self.options.delete_only_output_handle_key_columns and table.handle_index is None:
-            for row, op, commit_ts in zip(rows, batch.op, batch.commit_ts, strict=True):
-                if op == Op.DELETE:
-                    row.refusal = _no_handle_key(table, commit_ts)
+        rows = [EncodedRow(*row) for row in zip(keys, values, batch.commit_ts, strict=True)]
+        self._refuse(table, batch, rows)
         return rows
 
     def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
@@ -46,11 +39,11 @@ class OpenEncoder:
         names = name_members(event.schema, event.table)
         key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
         value = b'{"q":%b,"t":%d}' % (go_json.string(event.query), event.ddl_type)
-        return framed(key, value, Kind.DDL)
+        return framed(key, value, Kind.DDL, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
         """The value is a length of 0, not an empty value."""
-        return framed(b'{"ts":%d,"t":3}' % ts, b"", Kind.RESOLVED)
+        return framed(b'{"ts":%d,"t":3}' % ts, b"", Kind.RESOLVED, ts)
 
     @property
     def losses(self) -> Losses:
@@ -66,6 +59,17 @@ class OpenEncoder:
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
+
+    def _refuse(self, table: TableInfo, batch: RowBatch, rows: list[EncodedRow]) -> None:
+        limit = self.options.max_message_bytes
+        for row in rows:
+            length = single_length(row.key, row.value)
+            if length > limit:
+                row.refusal = _too_large(table, length, limit, row.commit_ts)
+        if self.options.delete_only_output_handle_key_columns and table.handle_index is None:
+            for row, op in zip(rows, batch.op, strict=True):
+                if op == Op.DELETE:
+                    row.refusal = _no_handle_key(table, row.commit_ts)
 
     def _values(self, table: TableInfo, plan: TablePlan, batch: RowBatch) -> Iterator[bytes]:
         after = iter(plan.image_texts(batch.after))

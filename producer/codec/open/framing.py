@@ -21,9 +21,9 @@ RECORD_OVERHEAD = 36
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
 
 
-def framed(key: bytes, value: bytes, kind: Kind) -> Message:
+def framed(key: bytes, value: bytes, kind: Kind, commit_ts: int) -> Message:
     """A message of one event."""
-    return Message(VERSION + _block(key), _block(value), kind.word)
+    return Message(VERSION + _block(key), _block(value), kind.word, commit_ts)
 
 
 def _block(json: bytes) -> bytes:
@@ -39,7 +39,7 @@ def batched(rows: Iterable[EncodedRow], options: OpenOptions) -> Iterator[Messag
     keys: list[bytes] = []
     values: list[bytes] = []
     group: object = None
-    length = 0
+    commit_ts = length = 0
     for row in rows:
         if row.refusal is not None:
             raise row.refusal
@@ -47,19 +47,19 @@ def batched(rows: Iterable[EncodedRow], options: OpenOptions) -> Iterator[Messag
         joins = by_partition or row.group == group
         full = len(keys) >= options.max_batch_size or length + size > options.max_message_bytes
         if keys and (full or not joins):
-            yield _message(keys, values)
+            yield _message(keys, values, commit_ts)
             keys, values = [], []
         if not keys:
-            group, length = row.group, len(VERSION) + RECORD_OVERHEAD
+            group, commit_ts, length = row.group, row.commit_ts, len(VERSION) + RECORD_OVERHEAD
         keys.append(_block(row.key))
         values.append(_block(row.value))
         length += size
     if keys:
-        yield _message(keys, values)
+        yield _message(keys, values, commit_ts)
 
 
-def _message(keys: list[bytes], values: list[bytes]) -> Message:
-    return Message(VERSION + b"".join(keys), b"".join(values), Kind.ROW.word, len(keys))
+def _message(keys: list[bytes], values: list[bytes], commit_ts: int) -> Message:
+    return Message(VERSION + b"".join(keys), b"".join(values), Kind.ROW.word, commit_ts, len(keys))
 
 
 def single_length(key: bytes, value: bytes) -> int:

@@ -1,6 +1,7 @@
 """The DataFrames between the stages, as Spark types (DESIGN §2).
 
-These are public: ``producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns.
+These are public: ``producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns. The one
+module of the model that needs Spark; nothing that a codec imports leads here.
 """
 
 from __future__ import annotations

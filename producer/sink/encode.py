@@ -1,0 +1,74 @@
+"""The event stream of one Kafka partition to its messages, inside a Spark worker.
+
+The same function serves a dry run, a folder and Kafka, so what was checked is what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from producer.codec import registry
+from producer.codec.base import EncodedRow
+from producer.codec.registry import Options
+from producer.errors import EncodeError
+from producer.model.catalog import Catalog
+from producer.model.event import Message
+from producer.sink.row_batches import encoded
+
+Item: TypeAlias = EncodedRow | Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodePlan:
+    """All that a worker needs to encode; small, goes with the task.
+
+    :param skip_refused: leave out what TiCDC refuses and report it, instead of stopping.
+    """
+
+    protocol: str
+    options: Options
+    catalog: Catalog
+    skip_refused: bool = False
+
+
+class PartitionEncoder:
+    """Encodes one Kafka partition.
+
+    :ivar refused: rows that were left out because TiCDC would not send them.
+    """
+
+    def __init__(self, plan: EncodePlan) -> None:
+        self._plan = plan
+        self.refused: list[EncodeError] = []
+
+    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+        """Messages in delivery order, the same for every size of the Arrow batches.
+
+        :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
+        """
+        encoder = registry.encoder(self._plan.protocol, self._plan.options)
+        items = (
+            item
+            for batch in batches
+            for item in encoded(batch, encoder, self._plan.catalog)
+            if item is not None
+        )
+        for kind, run in groupby(items, key=type):
+            if kind is EncodedRow:
+                yield from encoder.messages(self._kept(run))
+            else:
+                yield from (item for item in run if isinstance(item, Message))
+
+    def _kept(self, rows: Iterable[Item]) -> Iterator[EncodedRow]:
+        for row in rows:
+            if not isinstance(row, EncodedRow):
+                continue
+            if row.refusal is not None and self._plan.skip_refused:
+                self.refused.append(row.refusal)
+            else:
+                yield row

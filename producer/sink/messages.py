@@ -1,0 +1,95 @@
+"""The event stream as a DataFrame of messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from producer.errors import EncodeError
+from producer.model import tso
+from producer.model.event import Message
+from producer.model.shapes import MESSAGES
+from producer.sink.encode import EncodePlan, PartitionEncoder
+
+REFUSED = "refused"
+"""``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON."""
+
+_CHUNK = 2048
+_CHUNK_BYTES = 8 << 20
+_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("timestamp", pa.int64()),
+        ("type", pa.string()),
+        ("events", pa.int32()),
+    ]
+)
+
+
+def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
+    """Messages of an event stream in delivery order, with offsets from 0 in each partition.
+
+    The timestamp is the physical part of the first event's commit-ts. Rows that were left out follow the
+    messages of their partition as lines of type ``refused``.
+
+    :param events: the ordered event stream, one Spark partition per Kafka partition.
+    """
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:
+            return
+        topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
+        encoder = PartitionEncoder(plan)
+        lines = _lines(encoder.messages(chain([first], filled)), topic, partition)
+        yield from _chunks(lines)
+        yield from _chunks(_refusal(error, topic, partition) for error in encoder.refused)
+
+    return events.mapInArrow(encode, MESSAGES)
+
+
+def _lines(messages: Iterable[Message], topic: str, partition: int) -> Iterator[tuple[object, ...]]:
+    for offset, message in enumerate(messages):
+        headers = [{"key": name, "value": value} for name, value in message.headers]
+        yield (
+            topic, partition, offset, message.key, message.value, headers,
+            tso.physical(message.commit_ts), message.type, message.events,
+        )  # fmt: skip
+
+
+def _refusal(error: EncodeError, topic: str, partition: int) -> tuple[object, ...]:
+    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
+    value = json.dumps(fields).encode()
+    return topic, partition, -1, None, value, [], tso.physical(error.commit_ts), REFUSED, 1
+
+
+def _chunks(lines: Iterable[tuple[object, ...]]) -> Iterator[pa.RecordBatch]:
+    """Lines as Arrow batches of bounded size."""
+    chunk: list[tuple[object, ...]] = []
+    size = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line[3] or b"") + len(line[4] or b"")  # type: ignore[arg-type]
+        if len(chunk) >= _CHUNK or size >= _CHUNK_BYTES:
+            yield _batch(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield _batch(chunk)
+
+
+def _batch(chunk: list[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = zip(*chunk, strict=True)
+    return pa.record_batch(
+        [pa.array(column, type=field.type) for column, field in zip(columns, _ARROW, strict=True)],
+        schema=_ARROW,
+    )

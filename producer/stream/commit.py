@@ -1,0 +1,56 @@
+"""Stage 1: the number of a commit becomes its commit-ts, and TIMESTAMP the changefeed's local time."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from producer.model.clock import Clock
+from producer.stream.facts import with_facts
+
+
+def commit_ts(clock: Clock, commit_seq: Column) -> Column:
+    """Commit-ts of a commit number: arithmetic per row, no window, no shuffle."""
+    branches = [
+        (first, F.lit(start) + (commit_seq - F.lit(first)) * F.lit(clock.step))
+        for first, start in clock.segments
+    ]
+    _, ts = branches[0]
+    for first, here in branches[1:]:
+        ts = F.when(commit_seq >= F.lit(first), here).otherwise(ts)
+    return ts.cast("long")
+
+
+def commit(changes: DataFrame, clock: Clock) -> DataFrame:
+    """Add ``commit_ts`` to a change log."""
+    return changes.withColumn("commit_ts", commit_ts(clock, F.col("commit_seq")))
+
+
+def localise(changes: DataFrame, facts: DataFrame, time_zone: str) -> DataFrame:
+    """Render TIMESTAMP columns in the changefeed's time zone.
+
+    The change log holds them as UTC text; TiCDC's mounter prints them in its own zone (server option
+    ``tz``). Zero dates stay as they are.
+
+    :param time_zone: an IANA name or an offset such as ``+08:00``.
+    """
+    if time_zone.upper() in ("UTC", "Z", "+00:00"):
+        return changes
+    joined = with_facts(changes, facts, "timestamp_places")
+    for image in ("before", "after"):
+        rendered = F.transform(
+            F.col(image),
+            lambda value, place: F.when(
+                F.array_contains("timestamp_places", place), _local(value, time_zone)
+            ).otherwise(value),
+        )
+        joined = joined.withColumn(image, rendered)
+    return joined.drop("timestamp_places")
+
+
+def _local(value: Column, time_zone: str) -> Column:
+    text = value.cast("string")
+    seconds, fraction = F.substring(text, 1, 19), F.substring(text, 20, 7)
+    local = F.from_utc_timestamp(F.try_to_timestamp(seconds), time_zone)
+    shown = F.concat(F.date_format(local, "yyyy-MM-dd HH:mm:ss"), fraction)
+    return F.when(F.startswith(text, F.lit("0000-")), value).otherwise(shown.cast("binary"))

@@ -1,0 +1,45 @@
+"""Stage 4: every row change finds its topic and partition."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from producer.dispatch import spark as rules
+from producer.model.event import Kind
+from producer.stream.facts import with_facts
+from producer.model.shapes import EVENT_STREAM
+from producer.stream.slots import Slots
+
+_NEEDED = ("topic", "rule", "base_hash", "base_text", "key_columns")
+
+
+def dispatch(changes: DataFrame, facts: DataFrame, slots: Slots) -> DataFrame:
+    """Row changes with a place in their transaction → row events of the event stream."""
+    joined = with_facts(changes, facts, *_NEEDED)
+    image = F.coalesce("after", "before")
+    # `table` has no key columns, so its hash is that of schema and table alone.
+    hashed = rules.row_hash(image, F.col("base_hash"), F.col("key_columns"))
+    rule, ts = F.col("rule"), F.col("commit_ts")
+    placed = joined.withColumn("partition", rules.partition(rule, hashed, ts, slots.partitions))
+    return placed.select(
+        slots.number(F.col("topic"), F.col("partition")).alias("slot"),
+        "topic",
+        "partition",
+        "commit_ts",
+        F.lit(Kind.ROW).cast("byte").alias("kind"),
+        "table_version",
+        "table_id",
+        "row_id",
+        "op",
+        "before",
+        "after",
+        rules.dispatch_key(rule, hashed, F.col("base_text"), ts).alias("dispatch_key"),
+        F.lit(None).cast("int").alias("ddl"),
+        F.lit(None).cast("string").alias("fault"),
+        F.lit(0).alias("epoch"),
+        F.col("commit_ts").alias("at"),
+        F.lit(0).cast("byte").alias("rank"),
+        "place",
+        F.lit(0).alias("copy"),
+    ).to(EVENT_STREAM)

@@ -1,0 +1,17 @@
+"""Stage 7: one Spark partition per Kafka partition, sorted by the delivery key.
+
+The key is total, so the order is the same on every run, whatever the parallelism.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from producer.model.shapes import DELIVERY_KEY
+from producer.stream.slots import Slots
+
+
+def order(events: DataFrame, slots: Slots) -> DataFrame:
+    """Events in delivery order; Spark partition ``n`` is slot ``n``."""
+    # repartition(n, col) hashes and may put two Kafka partitions into one task.
+    return events.repartitionById(len(slots), "slot").sortWithinPartitions(*DELIVERY_KEY)
