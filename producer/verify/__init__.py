@@ -1,1 +1,9 @@
+"""A stream is proved right, by Spark jobs that are the same for ten messages and for a hundred million."""
 
+from __future__ import annotations
+
+from producer.verify.checking import check
+from producer.verify.finding import EventRef, Finding, Witness
+from producer.verify.options import DispatchRule, VerifyOptions
+
+__all__ = ["DispatchRule", "EventRef", "Finding", "VerifyOptions", "Witness", "check"]

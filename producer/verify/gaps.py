@@ -1,0 +1,95 @@
+"""What an invariant cannot check in a given stream: told with a reason, never taken for passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from producer.verify.census import Census
+from producer.verify.options import VerifyOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What an invariant does not cover in this stream.
+
+    :param rows: rows concerned; 0: the whole invariant, which then is not run.
+    """
+
+    reason: str
+    rows: int = 0
+
+
+Gaps: TypeAlias = Callable[[VerifyOptions, Census], Iterator[Gap]]
+
+
+def always(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001
+    """Needs nothing: covers every stream."""
+    yield from ()
+
+
+def needs(*kinds: str) -> Gaps:
+    """Needs events of these kinds; without them nothing was proved."""
+
+    def gaps(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        if "resolved" in kinds and not options.resolved:
+            yield Gap("the protocol has no resolved events")
+        for kind in kinds:
+            if not census.count(kind):
+                yield Gap(f"the stream has no {kind} events")
+
+    return gaps
+
+
+def limits(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001
+    """Needs one of the limits."""
+    if options.max_batch_size is None and options.max_message_bytes is None:
+        yield Gap("max-batch-size and max-message-bytes are unknown")
+
+
+def keyed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs rows, and covers those with a handle key."""
+    yield from needs("row")(options, census)
+    if unkeyed := census.rows("unkeyed"):
+        yield Gap("rows of tables without handle key cannot be told apart", unkeyed)
+
+
+def everywhere(kind: str) -> Gaps:
+    """Needs the number of partitions of each topic."""
+
+    def gaps(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        yield from needs(kind)(options, census)
+        yield from _uncounted(options, census)
+
+    return gaps
+
+
+def _uncounted(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    for topic in census.topics:
+        if topic not in options.partitions:
+            here = sum(tally.count for tally in census.tallies if tally.topic == topic)
+            yield Gap(f"the number of partitions of topic {topic} is unknown", here)
+
+
+def routed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs dispatch rules and partition numbers."""
+    if options.rules is None:
+        yield Gap("the dispatch rules are unknown; give the changefeed's configuration")
+        return
+    yield from needs("row")(options, census)
+    yield from _uncounted(options, census)
+    if unruled := census.rows("unruled"):
+        yield Gap("no dispatch rule is known for the rows' table", unruled)
+    if unhashed := census.rows("unhashed"):
+        yield Gap("the message leaves out a column that the rule hashes", unhashed)
+
+
+def split(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs old images, and an upstream that splits."""
+    if options.raw_key_update:
+        yield Gap("output-raw-change-event sends key-changing updates as they are")
+    elif not options.old_value:
+        yield Gap("updates carry no old image")
+    else:
+        yield from needs("row")(options, census)

@@ -1,0 +1,105 @@
+"""Where a row belongs: dispatch key and expected partition, as Spark expressions.
+
+H(a, b) is CRC-32 of the bytes of a followed by b; the parts are combined by xor; the partition is the
+unsigned result modulo the number of partitions (stream-semantics §6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from producer.model.flags import ColumnFlag
+from producer.verify.identity import has_flag, key_image
+from producer.verify.options import DispatchRule, VerifyOptions
+
+_RULES = "schema string, table string, rule string, rule_columns array<string>, certain boolean"
+
+
+def routed(events: DataFrame, options: VerifyOptions) -> DataFrame:
+    """The events with the dispatch rule of their table: ``rule``, ``rule_columns``, ``certain``.
+
+    All three are NULL where no rule is known.
+    """
+    rules = _rules(events, options)
+    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain) for r in rules]
+    table = events.sparkSession.createDataFrame(rows, _RULES)
+    return events.join(sf.broadcast(table), ["schema", "table"], "left")
+
+
+def _rules(events: DataFrame, options: VerifyOptions) -> list[DispatchRule]:
+    if options.rules is None:
+        return []
+    if not callable(options.rules):
+        return list(options.rules)
+    tables = events.filter("kind = 'row'").select("schema", "table").distinct().collect()
+    found = (options.rules(row["schema"], row["table"]) for row in tables)
+    return [rule for rule in found if rule is not None]
+
+
+def _lower(columns: tuple[str, ...] | None) -> list[str] | None:
+    return None if columns is None else [name.lower() for name in columns]
+
+
+def hashed_columns() -> Column:
+    """The event's columns that the rule hashes."""
+    handle = sf.col("rule_columns").isNull()
+    return sf.filter(
+        "columns",
+        lambda column: sf.when(handle, has_flag(column.flag, ColumnFlag.HANDLE_KEY)).otherwise(
+            sf.array_contains(sf.col("rule_columns"), sf.lower(column["name"]))
+        ),
+    )
+
+
+def dispatch_key(columns: Column) -> Column:
+    """The number that decides the partition; NULL if no rule is known or a hashed column is missing."""
+    image = key_image()
+    table = sf.crc32(sf.concat(sf.encode("schema", "UTF-8"), sf.encode("table", "UTF-8")))
+    values = sf.aggregate(
+        columns,
+        table,
+        lambda hashed, column: hashed.bitwiseXOR(
+            sf.crc32(
+                sf.concat(
+                    sf.encode(column["name"], "UTF-8"),
+                    sf.coalesce(sf.try_element_at(image, column["name"]), sf.lit(b"null")),
+                )
+            )
+        ),
+    )
+    return (
+        sf.when(sf.col("rule") == "table", table)
+        .when(sf.col("rule") == "ts", sf.col("commit_ts"))
+        .when(sf.col("rule").isNotNull() & _all_present(columns, image), values)
+    )
+
+
+def _all_present(columns: Column, image: Column) -> Column:
+    listed = sf.coalesce(sf.size("rule_columns"), sf.lit(0))
+    present = sf.forall(columns, lambda column: sf.map_contains_key(image, column["name"]))
+    return present & (sf.size(columns) >= listed)
+
+
+def certain(columns: Column) -> Column:
+    """False where TiCDC's result is disputed: NULLs (its programs differ), reduced rows, doubted rules."""
+    image = key_image()
+    null = sf.exists(columns, lambda column: sf.try_element_at(image, column["name"]).isNull())
+    reduced = sf.coalesce(sf.col("handle_key_only"), sf.lit(0)) != 0
+    by_value = sf.col("rule").isin("index-value", "columns")
+    return sf.col("certain") & ~(by_value & (null | reduced))
+
+
+def expected_partition(key: Column, partitions: Mapping[str, int]) -> Column:
+    """Partition of a dispatch key; NULL where the key or the topic's partition number is unknown."""
+    result = sf.lit(None).cast("int")
+    for topic, count in partitions.items():
+        result = sf.when(sf.col("topic") == topic, sf.pmod(key, sf.lit(count)).cast("int")).otherwise(result)
+    return result
+
+
+def topic_partitions(spark: SparkSession, partitions: Mapping[str, int]) -> DataFrame:
+    """``(topic, partition_count)`` of the known topics."""
+    return spark.createDataFrame(list(partitions.items()), "topic string, partition_count int")
