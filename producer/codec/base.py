@@ -8,6 +8,7 @@ from typing import Protocol
 
 from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Event, Message, Value
+from producer.model.losses import Losses
 from producer.model.table import TableInfo
 
 
@@ -47,20 +48,6 @@ class EncodedRow:
     commit_ts: int
     group: object = None
     refusal: EncodeError | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Losses:
-    """What a protocol with its options does not carry; the expected decode is reduced by it.
-
-    :param sorted_columns: columns come back in the byte order of their names.
-    :param old_values: which columns of an update's old image are sent.
-    :param deletes: which columns of a delete are sent.
-    """
-
-    sorted_columns: bool
-    old_values: str = "all"  # all | updated | none
-    deletes: str = "all"  # all | handle-key
 
 
 class Encoder(Protocol):

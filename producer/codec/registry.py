@@ -32,7 +32,8 @@ def encoder(protocol: str, options: Options) -> Encoder:
 
     :raises ChangefeedError: for a protocol that has none.
     """
-    return _found(_ENCODERS, protocol)(options)
+    make: Callable[[Options], Encoder] = _found(_ENCODERS, protocol)
+    return make(options)
 
 
 def decoder(protocol: str, options: Options) -> Decoder:
@@ -40,7 +41,8 @@ def decoder(protocol: str, options: Options) -> Decoder:
 
     :raises ChangefeedError: for a protocol that has none.
     """
-    return _found(_DECODERS, protocol)(options)
+    make: Callable[[Options], Decoder] = _found(_DECODERS, protocol)
+    return make(options)
 
 
 def _found(codecs: Mapping[str, Any], protocol: str) -> Any:

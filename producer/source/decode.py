@@ -66,7 +66,7 @@ def decoded(messages: DataFrame, protocol: str, options: Options) -> DataFrame:
 def _rows(record: dict[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
     place = {name: record[name] for name in ("topic", "partition", "offset")}
     place["size"] = len(record["key"] or b"") + len(record["value"] or b"")
-    rows = []
+    rows: list[dict[str, Any]] = []
     try:
         for event in decoder.events(record["key"], record["value"]):
             rows.append({**place, "index": len(rows), **_fields(event)})

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from producer.model import tso
 from producer.model.clock import Clock
 from producer.model.event import Kind
-from producer.stream.commit import commit_ts
 from producer.model.shapes import EVENT_STREAM
+from producer.stream.commit import commit_ts
 from producer.stream.slots import Slots
 
 RANKS = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}

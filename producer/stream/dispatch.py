@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from producer.dispatch import spark as rules
 from producer.model.event import Kind
-from producer.stream.facts import with_facts
 from producer.model.shapes import EVENT_STREAM
+from producer.stream.facts import with_facts
 from producer.stream.slots import Slots
 
 _NEEDED = ("topic", "rule", "base_hash", "base_text", "key_columns")

@@ -5,7 +5,7 @@ Made on the driver from the catalog, joined to the changes by broadcast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
-    BooleanType,
     IntegerType,
     LongType,
     StringType,
@@ -22,7 +21,6 @@ from pyspark.sql.types import (
 )
 
 from producer.dispatch.rules import Route
-from producer.model.catalog import Catalog
 from producer.model.mysql_type import MySQLType
 from producer.model.table import TableInfo
 
@@ -32,7 +30,6 @@ KEY_COLUMNS = ArrayType(
 FACTS = StructType(
     [
         StructField("table_version", IntegerType()),
-        StructField("sent", BooleanType()),
         StructField("topic", StringType()),
         StructField("rule", StringType()),
         StructField("base_hash", LongType()),
@@ -44,18 +41,15 @@ FACTS = StructType(
 )
 
 
-def facts(
-    spark: SparkSession, catalog: Catalog, routes: Mapping[int, Route], *, force_replicate: bool
-) -> DataFrame:
+def facts(spark: SparkSession, tables: Iterable[TableInfo], routes: Mapping[int, Route]) -> DataFrame:
     """One row of facts per table version.
 
+    :param tables: the versions that are replicated; the others' rows find no facts and are left out.
     :param routes: where the rows of each version go, by version.
-    :param force_replicate: whether tables without a handle key are sent too.
     """
     rows = [
         (
             table.version,
-            table.eligible or force_replicate,
             routes[table.version].topic,
             routes[table.version].rule,
             routes[table.version].base_hash,
@@ -64,7 +58,7 @@ def facts(
             split_places(table),
             timestamp_places(table),
         )
-        for table in catalog.tables
+        for table in tables
     ]
     return spark.createDataFrame(rows, FACTS)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from producer.codec import go_json
-from producer.codec.base import EncodedRow, Losses, RowBatch
+from producer.codec.base import EncodedRow, RowBatch
 from producer.codec.open.framing import batched, framed, single_length
 from producer.codec.open.options import OpenOptions
 from producer.codec.open.plan import Column, TablePlan, name_members, table_plan
 from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Kind, Message, Op, Value
+from producer.model.losses import Losses, OldValues
 from producer.model.table import TableInfo
 
 
@@ -47,12 +48,13 @@ class OpenEncoder:
 
     @property
     def losses(self) -> Losses:
-        old = "updated" if self.options.only_output_updated_columns else "all"
-        handle_only = self.options.delete_only_output_handle_key_columns
+        options = self.options
+        old: OldValues = "updated" if options.only_output_updated_columns else "all"
         return Losses(
             sorted_columns=True,
-            old_values=old if self.options.output_old_value else "none",
-            deletes="handle-key" if handle_only else "all",
+            old_values=old if options.output_old_value else "none",
+            deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
+            flags=not options.legacy_no_flag,
         )
 
     def _plan(self, table: TableInfo) -> TablePlan:

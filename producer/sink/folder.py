@@ -1,0 +1,154 @@
+"""The golden folder: messages, the expected decode, the expected state, and a manifest of it all.
+
+Written beside its place as ``DIR.partial`` and renamed at the end, so that half a folder is never taken
+for a whole one. Format: DESIGN §5.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pyspark.sql import DataFrame, Row
+
+from producer.errors import FolderError
+from producer.model.json_value import to_json
+from producer.model.table import TableInfo
+
+MOST_LINES = 100_000
+"""Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
+
+MANIFEST = "manifest.json"
+
+
+@contextmanager
+def golden_folder(place: Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name when all went well and is gone when not.
+
+    :raises FolderError: if something stands at that place already.
+    """
+    if place.exists():
+        hint = "name a new folder, or remove this one"
+        raise FolderError("the folder exists already", path=str(place), hint=hint)
+    partial = place.with_name(place.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+    except OSError as error:
+        raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
+    try:
+        yield partial
+        partial.rename(place)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
+    """``messages.jsonl``, or ``messages.parquet`` where there are many.
+
+    :param messages: shape ``MESSAGES``.
+    :param count: how many there are.
+    """
+    ordered = messages.orderBy("topic", "partition", "offset")
+    if count > MOST_LINES:
+        ordered.write.parquet(str(folder / "messages.parquet"))
+        return
+    _write_lines(folder / "messages.jsonl", map(_message_line, ordered.toLocalIterator()))
+
+
+def _message_line(row: Row) -> dict[str, Any]:
+    return {
+        "topic": row["topic"],
+        "partition": row["partition"],
+        "offset": row["offset"],
+        "type": row["type"],
+        "key": _base64(row["key"]),
+        "value": _base64(row["value"]),
+        "timestamp": row["timestamp"],
+        "headers": [[header["key"], _base64(header["value"])] for header in row["headers"] or ()],
+    }
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode("ascii")
+
+
+def write_events(folder: Path, events: DataFrame, count: int) -> None:
+    """``events.jsonl``, the expected decode; parquet under the same rule as the messages.
+
+    :param events: shape ``DECODED``.
+    """
+    ordered = events.orderBy("topic", "partition", "offset", "index")
+    if count > MOST_LINES:
+        ordered.write.parquet(str(folder / "events.parquet"))
+        return
+    _write_lines(folder / "events.jsonl", map(event_line, ordered.toLocalIterator()))
+
+
+def event_line(row: Row) -> dict[str, Any]:
+    """One expected or decoded event as JSON; keys that do not apply to its kind are null."""
+    columns = row["columns"]
+    return {
+        "topic": row["topic"],
+        "partition": row["partition"],
+        "offset": row["offset"],
+        "index": row["index"],
+        "kind": row["kind"],
+        "commit_ts": row["commit_ts"],
+        "schema": row["schema"],
+        "table": row["table"],
+        "table_id": row["table_id"],
+        "op": row["op"],
+        "columns": None if columns is None else [[c["name"], c["type"], c["flag"]] for c in columns],
+        "before": _image(row["before"]),
+        "after": _image(row["after"]),
+        "query": row["query"],
+        "ddl_type": row["ddl_type"],
+    }
+
+
+def _image(image: Mapping[str, bytes | bytearray | None] | None) -> dict[str, Any] | None:
+    if image is None:
+        return None
+    return {name: to_json(None if value is None else bytes(value)) for name, value in image.items()}
+
+
+def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:
+    """``state/SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line."""
+    place = folder / "state"
+    place.mkdir(exist_ok=True)
+    names = [column.name for column in table.sent_columns]
+    lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
+    _write_lines(place / f"{_file_name(table.schema)}.{_file_name(table.name)}.jsonl", lines)
+
+
+def _file_name(name: str) -> str:
+    """Percent-encoded outside of ``[A-Za-z0-9_-]``."""
+    return re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(name, safe="_-"))
+
+
+def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
+    """``manifest.json``: what is given, and the sha256 of every file that is there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+    text = json.dumps({**content, "files": sums}, ensure_ascii=False, indent=2)
+    (folder / MANIFEST).write_text(text + "\n", "utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

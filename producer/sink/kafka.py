@@ -1,0 +1,168 @@
+"""Messages to Kafka, from the Spark workers.
+
+One task writes one Kafka partition, in order. Message ``k`` of a partition is always the same, so a task
+that is run again asks where the partition ends and goes on there instead of repeating itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Message as Delivered
+from pyspark.sql import DataFrame
+
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties, connection
+from producer.errors import DeliveryError, ProducerError
+from producer.model.event import Message
+from producer.sink.encode import EncodePlan, PartitionEncoder
+from producer.sink.topics import Offsets
+
+DELIVERIES = (
+    "topic string, partition int, type string, messages long, events long, bytes long, failure string"
+)
+"""What the workers report: an account per partition and kind, or a failure."""
+
+_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("type", pa.string()),
+        ("messages", pa.int64()),
+        ("events", pa.int64()),
+        ("bytes", pa.int64()),
+        ("failure", pa.string()),
+    ]
+)
+_FLUSH_SECONDS = 1.0
+
+
+def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts: Offsets) -> DataFrame:
+    """Encode an event stream and write it.
+
+    :param events: the ordered event stream, one Spark partition per Kafka partition.
+    :param properties: of the producer, as librdkafka spells them.
+    :param starts: end offset of each partition before this run.
+    :return: the account (``DELIVERIES``); evaluating it does the writing.
+    """
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:
+            return
+        topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
+        writer = PartitionWriter(properties, topic, partition)
+        messages = PartitionEncoder(plan).messages(chain([first], filled))
+        try:
+            account = writer.write(messages, starts[topic, partition])
+        except ProducerError as error:
+            # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
+            yield _report([(topic, partition, "", 0, 0, 0, error.what)])
+        else:
+            yield _report(account)
+
+    return events.mapInArrow(write, DELIVERIES)
+
+
+def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = zip(*lines, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+    return pa.record_batch(arrays, schema=_ARROW)
+
+
+@dataclass
+class _Account:
+    messages: Counter[str]
+    events: Counter[str]
+    size: Counter[str]
+
+
+class PartitionWriter:
+    """Writes the messages of one Kafka partition.
+
+    :param properties: of the producer, as librdkafka spells them.
+    """
+
+    def __init__(self, properties: Properties, topic: str, partition: int) -> None:
+        self._properties = properties
+        self._topic = topic
+        self._partition = partition
+        self._failure: KafkaError | None = None
+
+    def write(self, messages: Iterable[Message], start: int) -> list[tuple[object, ...]]:
+        """Write what is not there yet, and wait until it is acknowledged.
+
+        :param start: offset of the first message.
+        :return: lines of ``DELIVERIES``, one per kind of message.
+        :raises DeliveryError: if the broker did not take a message.
+        """
+        there = self._end() - start
+        account = _Account(Counter(), Counter(), Counter())
+        counted = self._counted(messages, account)
+        producer = Producer({**self._properties, "error_cb": self._on_error})
+        for _ in islice(counted, there):
+            pass
+        for message in counted:
+            self._produce(producer, message)
+        while producer.flush(_FLUSH_SECONDS):
+            self._check()
+        self._check()
+        return [
+            (self._topic, self._partition, kind, count, account.events[kind], account.size[kind], None)
+            for kind, count in sorted(account.messages.items())
+        ]
+
+    def _counted(self, messages: Iterable[Message], account: _Account) -> Iterator[Message]:
+        for message in messages:
+            account.messages[message.type] += 1
+            account.events[message.type] += message.events
+            account.size[message.type] += message.size
+            yield message
+
+    def _produce(self, producer: Producer, message: Message) -> None:
+        while True:
+            self._check()
+            try:
+                producer.produce(
+                    self._topic,
+                    key=message.key,
+                    value=message.value,
+                    partition=self._partition,
+                    headers=list(message.headers) or None,
+                    on_delivery=self._on_delivery,
+                )
+            except BufferError:  # the queue is full: wait for acknowledgements
+                producer.poll(_FLUSH_SECONDS)
+            else:
+                producer.poll(0)
+                return
+
+    def _on_delivery(self, error: KafkaError | None, _message: Delivered) -> None:
+        if error is not None and self._failure is None:
+            self._failure = error
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal() and self._failure is None:
+            self._failure = error
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise DeliveryError(self._failure.str(), topic=self._topic, partition=self._partition)
+
+    def _end(self) -> int:
+        reader = Consumer(
+            {**connection(str(self._properties["bootstrap.servers"])), "group.id": "ticdc-producer"}
+        )
+        try:
+            place = TopicPartition(self._topic, self._partition)
+            _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
+        except KafkaException as error:
+            raise DeliveryError(error.args[0].str(), topic=self._topic, partition=self._partition) from None
+        finally:
+            reader.close()
+        return int(end)

@@ -1,0 +1,71 @@
+"""Records as a DataFrame of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.model.record import Record
+from producer.model.shapes import MESSAGES
+from producer.source.kafka import Range, read
+
+_CHUNK = 1000
+_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("timestamp", pa.int64()),
+        ("type", pa.string()),
+        ("events", pa.int32()),
+    ]
+)
+
+
+def kafka_messages(spark: SparkSession, bootstrap: str, ranges: Sequence[Range]) -> DataFrame:
+    """The messages of the ranges, each range read by a task of its own (shape ``MESSAGES``)."""
+    rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(ranges)]
+    tasks = spark.createDataFrame(rows, "id int, topic string, partition int, start long, stop long")
+    spread = tasks.repartitionById(max(1, len(ranges)), "id")
+
+    def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for task in (task for batch in batches for task in batch.to_pylist()):
+            part = Range(
+                topic=task["topic"], partition=task["partition"], start=task["start"], end=task["stop"]
+            )
+            yield from _batches(read(bootstrap, part))
+
+    return spread.mapInArrow(fetch, MESSAGES)
+
+
+def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
+    """Records that the driver holds, as a DataFrame of shape ``MESSAGES``."""
+    table = pa.Table.from_batches(list(_batches(records)), schema=_ARROW)
+    return spark.createDataFrame(table, MESSAGES)
+
+
+def _batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
+    remaining = iter(records)
+    while chunk := list(islice(remaining, _CHUNK)):
+        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=_ARROW)
+
+
+def _row(record: Record) -> dict[str, object]:
+    headers = [{"key": name, "value": value} for name, value in record.headers]
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "key": record.key,
+        "value": record.value,
+        "headers": headers,
+        "timestamp": record.timestamp,
+        "type": record.type or None,
+        "events": None,
+    }

@@ -1,0 +1,84 @@
+"""Messages of Kafka topics between two offsets, read by whoever wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties, connection
+from producer.errors import BrokerError
+from producer.model.record import Record
+
+_BATCH = 500
+# Large messages come up to max-message-bytes; a fetch must hold at least one.
+_FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The messages of one partition from ``start`` up to, not including, ``end``."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+def read(bootstrap: str, part: Range) -> Iterator[Record]:
+    """The messages of one range, in order.
+
+    :raises BrokerError: if the broker stops answering before the end is reached.
+    """
+    if part.start >= part.end:
+        return
+    consumer = Consumer(_properties(bootstrap))
+    try:
+        consumer.assign([TopicPartition(part.topic, part.partition, part.start)])
+        while True:
+            for record in _next(consumer, bootstrap):
+                if record.offset < part.end:
+                    yield record
+                if record.offset >= part.end - 1:
+                    return
+    finally:
+        consumer.close()
+
+
+def _next(consumer: Consumer, bootstrap: str) -> list[Record]:
+    try:
+        messages = consumer.consume(_BATCH, timeout=CONNECT_SECONDS)
+    except KafkaException as error:
+        raise BrokerError(error.args[0].str(), address=bootstrap) from None
+    if not messages:
+        raise BrokerError(f"no answer within {CONNECT_SECONDS} s", address=bootstrap)
+    for message in messages:
+        if (failure := message.error()) is not None:
+            raise BrokerError(failure.str(), address=bootstrap)
+    return [_record(message) for message in messages]
+
+
+def _record(message: Any) -> Record:  # the client's type hints allow None where an error is excluded
+    _, timestamp = message.timestamp()
+    return Record(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        key=message.key(),
+        value=message.value(),
+        timestamp=timestamp,
+        headers=tuple(message.headers() or ()),
+    )
+
+
+def _properties(bootstrap: str) -> Properties:
+    return {
+        **connection(bootstrap),
+        **_FETCH,
+        "group.id": "ticdc-producer",
+        "enable.auto.commit": False,
+        "enable.partition.eof": False,
+        "auto.offset.reset": "error",
+    }

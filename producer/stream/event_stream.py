@@ -1,0 +1,99 @@
+"""All stages in their order: a change log becomes an event stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.changefeed import Changefeed
+from producer.dispatch.rules import Route, Router
+from producer.model.catalog import Catalog
+from producer.model.table import TableInfo
+from producer.stream.barriers import ActiveTopic, DDLPlace, ResolvedPlan, ddl_events, resolved_events
+from producer.stream.commit import commit, localise
+from producer.stream.dispatch import dispatch
+from producer.stream.facts import facts
+from producer.stream.mutations import mutations
+from producer.stream.order import order
+from producer.stream.slots import Slots
+from producer.stream.split import split
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPlan:
+    """What the stages need beside the change log; small, on the driver.
+
+    :param resolved: when resolved events are sent; it holds the commit clock too.
+    """
+
+    catalog: Catalog
+    changefeed: Changefeed
+    resolved: ResolvedPlan
+
+    @cached_property
+    def router(self) -> Router:
+        return Router(self.changefeed)
+
+    @cached_property
+    def replicated(self) -> tuple[TableInfo, ...]:
+        """The table versions whose rows TiCDC hands to its sink."""
+        force = self.changefeed.force_replicate
+        return tuple(table for table in self.catalog.tables if table.eligible or force)
+
+    @cached_property
+    def routes(self) -> dict[int, Route]:
+        """Where the rows of each replicated table version go."""
+        return {table.version: self.router.route(table) for table in self.replicated}
+
+    @cached_property
+    def ddls(self) -> tuple[DDLPlace, ...]:
+        """The DDLs that are sent, and where they go."""
+        if not self.changefeed.output_ddl:
+            return ()
+        clock = self.resolved.clock
+        return tuple(
+            DDLPlace(
+                index=index,
+                seq=job.ddl_seq,
+                commit_ts=clock.ts(job.commit_seq),
+                topic=self.router.ddl_topic(job.old_schema, job.old_table, job.schema, job.table),
+            )
+            for index, job in enumerate(self.catalog.ddls)
+            if job.sent
+        )
+
+    @cached_property
+    def active_topics(self) -> tuple[ActiveTopic, ...]:
+        """Every topic, and since when resolved events go to it: the default one always."""
+        since: dict[str, int] = {self.router.default_topic: 0}
+        born = {job.version_after: job.commit_seq for job in self.catalog.ddls}
+        for table in self.replicated:
+            first = self.resolved.clock.ts(born[table.version]) if table.version in born else 0
+            topic = self.routes[table.version].topic
+            since[topic] = min(first, since.get(topic, first))
+        for place in self.ddls:
+            since[place.topic] = min(place.commit_ts, since.get(place.topic, place.commit_ts))
+        return tuple(ActiveTopic(topic=topic, since=first) for topic, first in sorted(since.items()))
+
+    @cached_property
+    def slots(self) -> Slots:
+        topics = tuple(active.topic for active in self.active_topics)
+        return Slots(topics, self.changefeed.partition_num)
+
+
+def event_stream(spark: SparkSession, changes: DataFrame, plan: StreamPlan) -> DataFrame:
+    """The ordered event stream of a change log (shape ``EVENT_STREAM``).
+
+    Rows of tables that TiCDC does not replicate are left out.
+    """
+    feed, clock = plan.changefeed, plan.resolved.clock
+    known = facts(spark, plan.replicated, plan.routes)
+    committed = localise(commit(changes, clock), known, feed.time_zone)
+    placed = split(mutations(committed), known, raw_change_event=feed.output_raw_change_event)
+    rows = dispatch(placed, known, plan.slots)
+    ddls = ddl_events(spark, plan.ddls, plan.slots)
+    times = [place.commit_ts for place in plan.ddls]
+    resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
+    return order(rows.unionByName(ddls).unionByName(resolved), plan.slots)
