@@ -1,0 +1,112 @@
+"""Values on their way into columns: SET lists, DEFAULTs, NULL checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError
+from producer.model.coerce import coerce
+from producer.model.event import Value
+from producer.model.mysql_type import MySQLType
+from producer.model.sql_mode import SQLMode
+from producer.model.table import ColumnInfo
+from producer.model.temporal_text import moment_of
+from producer.scenario.sql.evaluate import evaluate
+from producer.scenario.sql.scope import Scope
+
+T = MySQLType
+
+
+def is_default(node: exp.Expression) -> bool:
+    """Whether the word DEFAULT stands here instead of a value."""
+    word = node.this if isinstance(node, exp.Column) else node
+    return isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _says_default(word)
+
+
+def _says_default(word: exp.Expression) -> bool:
+    return str(word.this).upper() == "DEFAULT"
+
+
+def assigned_value(node: exp.Expression, column: ColumnInfo, scope: Scope) -> Value:
+    """The canonical value that an assignment gives a column.
+
+    :raises ScenarioError: for a value that does not fit, or NULL where it must not be.
+    """
+    if is_default(node):
+        return default_value(column, scope.mode)
+    value = coerce(column, evaluate(node, scope), scope.mode)
+    if value is None and not column.nullable and not column.auto_increment:
+        raise null_error(column)
+    return value
+
+
+def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """What a column gets that is not named.
+
+    :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
+    """
+    if column.default_expression:
+        return now_value(column, mode)
+    if column.has_default or column.nullable or column.auto_increment:
+        return column.default
+    if column.type == T.ENUM:
+        return b"1"  # the first member stands in, even in strict mode
+    if mode.strict:
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+    return zero_value(column)
+
+
+def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """CURRENT_TIMESTAMP in the column's precision."""
+    moment = moment_of(mode.now.astimezone(mode.zone), max(column.decimal, 0))
+    return coerce(column, moment, mode)
+
+
+def zero_value(column: ColumnInfo) -> bytes:
+    """The implicit default of a NOT NULL column: zero, empty, the zero date."""
+    if column.type in (T.DATE, T.DATETIME, T.TIMESTAMP, T.DURATION):
+        clock = "00:00:00" + ("." + "0" * column.decimal if column.decimal > 0 else "")
+        shapes = {T.DATE: "0000-00-00", T.DURATION: clock}
+        return shapes.get(column.type, f"0000-00-00 {clock}").encode()
+    if column.type == T.JSON:
+        return b"null"
+    if column.type == T.NEW_DECIMAL:
+        return b"0" + (b"." + b"0" * column.decimal if column.decimal > 0 else b"")
+    if column.charset != "binary" or column.type in _BYTE_STRINGS:
+        empty = b"0" if column.type == T.SET else b""
+        return empty.ljust(column.length, b"\0") if column.type == T.STRING and column.binary else empty
+    return b"0"
+
+
+_BYTE_STRINGS = (T.STRING, T.VARCHAR, T.VAR_STRING, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB)
+
+
+def null_error(column: ColumnInfo) -> ScenarioError:
+    return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
+
+
+def apply_assignments(assignments: Iterable[exp.Expression], scope: Scope) -> set[int]:
+    """Run ``column = value, …`` on the scope's row, each seeing what those before it set.
+
+    :return: the offsets that were assigned.
+    """
+    assigned = set()
+    for assignment in assignments:
+        target = assignment.this
+        if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
+            raise ScenarioError(f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment")
+        offset = scope.offset(target.name, target.text("table"), target.text("db"))
+        scope.row[offset] = assigned_value(assignment.expression, scope.table.columns[offset], scope)  # type: ignore[union-attr]
+        assigned.add(offset)
+    return assigned
+
+
+def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
+    """ON UPDATE CURRENT_TIMESTAMP, for rows that changed and columns that were not assigned."""
+    if scope.table is None or tuple(scope.row) == before:
+        return
+    for offset, column in enumerate(scope.table.columns):
+        if column.on_update_now and offset not in assigned:
+            scope.row[offset] = now_value(column, scope.mode)

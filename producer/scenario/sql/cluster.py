@@ -1,0 +1,62 @@
+"""The databases, their tables, and every version a table ever had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from producer.errors import ScenarioError, nearest
+from producer.model.table import TableInfo
+from producer.scenario.sql.allocator import ObjectIds
+from producer.scenario.sql.storage import Table
+
+
+@dataclass(slots=True)
+class Database:
+    """A database; tables by name in lower case, since TiDB compares names without case."""
+
+    name: str
+    charset: str = "utf8mb4"
+    collation: str = "utf8mb4_bin"
+    tables: dict[str, Table] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Cluster:
+    """What there is."""
+
+    databases: dict[str, Database] = field(default_factory=dict)
+    versions: list[TableInfo] = field(default_factory=list)
+    ids: ObjectIds = field(default_factory=ObjectIds)
+
+    def database(self, name: str) -> Database:
+        """:raises ScenarioError: if there is none of that name."""
+        found = self.databases.get(name.lower())
+        if found is None:
+            names = [database.name for database in self.databases.values()]
+            raise ScenarioError(f"Unknown database {name!r}", value=name, hint=nearest(name, names))
+        return found
+
+    def find(self, schema: str, name: str) -> Table | None:
+        """The table, or None; the database must exist."""
+        return self.database(schema).tables.get(name.lower())
+
+    def table(self, schema: str, name: str) -> Table:
+        """:raises ScenarioError: if there is none of that name."""
+        found = self.find(schema, name)
+        if found is None:
+            names = [table.info.name for table in self.database(schema).tables.values()]
+            what = f"Table '{schema}.{name}' doesn't exist"
+            raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
+        return found
+
+    def new_version(self, info: TableInfo) -> TableInfo:
+        """The table as the next entry of the catalog."""
+        versioned = replace(info, version=len(self.versions))
+        self.versions.append(versioned)
+        return versioned
+
+    def add(self, table: Table) -> None:
+        self.database(table.info.schema).tables[table.info.name.lower()] = table
+
+    def drop(self, table: Table) -> None:
+        del self.database(table.info.schema).tables[table.info.name.lower()]

@@ -1,0 +1,221 @@
+"""One column of a CREATE TABLE (or ADD COLUMN): its name, type and attributes, read and made.
+
+Rules: tidb ``pkg/ddl/add_column.go`` (``columnDefToCol``, ``setCharsetCollationFlenDecimal``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.coerce import coerce
+from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of
+from producer.model.mysql_type import INTEGERS, LOBS, MySQLType
+from producer.model.sql_mode import SQLMode
+from producer.model.table import ColumnInfo
+from producer.scenario.sql.column_type import TypeSpec, read_type
+from producer.scenario.sql.cursor import Cursor
+from producer.scenario.sql.dialect import parse_expression
+from producer.scenario.sql.evaluate import evaluate_constant
+
+T = MySQLType
+
+_NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+_ATTRIBUTE_WORDS = frozenset(
+    ["NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY", "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK", "CONSTRAINT", "REFERENCES", "COLUMN_FORMAT", "STORAGE", "AUTO_RANDOM", "FIRST", "AFTER"]
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class ColumnDraft:
+    """A column definition as read, before the table's charset is known.
+
+    :param nullable: None where the definition does not say.
+    :param default: SQL text of the DEFAULT; None without one.
+    :param default_now: digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
+    :param key: ``primary`` or ``unique`` of an inline key.
+    :param clustered: what an inline PRIMARY KEY says of it.
+    """
+
+    name: str
+    spec: TypeSpec
+    line: int
+    charset: str = ""
+    collation: str = ""
+    nullable: bool | None = None
+    default: str | None = None
+    default_now: int = -1
+    on_update_now: bool = False
+    auto_increment: bool = False
+    comment: str = ""
+    keys: list[str] = field(default_factory=list)
+    clustered: bool | None = None
+
+
+def read_column(cursor: Cursor) -> ColumnDraft:
+    """The column definition that stands here."""
+    line = cursor.line
+    name = cursor.identifier("a column name")
+    draft = ColumnDraft(name=name, spec=read_type(cursor), line=line)
+    if draft.spec.serial:
+        draft.nullable, draft.auto_increment = False, True
+        draft.keys.append("unique")
+    while not cursor.at_end and cursor.word() not in (",", ")", "FIRST", "AFTER"):
+        _read_attribute(cursor, draft)
+    return draft
+
+
+def _read_attribute(cursor: Cursor, draft: ColumnDraft) -> None:
+    if cursor.accept("NOT", "NULL"):
+        draft.nullable = False
+    elif cursor.accept("NULL"):
+        draft.nullable = True
+    elif cursor.accept("DEFAULT"):
+        _read_default(cursor, draft)
+    elif cursor.accept("ON", "UPDATE"):
+        _read_now(cursor)
+        draft.on_update_now = True
+    elif cursor.accept("AUTO_INCREMENT"):
+        draft.auto_increment = True
+    elif cursor.accept("COMMENT"):
+        draft.comment = cursor.string()
+    elif cursor.accept("COLLATE"):
+        cursor.accept("=")
+        draft.collation = read_collation(cursor)
+    elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+        cursor.accept("=")
+        draft.charset = read_charset(cursor)
+    else:
+        _read_key(cursor, draft)
+
+
+def _read_key(cursor: Cursor, draft: ColumnDraft) -> None:
+    if cursor.accept("UNIQUE"):
+        cursor.accept("KEY")
+        draft.keys.append("unique")
+    elif cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
+        draft.keys.append("primary")
+        draft.clustered = read_clustered(cursor)
+    else:
+        raise cursor.unsupported(f"the column attribute {cursor.word() or 'here'}")
+
+
+def read_clustered(cursor: Cursor) -> bool | None:
+    """CLUSTERED or NONCLUSTERED; None where neither stands."""
+    word = cursor.accept_any("CLUSTERED", "NONCLUSTERED")
+    return word == "CLUSTERED" if word else None
+
+
+def read_charset(cursor: Cursor) -> str:
+    """A charset's name.
+
+    :raises UnsupportedSQL: if TiDB does not know it.
+    """
+    name = (cursor.string() if cursor.is_string() else cursor.identifier("a charset")).lower()
+    name = CHARSET_ALIASES.get(name, name)
+    if name not in DEFAULT_COLLATIONS:
+        raise cursor.unsupported(f"the charset {name}")
+    return name
+
+
+def read_collation(cursor: Cursor) -> str:
+    """A collation's name.
+
+    :raises UnsupportedSQL: if this tool cannot sort by it.
+    """
+    name = (cursor.string() if cursor.is_string() else cursor.identifier("a collation")).lower()
+    name = name.replace("utf8mb3_", "utf8_")
+    if name not in KNOWN:
+        raise cursor.unsupported(f"the collation {name}")
+    return name
+
+
+def _read_default(cursor: Cursor, draft: ColumnDraft) -> None:
+    if cursor.word() in _NOW_WORDS:
+        draft.default_now = _read_now(cursor)
+    else:
+        draft.default = cursor.expression_source(until=_ATTRIBUTE_WORDS)
+
+
+def _read_now(cursor: Cursor) -> int:
+    if not cursor.accept_any(*_NOW_WORDS):
+        raise cursor.error("expected CURRENT_TIMESTAMP")
+    digits = 0
+    if cursor.accept("("):
+        digits = 0 if cursor.word() == ")" else cursor.integer()
+        cursor.expect(")")
+    return digits
+
+
+def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
+    """The column, given the table's charset.
+
+    :raises ScenarioError: for attributes that do not fit the type.
+    """
+    spec = draft.spec
+    charset, collation = _charset_of(draft, charset, collation)
+    column = ColumnInfo(
+        name=draft.name,
+        type=spec.type,
+        length=spec.length,
+        decimal=spec.decimal,
+        unsigned=spec.unsigned,
+        zerofill=spec.zerofill,
+        charset=charset,
+        collation=collation,
+        elements=spec.elements,
+        nullable=draft.nullable is not False,
+        on_update_now=draft.on_update_now,
+        auto_increment=draft.auto_increment,
+        comment=draft.comment,
+    )
+    _check(draft, column)
+    return _with_default(draft, column, mode)
+
+
+def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, str]:
+    if not draft.spec.bears_charset or draft.spec.binary:
+        return "binary", "binary"
+    if draft.collation:
+        own = charset_of(draft.collation)
+        if draft.charset and draft.charset != own:
+            what = f"collation {draft.collation} does not belong to charset {draft.charset}"
+            raise ScenarioError(what, line=draft.line, column=draft.name)
+        return own, draft.collation
+    if draft.charset:
+        return draft.charset, DEFAULT_COLLATIONS[draft.charset]
+    return charset, collation
+
+
+def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
+    def fail(what: str) -> ScenarioError:
+        return ScenarioError(what, line=draft.line, column=column.name)
+
+    if column.auto_increment and column.type not in INTEGERS:
+        if column.type in (T.FLOAT, T.DOUBLE):
+            raise UnsupportedSQL("AUTO_INCREMENT on a floating point column is not supported", line=draft.line)
+        raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is none")
+    if (draft.on_update_now or draft.default_now >= 0) and column.type not in (T.TIMESTAMP, T.DATETIME):
+        raise fail(f"CURRENT_TIMESTAMP is for TIMESTAMP and DATETIME only, column {column.name!r} is neither")
+    if draft.default_now >= 0 and draft.default_now != max(column.decimal, 0):
+        raise fail(f"Invalid default value for {column.name!r}: CURRENT_TIMESTAMP has another precision")
+
+
+def _with_default(draft: ColumnDraft, column: ColumnInfo, mode: SQLMode) -> ColumnInfo:
+    if draft.default_now >= 0:
+        return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
+    if draft.default is None:
+        return column
+    if draft.default.startswith("("):
+        raise UnsupportedSQL("DEFAULT of an expression is not supported", line=draft.line, column=column.name)
+    value = evaluate_constant(parse_expression(draft.default, draft.line), mode)
+    if value is None:
+        if not column.nullable:
+            raise ScenarioError(
+                f"Invalid default value for {column.name!r}: NULL", line=draft.line, column=column.name
+            )
+        return replace(column, has_default=True)
+    if column.type in LOBS or column.type == T.JSON:
+        what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
+        raise ScenarioError(what, line=draft.line, column=column.name)
+    return replace(column, has_default=True, default=coerce(column, value, mode))

@@ -1,0 +1,102 @@
+"""sqlglot, set up for TiDB: one dialect to parse DML, one to cut text into plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from producer.errors import ScenarioError
+
+
+class TiDB(MySQL):  # type: ignore[misc]
+    """MySQL without the liberties that sqlglot takes for the sake of other dialects."""
+
+    class Tokenizer(MySQL.Tokenizer):  # type: ignore[misc]
+        COMMANDS: set[TokenType] = set()  # noqa: RUF012  # nothing is swallowed as raw text
+
+    class Parser(MySQL.Parser):  # type: ignore[misc]
+        # Every function stays a call by the name that the user wrote: our own table says what it does.
+        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012
+
+
+class TiDBWords(MySQL):  # type: ignore[misc]
+    """No keywords at all: what reads DDL by hand wants one token per word."""
+
+    class Tokenizer(MySQL.Tokenizer):  # type: ignore[misc]
+        COMMANDS: set[TokenType] = set()  # noqa: RUF012
+        KEYWORDS = {  # noqa: RUF012
+            word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if not (word[0].isalpha() or word[0] == "_")
+        }
+
+
+def words(text: str, line: int = 1) -> list[Token]:
+    """The tokens of a text.
+
+    :param line: line of the file at which the text starts.
+    :raises ScenarioError: where a quote or a comment is not closed.
+    """
+    try:
+        return list(TiDBWords().tokenize(text))
+    except TokenError as error:
+        raise ScenarioError(f"SQL cannot be read: {_first_line(error)}", line=line) from error
+    except RecursionError:
+        raise ScenarioError("SQL is nested too deeply", line=line) from None
+
+
+def parse_dml(text: str, line: int) -> tuple[str, exp.Expression]:
+    """A DML statement as its first word and sqlglot's tree; REPLACE parses as the INSERT it resembles.
+
+    :raises ScenarioError: if it does not parse, with the line in the file.
+    """
+    tokens = _tokens(text, line)
+    verb = tokens[0].text.upper()
+    if verb == "REPLACE":
+        tokens[0] = _as_insert(tokens[0])
+    return verb, _tree(tokens, text, line)
+
+
+def parse_expression(text: str, line: int) -> exp.Expression:
+    """An expression that stands alone, such as a DEFAULT.
+
+    :raises ScenarioError: if it does not parse.
+    """
+    tree = _tree(_tokens("SELECT " + text, line), "SELECT " + text, line)
+    expressions = tree.expressions if isinstance(tree, exp.Select) else []
+    if len(expressions) != 1:
+        raise ScenarioError(f"SQL does not parse: {text!r} is not one expression", line=line)
+    expression: exp.Expression = expressions[0]
+    return expression
+
+
+def _tokens(text: str, line: int) -> list[Token]:
+    try:
+        return list(TiDB().tokenize(text))
+    except TokenError as error:
+        raise ScenarioError(f"SQL cannot be read: {_first_line(error)}", line=line) from error
+
+
+def _as_insert(token: Token) -> Token:
+    return Token(TokenType.INSERT, "INSERT", token.line, token.col, token.start, token.end, token.comments)
+
+
+def _tree(tokens: list[Token], text: str, line: int) -> exp.Expression:
+    try:
+        trees = TiDB().parser().parse(tokens, text)
+    except ParseError as error:
+        place = error.errors[0] if error.errors else {}
+        what = f"{place.get('description') or 'invalid syntax'} near {str(place.get('highlight') or '')!r}"
+        raise ScenarioError(f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1) from error
+    except RecursionError:
+        raise ScenarioError("SQL is nested too deeply", line=line) from None
+    if len(trees) != 1 or trees[0] is None:
+        raise ScenarioError("SQL does not parse: one statement was expected", line=line)
+    tree: exp.Expression = trees[0]
+    return tree
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200]

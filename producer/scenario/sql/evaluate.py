@@ -1,0 +1,341 @@
+"""The value of an expression: one entry per kind of node of sqlglot's tree.
+
+What is not in the table is refused by name. Three-valued logic: a truth is 1, 0 or NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.coerce_temporal import to_moment, to_span
+from producer.model.coerce_text import to_bytes, to_text
+from producer.model.sql_mode import SQLMode, shown_value
+from producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
+from producer.scenario.sql import arithmetic
+from producer.scenario.sql.compare import compare, like, truth
+from producer.scenario.sql.functions import FUNCTIONS, now
+from producer.scenario.sql.scope import Scope
+
+_DEFAULT_COLLATION = "utf8mb4_bin"
+_MAX_UNSIGNED = (1 << 64) - 1
+_MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
+
+
+def evaluate(node: exp.Expression, scope: Scope) -> SQLValue:
+    """The value of an expression for the row at hand.
+
+    :raises UnsupportedSQL: for what this tool does not compute.
+    :raises ScenarioError: for an unknown column, a value out of range…
+    """
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
+    return rule(node, scope)
+
+
+def evaluate_constant(node: exp.Expression, mode: SQLMode) -> SQLValue:
+    """The value of an expression without columns."""
+    return evaluate(node, Scope(mode))
+
+
+def collation_of(node: exp.Expression, scope: Scope) -> str:
+    """The collation that a comparison with this operand uses; empty if it has no say.
+
+    An explicit COLLATE, else that of a column; literals follow what they are compared with.
+    """
+    if isinstance(node, exp.Collate):
+        return str(node.expression.name).lower()
+    if isinstance(node, exp.Column):
+        column = scope.column(node.name, node.text("table"), node.text("db"))
+        return "" if column.charset == "binary" else column.collation
+    return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
+
+
+def _shared_collation(node: exp.Expression, scope: Scope) -> str:
+    operands = [node.this, node.expression]
+    explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
+    if explicit is not None:
+        return collation_of(explicit, scope)
+    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expression))
+    return next((name for name in found if name), _DEFAULT_COLLATION)
+
+
+def literal_number(text: str) -> SQLValue:
+    """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
+    if len(text) > _MAX_LITERAL:
+        raise ScenarioError("a number is too long", value=text[:40] + "…")
+    if "e" in text.lower():
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise ScenarioError(f"Illegal double '{text}' value found during parsing", value=text)
+        return number
+    if text.isascii() and text.isdigit():
+        whole = int(text)
+        if whole > _MAX_UNSIGNED:
+            return Decimal(whole)
+        return Unsigned(whole) if whole >> 63 else whole
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        raise ScenarioError(f"not a number: {text!r}", value=text) from None
+
+
+def _literal(node: exp.Expression, _: Scope) -> SQLValue:
+    return str(node.this) if node.is_string else literal_number(str(node.this))
+
+
+def _hex(node: exp.Expression, _: Scope) -> SQLValue:
+    digits = str(node.this)
+    try:
+        return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
+    except ValueError:
+        raise ScenarioError(f"not hexadecimal digits: {digits!r}", value=digits) from None
+
+
+def _bits(node: exp.Expression, _: Scope) -> SQLValue:
+    digits = str(node.this)
+    if digits.strip("01"):
+        raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
+    return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
+
+
+def _introduced(node: exp.Expression, scope: Scope) -> SQLValue:
+    """``_utf8mb4'…'``, ``_binary'…'``: the same bytes under another charset."""
+    charset = str(node.this).lstrip("_").lower()
+    value = to_bytes(evaluate(node.expression, scope))
+    if charset == "binary":
+        return value
+    if charset not in ("utf8mb4", "utf8", "utf8mb3", "ascii", "latin1"):
+        raise UnsupportedSQL(f"the introducer _{charset} is not supported")
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _column(node: exp.Expression, scope: Scope) -> SQLValue:
+    return scope.value(node.name, node.text("table"), node.text("db"))
+
+
+def _paren(node: exp.Expression, scope: Scope) -> SQLValue:
+    return evaluate(node.this, scope)
+
+
+def _boolean(node: exp.Expression, _: Scope) -> SQLValue:
+    return int(bool(node.this))
+
+
+def _binary(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+        return None if left is None or right is None else operation(left, right, scope.mode)
+
+    return rule
+
+
+def _bitwise(operation: Callable[[int, int], int]) -> Callable[..., SQLValue]:
+    def on_values(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
+        return Unsigned(operation(arithmetic.to_bits(left), arithmetic.to_bits(right)) & _MAX_UNSIGNED)
+
+    return _binary(on_values)
+
+
+def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+        value = evaluate(node.this, scope)
+        return None if value is None else operation(value, scope.mode)
+
+    return rule
+
+
+def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+        order = compare(left, right, _shared_collation(node, scope), scope.mode)
+        return None if order is None else int(accepts(order))
+
+    return rule
+
+
+def _null_safe_equal(node: exp.Expression, scope: Scope) -> SQLValue:
+    left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+    if left is None or right is None:
+        return int(left is None and right is None)
+    return int(compare(left, right, _shared_collation(node, scope), scope.mode) == 0)
+
+
+def _and(node: exp.Expression, scope: Scope) -> SQLValue:
+    left = truth(evaluate(node.this, scope))
+    if left is False:
+        return 0
+    right = truth(evaluate(node.expression, scope))
+    if right is False:
+        return 0
+    return None if left is None or right is None else 1
+
+
+def _or(node: exp.Expression, scope: Scope) -> SQLValue:
+    left = truth(evaluate(node.this, scope))
+    if left:
+        return 1
+    right = truth(evaluate(node.expression, scope))
+    if right:
+        return 1
+    return None if left is None or right is None else 0
+
+
+def _xor(node: exp.Expression, scope: Scope) -> SQLValue:
+    left, right = truth(evaluate(node.this, scope)), truth(evaluate(node.expression, scope))
+    return None if left is None or right is None else int(left != right)
+
+
+def _not(node: exp.Expression, scope: Scope) -> SQLValue:
+    value = truth(evaluate(node.this, scope))
+    return None if value is None else int(not value)
+
+
+def _is(node: exp.Expression, scope: Scope) -> SQLValue:
+    value = evaluate(node.this, scope)
+    if isinstance(node.expression, exp.Null):
+        return int(value is None)
+    if isinstance(node.expression, exp.Boolean):
+        return int(truth(value) is bool(node.expression.this))
+    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
+
+
+def _in(node: exp.Expression, scope: Scope) -> SQLValue:
+    if node.args.get("query") is not None or not node.expressions:
+        raise UnsupportedSQL("IN with a subquery is not supported")
+    value = evaluate(node.this, scope)
+    collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
+    orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
+    if 0 in orders:
+        return 1
+    return None if None in orders else 0
+
+
+def _between(node: exp.Expression, scope: Scope) -> SQLValue:
+    value = evaluate(node.this, scope)
+    collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
+    low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
+    high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
+    if (low is not None and low < 0) or (high is not None and high > 0):
+        return 0
+    return None if low is None or high is None else 1
+
+
+def _like(node: exp.Expression, scope: Scope, escape: str = "\\") -> SQLValue:
+    found = like(
+        evaluate(node.this, scope), evaluate(node.expression, scope), _shared_collation(node, scope), escape
+    )
+    if found is None:
+        return None
+    return int(found is not bool(node.args.get("negate")))
+
+
+def _escape(node: exp.Expression, scope: Scope) -> SQLValue:
+    mark = evaluate(node.expression, scope)
+    if not isinstance(node.this, exp.Like) or not isinstance(mark, str) or len(mark) > 1:
+        raise ScenarioError("Incorrect arguments to ESCAPE", value=shown_value(mark))
+    return _like(node.this, scope, mark)
+
+
+def _call(node: exp.Expression, scope: Scope) -> SQLValue:
+    name = str(node.this).upper()
+    if name == "VALUES":
+        return scope.proposed_value(node.expressions[0].name)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise UnsupportedSQL(f"the function {name} is not supported")
+    return function(name, [evaluate(argument, scope) for argument in node.expressions], scope.mode)
+
+
+def _if(node: exp.Expression, scope: Scope) -> SQLValue:
+    chosen = node.args["true"] if truth(evaluate(node.this, scope)) else node.args.get("false")
+    return None if chosen is None else evaluate(chosen, scope)
+
+
+def _case(node: exp.Expression, scope: Scope) -> SQLValue:
+    for branch in node.args["ifs"]:
+        condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
+        if truth(evaluate(condition, scope)):
+            return evaluate(branch.args["true"], scope)
+    default = node.args.get("default")
+    return None if default is None else evaluate(default, scope)
+
+
+def _concatenated(node: exp.Expression, scope: Scope) -> SQLValue:
+    return "".join(to_text(evaluate(part, scope)) for part in node.expressions)
+
+
+def _typed_literal(node: exp.Expression, scope: Scope) -> SQLValue:
+    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: all of CAST that there is so far."""
+    text, kind = node.this, node.to.this
+    if isinstance(text, exp.Literal) and text.is_string and kind in _TYPED_LITERALS:
+        value = _TYPED_LITERALS[kind](str(text.this), scope.mode)
+        if value is None:
+            raise ScenarioError(f"Incorrect {kind.value} value: {text.this!r}", value=str(text.this))
+        return value
+    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} (CAST) is not supported")
+
+
+def _fraction_digits(text: str) -> int:
+    return min(len(text.partition(".")[2]), 6)
+
+
+_TYPED_LITERALS: dict[exp.DataType.Type, Callable[[str, SQLMode], SQLValue]] = {
+    exp.DataType.Type.DATE: lambda text, mode: to_moment(text, -1, mode),
+    exp.DataType.Type.TIME: lambda text, _: to_span(text, _fraction_digits(text)),
+    exp.DataType.Type.TIMESTAMPTZ: lambda text, mode: to_moment(text, _fraction_digits(text), mode),
+}
+
+_RULES: dict[type[exp.Expression], Callable[[exp.Expression, Scope], SQLValue]] = {
+    exp.Literal: _literal,
+    exp.National: lambda node, _: str(node.this),
+    exp.HexString: _hex,
+    exp.BitString: _bits,
+    exp.Introducer: _introduced,
+    exp.Null: lambda _, __: None,
+    exp.Boolean: _boolean,
+    exp.Column: _column,
+    exp.Paren: _paren,
+    exp.Collate: _paren,
+    exp.Add: _binary(arithmetic.add),
+    exp.Sub: _binary(arithmetic.subtract),
+    exp.Mul: _binary(arithmetic.multiply),
+    exp.Div: _binary(arithmetic.divide),
+    exp.IntDiv: _binary(arithmetic.integer_divide),
+    exp.Mod: _binary(arithmetic.modulo),
+    exp.Neg: _unary(arithmetic.negate),
+    exp.BitwiseAnd: _bitwise(lambda a, b: a & b),
+    exp.BitwiseOr: _bitwise(lambda a, b: a | b),
+    exp.BitwiseXor: _bitwise(lambda a, b: a ^ b),
+    exp.BitwiseLeftShift: _bitwise(lambda a, b: a << b if b < 64 else 0),
+    exp.BitwiseRightShift: _bitwise(lambda a, b: a >> b if b < 64 else 0),
+    exp.BitwiseNot: _unary(lambda value, _: Unsigned(~arithmetic.to_bits(value) & _MAX_UNSIGNED)),
+    exp.EQ: _comparison(lambda order: order == 0),
+    exp.NEQ: _comparison(lambda order: order != 0),
+    exp.LT: _comparison(lambda order: order < 0),
+    exp.LTE: _comparison(lambda order: order <= 0),
+    exp.GT: _comparison(lambda order: order > 0),
+    exp.GTE: _comparison(lambda order: order >= 0),
+    exp.NullSafeEQ: _null_safe_equal,
+    exp.And: _and,
+    exp.Or: _or,
+    exp.Xor: _xor,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.Escape: _escape,
+    exp.Anonymous: _call,
+    exp.CurrentTimestamp: lambda _, scope: now((), scope.mode),
+    exp.Localtime: lambda _, scope: now((), scope.mode),
+    exp.Localtimestamp: lambda _, scope: now((), scope.mode),
+    exp.If: _if,
+    exp.Case: _case,
+    exp.Concat: _concatenated,
+    exp.Cast: _typed_literal,
+}

@@ -1,0 +1,163 @@
+"""INSERT, INSERT … ON DUPLICATE KEY UPDATE and REPLACE.
+
+Rules: tidb ``pkg/executor/insert_common.go``, ``insert.go``, ``replace.go``. All rows are evaluated and
+get their AUTO_INCREMENT before the first is stored, so hidden row ids come after those of the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.coerce import coerce
+from producer.model.event import Value
+from producer.model.sql_mode import SQLMode
+from producer.model.table import ColumnInfo
+from producer.scenario.sql.assign import (
+    apply_assignments,
+    assigned_value,
+    default_value,
+    null_error,
+    touch_updated_columns,
+)
+from producer.scenario.sql.scope import Scope
+from producer.scenario.sql.storage import Row, Table
+from producer.scenario.sql.transaction import Transaction
+
+
+def run_insert(
+    tree: exp.Insert, verb: str, table: Table, transaction: Transaction, mode: SQLMode
+) -> None:
+    """Run an INSERT or REPLACE.
+
+    :param verb: ``INSERT`` or ``REPLACE``.
+    :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
+    """
+    offsets, tuples = _rows_of(tree, table, mode)
+    rows = [_evaluated(table, offsets, values, mode) for values in tuples]
+    updates = _on_duplicate(tree, verb)
+    for values in rows:
+        if verb == "REPLACE":
+            _replace(table, values, transaction)
+        elif updates:
+            _insert_or_update(table, values, updates, transaction, mode)
+        else:
+            transaction.insert(table, _new_row(table, values))
+
+
+def _rows_of(
+    tree: exp.Insert, table: Table, mode: SQLMode
+) -> tuple[list[int], list[list[exp.Expression]]]:
+    if tree.args.get("ignore"):
+        raise UnsupportedSQL("INSERT IGNORE is not supported")
+    source = tree.expression
+    if not isinstance(source, exp.Values):
+        raise UnsupportedSQL("INSERT … SELECT is not supported")
+    if source.args.get("alias") or tree.args.get("alias") or tree.this.args.get("alias"):
+        raise UnsupportedSQL("a row alias in INSERT is not supported")
+    named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    columns = table.info.columns
+    scope = Scope(mode, table.info)
+    visible = [offset for offset, column in enumerate(columns) if not column.hidden]
+    offsets = [scope.offset(name.name) for name in named] or visible
+    if len(set(offsets)) < len(offsets):
+        twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
+        raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
+    tuples = [_tuple_items(row) for row in source.expressions]
+    for number, row in enumerate(tuples, start=1):
+        if len(row) not in (len(offsets), 0) or (not row and named):
+            raise ScenarioError(
+                f"Column count doesn't match value count at row {number}: {len(offsets)} against {len(row)}"
+            )
+    return offsets, tuples
+
+
+def _tuple_items(row: exp.Expression) -> list[exp.Expression]:
+    if isinstance(row, exp.Tuple):
+        return list(row.expressions)
+    return [row.this if isinstance(row, exp.Paren) else row]
+
+
+def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expression]:
+    conflict = tree.args.get("conflict")
+    if conflict is None:
+        return []
+    if verb == "REPLACE" or not conflict.args.get("duplicate"):
+        raise ScenarioError("SQL does not parse: ON DUPLICATE KEY UPDATE does not belong here")
+    return list(conflict.expressions)
+
+
+def _evaluated(table: Table, offsets: Sequence[int], nodes: list[exp.Expression], mode: SQLMode) -> list[Value]:
+    """One row's values; expressions see the columns to their left."""
+    columns = table.info.columns
+    scope = Scope(mode, table.info, [None] * len(columns))
+    given = set(offsets) if nodes else set()
+    for offset, column in enumerate(columns):
+        if offset not in given and not column.auto_increment:
+            scope.row[offset] = default_value(column, mode)
+    for offset, node in zip(offsets, nodes, strict=False):
+        scope.row[offset] = assigned_value(node, columns[offset], scope)
+    for offset, column in enumerate(columns):
+        if column.auto_increment:
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset])
+    return scope.row
+
+
+def _auto_increment(table: Table, column: ColumnInfo, value: Value) -> Value:
+    """NULL and 0 take the next id; what is given moves the counter on.
+
+    :raises ScenarioError: when the counter leaves the column's range.
+    """
+    if value is not None and int(value) != 0:
+        table.ids.advance(int(value))
+        return value
+    return coerce(column, table.ids.take())
+
+
+def _new_row(table: Table, values: Sequence[Value]) -> Row:
+    for column, value in zip(table.info.columns, values, strict=True):
+        if value is None and not column.nullable:
+            raise null_error(column)
+    return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
+
+
+def _replace(table: Table, values: Sequence[Value], transaction: Transaction) -> None:
+    """Every row in the way is removed first; one that is the same already stays."""
+    while (taken := table.conflict(values)) is not None:
+        _, row = taken
+        if row.values == tuple(values):
+            return
+        transaction.delete(table, row)
+    transaction.insert(table, _new_row(table, values))
+
+
+def _insert_or_update(
+    table: Table,
+    values: list[Value],
+    updates: list[exp.Expression],
+    transaction: Transaction,
+    mode: SQLMode,
+) -> None:
+    taken = table.conflict(values)
+    if taken is None:
+        transaction.insert(table, _new_row(table, values))
+        return
+    _, row = taken
+    scope = Scope(mode, table.info, list(row.values), values)
+    assigned = apply_assignments(updates, scope)
+    update_row(table, row, scope, assigned, transaction)
+
+
+def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
+    """Store what assignments made of a row; nothing if it is the same as before."""
+    touch_updated_columns(row.values, scope, assigned)
+    if tuple(scope.row) == row.values:
+        return
+    for column, value in zip(table.info.columns, scope.row, strict=True):
+        if value is None and not column.nullable:
+            raise null_error(column)
+        if column.auto_increment and value is not None:
+            table.ids.advance(int(value))
+    transaction.update(table, row, table.make_row(scope.row, row.row_id))

@@ -1,0 +1,91 @@
+"""What one transaction did: its changes for the history, and how to undo them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from producer.model.event import Op
+from producer.scenario.history import Change
+from producer.scenario.sql.storage import Row, Table
+
+
+@dataclass(slots=True)
+class Transaction:
+    """An open transaction; every row change goes through it.
+
+    :param commit_seq: the number it will commit under.
+    :param line: line of the statement that runs.
+    """
+
+    commit_seq: int
+    line: int = 0
+    changes: list[Change] = field(default_factory=list)
+    _undo: list[tuple[Table, Row | None, Row | None]] = field(default_factory=list)
+
+    def insert(self, table: Table, row: Row) -> None:
+        """Store a new row.
+
+        :raises ScenarioError: if one of its unique keys exists.
+        """
+        taken = table.conflict(row.values)
+        if taken is not None:
+            raise table.duplicate(taken[0], row.values)
+        self._apply(table, None, row)
+        self._record(table, Op.INSERT, None, row)
+
+    def update(self, table: Table, old: Row, new: Row) -> None:
+        """Replace a row, under another key if that changed.
+
+        :raises ScenarioError: if one of its unique keys exists.
+        """
+        taken = table.conflict(new.values, ignoring=old.key)
+        if taken is not None:
+            raise table.duplicate(taken[0], new.values)
+        self._apply(table, old, new)
+        self._record(table, Op.UPDATE, old, new)
+
+    def delete(self, table: Table, row: Row) -> None:
+        """Take a row away."""
+        self._apply(table, row, None)
+        self._record(table, Op.DELETE, row, None)
+
+    def roll_back(self) -> None:
+        """Undo every change, the last one first; counters are not turned back, as in TiDB."""
+        for table, old, new in reversed(self._undo):
+            _swap(table, new, old)
+        self._undo.clear()
+        self.changes.clear()
+
+    def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
+        _swap(table, old, new)
+        self._undo.append((table, old, new))
+
+    def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
+        place = new or old
+        assert place is not None  # noqa: S101  # an operation has at least one side
+        moved = old is not None and new is not None and old.key != new.key
+        info = table.info
+        self.changes.append(
+            Change(
+                commit_seq=self.commit_seq,
+                row_seq=len(self.changes),
+                table_version=info.version,
+                table_id=info.table_id,
+                row_key=place.key,
+                row_id=place.row_id,
+                op=op,
+                before=None if old is None else table.image(old.values),
+                after=None if new is None else table.image(new.values),
+                old_table_id=info.table_id if moved else None,
+                old_row_key=old.key if moved and old else None,
+                old_row_id=old.row_id if moved and old else None,
+                line=self.line,
+            )
+        )
+
+
+def _swap(table: Table, old: Row | None, new: Row | None) -> None:
+    if old is not None:
+        table.remove(old)
+    if new is not None:
+        table.put(new)

@@ -1,0 +1,76 @@
+"""UPDATE and DELETE of one table.
+
+Rows are chosen before the first is changed, and changed in the order of ORDER BY, else of their keys.
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.sql_mode import SQLMode
+from producer.model.sql_value import SQLValue
+from producer.scenario.sql.assign import apply_assignments
+from producer.scenario.sql.compare import compare, truth
+from producer.scenario.sql.evaluate import collation_of, evaluate
+from producer.scenario.sql.insert import update_row
+from producer.scenario.sql.scope import Scope
+from producer.scenario.sql.storage import Row, Table
+from producer.scenario.sql.transaction import Transaction
+
+
+def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: SQLMode) -> None:
+    """Run an UPDATE; assignments see what those before them set."""
+    for row in _chosen(tree, table, mode):
+        scope = Scope(mode, table.info, list(row.values))
+        assigned = apply_assignments(tree.expressions, scope)
+        update_row(table, row, scope, assigned, transaction)
+
+
+def run_delete(tree: exp.Delete, table: Table, transaction: Transaction, mode: SQLMode) -> None:
+    """Run a DELETE."""
+    for row in _chosen(tree, table, mode):
+        transaction.delete(table, row)
+
+
+def _chosen(tree: exp.Expression, table: Table, mode: SQLMode) -> list[Row]:
+    where = tree.args.get("where")
+    rows = [row for row in table.scan() if where is None or _holds(where.this, table, row, mode)]
+    order = tree.args.get("order")
+    if order is not None:
+        rows = _sorted(rows, order, table, mode)
+    limit = tree.args.get("limit")
+    return rows if limit is None else rows[: _limit(limit)]
+
+
+def _holds(condition: exp.Expression, table: Table, row: Row, mode: SQLMode) -> bool:
+    return truth(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
+
+
+def _limit(node: exp.Expression) -> int:
+    count = node.expression
+    if not isinstance(node, exp.Limit) or node.args.get("offset") or not isinstance(count, exp.Literal):
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')!r} is not supported in UPDATE or DELETE")
+    if count.is_string or not str(count.this).isdigit():
+        raise ScenarioError(f"LIMIT needs a whole number, not {count.this!r}", value=str(count.this))
+    return int(str(count.this)[:20])
+
+
+def _sorted(rows: list[Row], order: exp.Expression, table: Table, mode: SQLMode) -> list[Row]:
+    """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
+    for ordered in reversed(order.expressions):
+        keys: dict[bytes, SQLValue] = {
+            row.key: evaluate(ordered.this, Scope(mode, table.info, list(row.values))) for row in rows
+        }
+        scope = Scope(mode, table.info)
+        collation = collation_of(ordered.this, scope) or "utf8mb4_bin"
+
+        def order_of(a: Row, b: Row, keys: dict[bytes, SQLValue] = keys, collation: str = collation) -> int:
+            left, right = keys[a.key], keys[b.key]
+            found = compare(left, right, collation, mode)
+            return (left is not None) - (right is not None) if found is None else found
+
+        rows = sorted(rows, key=cmp_to_key(order_of), reverse=bool(ordered.args.get("desc")))
+    return rows
