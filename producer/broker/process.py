@@ -1,0 +1,114 @@
+"""The embedded broker's processes: preparing its storage, starting, waiting for it, ending."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from producer.broker import supervisor
+from producer.broker.folder import BrokerFolder
+from producer.broker.settings import HOST
+
+FORMAT_SECONDS = 60.0
+STOP_SECONDS = supervisor.GRACE_SECONDS + 5
+
+
+def free_ports() -> tuple[int, int]:
+    """Two ports that nobody listens on now."""
+    with socket.socket() as first, socket.socket() as second:
+        first.bind((HOST, 0))
+        second.bind((HOST, 0))
+        return first.getsockname()[1], second.getsockname()[1]
+
+
+def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:
+    """Prepare the storage of a new Kafka cluster and return the cluster's identity.
+
+    :param java: the Java program, its class path and options.
+    :raises BrokerError: Kafka's own tool fails.
+    """
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    tool = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", "server.properties"]
+    with folder.new_log() as log:
+        try:
+            subprocess.run(
+                [*java, *tool],
+                cwd=folder.path,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                timeout=FORMAT_SECONDS,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            raise folder.failure(
+                f"cannot format the embedded broker's storage, status {error.returncode}"
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise folder.failure(
+                f"the embedded broker's storage is not formatted after {error.timeout:.0f} s"
+            ) from error
+    return cluster
+
+
+def launch(folder: BrokerFolder, broker: Sequence[str], *, keep: bool) -> subprocess.Popen[bytes]:
+    """Start a broker under its supervisor, in a session of their own.
+
+    :param broker: the command, to be followed by the properties file.
+    :param keep: it outlives us.
+    """
+    parent = 0 if keep else os.getpid()
+    remove = str(folder.path) if folder.temporary else ""
+    watch = [sys.executable, "-I", "-S", supervisor.__file__, str(parent), remove]
+    with folder.new_log() as log:
+        return subprocess.Popen(
+            [*watch, *broker, "server.properties"],
+            cwd=folder.path,
+            stdin=subprocess.DEVNULL if keep else subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], address: str, cluster: str, deadline: float) -> bool:
+    """Ask the broker until it answers as ``cluster``; False if it ended or time is up.
+
+    :param deadline: on the clock of ``time.monotonic``, seconds.
+    """
+    quiet = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
+    admin = AdminClient({"bootstrap.servers": address, **quiet})
+    while process.poll() is None and time.monotonic() < deadline:
+        # The call waits for a connection, so this loop does not spin.
+        with contextlib.suppress(KafkaException):
+            seen = admin.list_topics(timeout=0.5)
+            # Another program's broker may have taken the port.
+            if seen.brokers and seen.cluster_id == cluster:
+                return True
+    return False
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a broker and its supervisor, by asking and then by force."""
+    if process.stdin:
+        process.stdin.close()
+    else:
+        process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_SECONDS)
+    if process.returncode is None or process.returncode < 0:
+        # The supervisor hangs or was itself killed; the broker is in its process group.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

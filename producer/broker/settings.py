@@ -1,0 +1,87 @@
+"""What the embedded broker is started with: its properties, its log's layout, the JVM's options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+HOST = "127.0.0.1"
+TOPICS = "topics"  # relative to the broker's folder, where it also runs
+
+# As fast a start as the JVM gives; the broker moves bytes and gains little from the C2 compiler.
+JVM_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-Djava.awt.headless=true",
+    "-Dlog4j2.configurationFile=log4j2.properties",
+    "-Dlog4j2.disable.jmx=true",
+)
+
+LOG4J = """\
+rootLogger.level = INFO
+rootLogger.appenderRef.out.ref = out
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d %p %m (%c{1})%n
+# At INFO it prints every setting of every component: hundreds of lines before the first event.
+logger.settings.name = org.apache.kafka.common.config
+logger.settings.level = WARN
+"""
+
+# Addresses and folders are found by us at each start.
+RESERVED = frozenset(
+    {
+        "advertised.listeners",
+        "controller.listener.names",
+        "controller.quorum.voters",
+        "listeners",
+        "log.dirs",
+        "node.id",
+        "process.roles",
+    }
+)
+
+DEFAULTS: Mapping[str, str] = {
+    "auto.create.topics.enable": "false",
+    # One node cannot replicate.
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # Kafka's 50 partitions each are slow to create and to load.
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    # What was written stays until the folder goes.
+    "log.retention.ms": "-1",
+    "log.retention.bytes": "-1",
+    # TiCDC's default is messages of 10 MiB, and Kafka's 1 MiB would make it use less. A request
+    # (socket.request.max.bytes, 100 MiB) has to hold the message.
+    "message.max.bytes": str(64 << 20),
+    # Kafka's 128 MiB of the heap for compaction are for topics that we do not have.
+    "log.cleaner.dedupe.buffer.size": str(4 << 20),
+}
+
+
+def server_properties(port: int, controller_port: int, extra: Mapping[str, str]) -> str:
+    """The text of the broker's ``server.properties``.
+
+    :param extra: properties that are added to ours or replace them.
+    """
+    addresses = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "controller.listener.names": "CONTROLLER",
+        # Static voters: unlike the dynamic ones they are not stored, and ports change.
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "log.dirs": TOPICS,
+    }
+    # The escapes of a JSON string are those of a properties file as well.
+    settings = {**DEFAULTS, **extra, **addresses}
+    return "".join(f"{key}={json.dumps(value)[1:-1]}\n" for key, value in settings.items())
