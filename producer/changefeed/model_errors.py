@@ -68,6 +68,8 @@ def _explain_one(
             return Explanation(path, f"{key!r} must hold keys")
         case "tuple_type" | "list_type":
             return Explanation(path, f"{key!r} must be a list")
+        case "too_short" | "string_too_short":
+            return Explanation(path, f"{key!r} is empty")
     return Explanation(path, f"{key}: {_in_lower_case(detail['msg'])}")
 
 

@@ -120,7 +120,8 @@ class Word:
         return self.read(str(value))
 
     def schema(self) -> dict[str, Any]:
-        return {"enum": [*self.choices, *dict(self.aliases)]}
+        numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
+        return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
 
 
 @dataclass(frozen=True, slots=True)

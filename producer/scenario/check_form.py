@@ -50,11 +50,15 @@ class _Checker:
             scenario = Scenario.model_validate(self.tree.data)
         except ValidationError as error:
             for found in explain(error, Scenario, KEYS_NOT_YET):
-                if found.path not in self.tree.unread:  # told already
+                if not self._told(found.path):
                     self.problems.append(self._problem(found.path, found.what, found.hint))
             return None
         self.problems.extend(self._commits_that_do_not_grow(scenario))
         return scenario
+
+    def _told(self, path: Path) -> bool:
+        """Whether the path, or something in it, could not even be read."""
+        return any(unread[: len(path)] == path for unread in self.tree.unread)
 
     def _commits_that_do_not_grow(self, scenario: Scenario) -> Iterator[ScenarioError]:
         last = 0
@@ -76,4 +80,7 @@ class _Checker:
                 return ScenarioError(what, file=self.set_places[above], hint=hint)
             if above in self.tree.keys:
                 return ScenarioError(what, file=self.file, line=self.tree.keys[above], hint=hint)
+            for path_set, place in self.set_places.items():
+                if above and path_set[:depth] == above:  # a setting made this key
+                    return ScenarioError(what, file=place, hint=hint)
         return ScenarioError(what, file=self.file, hint=hint)

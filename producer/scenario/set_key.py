@@ -24,14 +24,21 @@ def set_key(tree: YAMLTree, setting: str) -> Path:
     if not equals:
         raise ScenarioError("the form is --set PATH=VALUE", file=place_of(spelled))
     path = _read_path(spelled.strip())
-    value = read_yaml(text, place_of(spelled))
-    if value.problems:
-        raise value.problems[0]
-    _put(tree.data, path, value.data, spelled)
+    _put(tree.data, path, _read_value(text, spelled), spelled)
     tree.unread.discard(path)
     if path in _EITHER_OR:
         tree.data["resolved"].pop(_EITHER_OR[path], None)
     return path
+
+
+def _read_value(text: str, spelled: str) -> Any:
+    try:
+        value = read_yaml(text, "")
+        if value.problems:
+            raise value.problems[0]
+    except ScenarioError as error:  # a line means nothing here
+        raise ScenarioError(error.what.removeprefix(": "), file=place_of(spelled), hint=error.hint) from None
+    return value.data
 
 
 def place_of(spelled: str) -> str:

@@ -16,10 +16,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
+from pydantic.config import JsonDict
 
 from producer.changefeed import ChangefeedFile
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
@@ -48,12 +49,6 @@ def read_duration(value: object) -> timedelta:
     if not 1 <= total <= _LONGEST // timedelta(milliseconds=1):
         raise ValueError(f"{value!r} is out of range: 1ms to {_LONGEST.days * 24}h")
     return timedelta(milliseconds=total)
-
-
-def write_duration(duration: timedelta) -> str:
-    """The text that ``read_duration`` reads back."""
-    milliseconds = duration // timedelta(milliseconds=1)
-    return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
 
 
 def read_time(value: object) -> datetime:
@@ -93,7 +88,6 @@ _TSO_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": tso.MAX_TS
 Duration: TypeAlias = Annotated[
     timedelta,
     BeforeValidator(read_duration),
-    PlainSerializer(write_duration),
     WithJsonSchema(_DURATION_SCHEMA),
 ]
 Time: TypeAlias = Annotated[datetime, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)]
@@ -103,6 +97,10 @@ Zone: TypeAlias = Annotated[str, BeforeValidator(TimeZone().check)]
 
 def _kebab(field: str) -> str:
     return field.replace("_", "-")
+
+
+def _exactly_one(*keys: str) -> JsonDict:
+    return {"oneOf": [{"required": [key]} for key in keys]}
 
 
 class Part(BaseModel):
@@ -115,7 +113,11 @@ class Clock(Part):
     """When transactions and DDL jobs commit."""
 
     start: TSO = Field(default=DEFAULT_START, description="Commit time of the first: a TSO, or a time.")
-    every: Duration = Field(default=timedelta(seconds=1), description="Time from one to the next.")
+    every: Duration = Field(
+        default=timedelta(seconds=1),
+        description="Time from one to the next.",
+        json_schema_extra={"default": "1s"},
+    )
 
 
 class Session(Part):
@@ -128,6 +130,8 @@ class Session(Part):
 
 class Resolved(Part):
     """When resolved events are sent, beside those of ``resolved`` steps."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one("after", "every"))
 
     after: Literal["transaction"] | None = Field(
         default=None, description="One after each transaction and DDL."
@@ -146,6 +150,8 @@ class Resolved(Part):
 
 class Step(Part):
     """One step: SQL that runs as it stands, one transaction, or a resolved event."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one("sql", "txn", "resolved"))
 
     sql: str | None = Field(default=None, description="Statements; BEGIN and COMMIT group them.")
     txn: str | None = Field(default=None, description="Statements of one transaction.")
@@ -178,24 +184,48 @@ class Scenario(Part):
     changefeed: ChangefeedFile | None = Field(
         default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."
     )
-    steps: Annotated[
-        tuple[Step, ...], Field(strict=False, min_length=1, description="What happens, in order.")
-    ]
+    steps: Annotated[tuple[Step, ...], Field(strict=False)] = Field(
+        description="What happens, in order.", json_schema_extra={"minItems": 1}
+    )
     on_error: Literal["stop", "skip"] = Field(
         default="stop", description="What to do where TiCDC's changefeed would stop."
     )
 
+    @field_validator("steps")
+    @classmethod
+    def _some(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        if not steps:
+            raise ValueError("there are none")
+        return steps
+
 
 def scenario_schema() -> dict[str, Any]:
     """JSON Schema (draft 7, which editors read) of a scenario file."""
-    schema = Scenario.model_json_schema(by_alias=True, ref_template="#/definitions/{model}")
+    schema = _tidied(Scenario.model_json_schema(by_alias=True, ref_template="#/definitions/{model}"))
     definitions = schema.pop("$defs")
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        **schema,
         "title": "Scenario of ticdc-producer",
+        **schema,
         "definitions": definitions,
     }
+
+
+def _tidied(schema: Any) -> Any:
+    """Without titles that only repeat the keys, null for keys that are left out, and Python's details."""
+    if isinstance(schema, list):
+        return [_tidied(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tidy = {
+        key: _tidied(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
+    }
+    if isinstance(tidy.get("description"), str):
+        tidy["description"] = tidy["description"].split("\n\n")[0].replace("``", "")
+    choices = [choice for choice in tidy.pop("anyOf", []) if choice != {"type": "null"}]
+    return tidy | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
 
 
 if __name__ == "__main__":

@@ -72,8 +72,8 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     :param file: what to name as its place.
     :raises ScenarioError: for a text that is no YAML at all; all else stands in ``problems``.
     """
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -1,0 +1,211 @@
+"""What is wrong with a scenario is told at once, each with its line and the nearest key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from producer.errors import ScenarioError, ScenarioProblems
+from producer.scenario import load
+from producer.scenario.load import load_scenario
+
+
+@pytest.fixture
+def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NOPE", raising=False)
+
+    def read(text: str | bytes, sets: tuple[str, ...] = (), name: str = "s.yaml") -> list[str]:
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
+            load_scenario(name, sets)
+        assert caught.value.exit_code == 2
+        return str(caught.value).splitlines()
+
+    return read
+
+
+MANY = """\
+version: 1
+nmae: x
+clock: {start: 2021-12-20T13:30:49Z, evry: 1s}
+session:
+  time-zone: Mars/Olympus
+  now: 2021-13-20
+changefeed:
+  sink-uri: kafka:///x?partion-num=3
+  sink:
+    dispatchers:
+      - matcher: ['*.*']
+        partiton: ts
+    kafka-config:
+      partition-num: ${NOPE}
+      codec-config: {max-batch-size: 0}
+  filter: {rules: [a]}
+steps:
+  - sql: SELECT
+    txn: x
+  - generate: {}
+  - {}
+  - resolved: 5
+    commit-ts: 6
+  - [1]
+  - sqll: x
+faults: []
+on-error: stop
+on-error: skip
+1: x
+"""
+
+
+def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
+    assert problems(MANY) == [
+        "s.yaml:2: unknown key 'nmae' (did you mean 'name'?)",
+        "s.yaml:3: unknown key 'clock.evry' (did you mean 'every'?)",
+        (
+            "s.yaml:5: session.time-zone: 'Mars/Olympus' is not an IANA time zone such as Asia/Tokyo, "
+            "or an offset from -12:59 to +14:00"
+        ),
+        "s.yaml:6: session.now: '2021-13-20' cannot be read as timestamp",
+        "s.yaml:8: changefeed.sink-uri: unknown parameter 'partion-num' (did you mean 'partition-num'?)",
+        "s.yaml:12: unknown key 'changefeed.sink.dispatchers[0].partiton' (did you mean 'partition'?)",
+        (
+            "s.yaml:14: changefeed.sink.kafka-config.partition-num: environment variable 'NOPE' is not set "
+            "(write $${…} for the text itself)"
+        ),
+        (
+            "s.yaml:15: changefeed.sink.kafka-config.codec-config.max-batch-size: "
+            "0 is not a whole number from 1 to 2147483647"
+        ),
+        "s.yaml:16: 'changefeed.filter' is not supported yet",
+        "s.yaml:18: steps[0]: a step is one of sql, txn and resolved, this one has sql and txn",
+        "s.yaml:20: 'steps[1].generate' is not supported yet",
+        "s.yaml:21: steps[2]: a step is one of sql, txn and resolved, this one has none of them",
+        "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
+        "s.yaml:24: 'steps[4]' must hold keys",
+        "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
+        "s.yaml:26: 'faults' is not supported yet",
+        "s.yaml:28: 'on-error' stands there twice",
+        "s.yaml:29: a key must be text",
+    ]
+
+
+def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(MANY)
+    with pytest.raises(ScenarioProblems) as caught:
+        load_scenario(path)
+    assert {problem.file for problem in caught.value.problems} == {str(path)}
+    assert [problem.line for problem in caught.value.problems][:3] == [2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "s.yaml: the scenario is empty"),
+        ("# nothing\n", "s.yaml: the scenario is empty"),
+        ("- a", "s.yaml:1: a scenario is a mapping of keys"),
+        ("version: 1\n", "'steps' is missing"),
+        ("steps: [{sql: x}]\n", "'version' is missing"),
+        ("version: 2\nsteps: [{sql: x}]\n", "s.yaml:1: version: input should be 1"),
+        ("version: 1\nsteps: []\n", "s.yaml:2: steps: there are none"),
+        ("version: 1\nsteps:\n  - sql: '  '\n", "s.yaml:3: steps[0]: sql holds no SQL"),
+        ("version: 1\nsteps:\n  - sql: 3\n", "s.yaml:3: steps[0].sql: input should be a valid string"),
+        ("version: 1\nsteps: [{sql: a}\nclock:", "s.yaml:3: not YAML: expected ',' or ']'"),
+        ("version: 1\n\tsteps: x", "s.yaml:2: not YAML: found character '\\t'"),
+        ("version: 1\nsteps: x\n---\nversion: 1", "s.yaml:3: not YAML: but found another document"),
+        ("version: 1\nsteps: &a [{sql: a}]\nclock: *a", "s.yaml:3: not YAML: aliases are not supported"),
+        ("version: 1\nsteps: " + "[" * 100_000, "s.yaml:2: not YAML: nested too deeply"),
+        (
+            "version: 1\nsteps: [{sql: !!python/name:os.system x}]",
+            "s.yaml:2: steps[0].sql: 'x' cannot be read",
+        ),
+        ("version: 1\nname: \x07", "s.yaml:2: not YAML: special characters are not allowed"),
+        (b"version: 1\nname: \xff", "s.yaml:2: the scenario is not UTF-8"),
+        ("version: 1\nresolved: {}\nsteps: [{sql: x}]", "s.yaml:2: resolved: write either"),
+        (
+            "version: 1\nresolved: {after: row}\nsteps: [{sql: x}]",
+            "s.yaml:2: resolved.after: input should be",
+        ),
+        ("version: 1\nclock: {every: 0s}\nsteps: [{sql: x}]", "s.yaml:2: clock.every: '0s' is out of range"),
+        ("version: 1\nclock: {every: 5}\nsteps: [{sql: x}]", "s.yaml:2: clock.every: 5 is no duration"),
+        (
+            "version: 1\nclock: {every: 1s5m}\nsteps: [{sql: x}]",
+            "s.yaml:2: clock.every: '1s5m' is no duration",
+        ),
+        ("version: 1\nclock: {start: -1}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: -1 is no time stamp"),
+        ("version: 1\nclock: {start: soon}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: 'soon' is no time"),
+        ("version: 1\nclock: {start: 1969-01-01}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: "),
+        (
+            "version: 1\nseed: -1\nsteps: [{sql: x}]",
+            "s.yaml:2: seed: input should be greater than or equal to 0",
+        ),
+        ("version: 1\ngenerate: {}\nsteps: [{sql: x}]", "s.yaml:2: 'generate' is not supported yet"),
+    ],
+)
+def test_one_thing_wrong(problems: Any, text: str | bytes, told: str) -> None:
+    found = problems(text)
+    assert len(found) == 1
+    assert told in found[0]
+
+
+def test_commit_ts_must_grow(problems: Any) -> None:
+    steps = "- {sql: a, commit-ts: 7}\n- {sql: b}\n- txn: c\n  commit-ts: 7\n- {sql: d, commit-ts: 8}"
+    assert problems(f"version: 1\nsteps:\n{steps}") == [
+        "s.yaml:6: steps[2].commit-ts: 7 is not above 7, the one before"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("clock.evry=2s", "--set clock.evry: unknown key 'clock.evry' (did you mean 'every'?)"),
+        ("nope", "--set nope: the form is --set PATH=VALUE"),
+        ("a[=1", "--set a[: 'a[' is no path of keys (such as clock.every or "),
+        ("=1", "--set : '' is no path of keys"),
+        ("seed[0]=3", "--set seed[0]: seed: input should be a valid integer"),
+        ("version.x=3", "--set version.x: 'version' holds no keys"),
+        ("version[0]=3", "--set version[0]: 'version' is no list"),
+        ("steps[4].sql=x", "--set steps[4].sql: 'steps' has 1 entries, so [4] is too far"),
+        ("seed=[", "--set seed: not YAML: "),
+        ("seed=${NOPE}", "--set seed: environment variable 'NOPE' is not set"),
+        ("seed=", "--set seed: seed: input should be a valid integer"),
+        ("clock=3", "--set clock: 'clock' must hold keys"),
+        ("on-error=skipp", "--set on-error: on-error: input should be 'stop' or 'skip'"),
+        ("faults=[]", "--set faults: 'faults' is not supported yet"),
+    ],
+)
+def test_a_wrong_setting_is_placed_at_the_setting(problems: Any, setting: str, told: str) -> None:
+    found = problems("SELECT 1;", (setting,), "s.sql")
+    assert len(found) == 1
+    assert found[0].startswith(told)
+
+
+def test_a_secret_in_a_setting_is_in_no_error_text(problems: Any) -> None:
+    assert "s3cret" not in "".join(problems("x", ("changefeed.sink-uri=kafka://u:s3cret@h:1/t",), "s.sql"))
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n"])
+def test_an_empty_sql_file(problems: Any, text: str) -> None:
+    assert problems(text, (), "s.sql") == ["s.sql: steps[0]: sql holds no SQL"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("seed_t2", "there is no shipped scenario 'seed_t2' (did you mean 'seed_t1'?)"),
+        ("nowhere.sql", "nowhere.sql: cannot read the scenario: No such file or directory"),
+        (".", ".: a scenario is a .yaml or a .sql file"),
+    ],
+)
+def test_no_such_scenario(name: str, told: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(name)
+    assert str(caught.value) == told
+
+
+def test_a_file_that_is_too_large(problems: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "MAX_BYTES", 1 << 20)
+    assert problems(b"-" * (1 << 20) + b"-", (), "s.sql") == ["s.sql: the scenario is larger than 1 MiB"]
