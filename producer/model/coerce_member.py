@@ -12,7 +12,7 @@ from producer.model.collation import sort_key
 from producer.model.json_text import json_text
 from producer.model.number_text import as_number
 from producer.model.sql_mode import SQLMode, value_error
-from producer.model.sql_value import JsonText, Member, SQLValue
+from producer.model.sql_value import JsonText, SQLValue
 from producer.model.table import ColumnInfo
 
 
@@ -24,8 +24,6 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
             number = _number_in_text(to_text(value), len(column.elements))
     else:
         number = _whole(value)
-        if isinstance(value, Member):
-            number = _member_number(column, to_bytes(str(value)))
     if not 1 <= number <= len(column.elements):
         return mode.reject(column.name, value, "Data truncated: no such ENUM member", b"0")
     return str(number).encode()
@@ -49,7 +47,7 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     return str(bits).encode()
 
 
-def coerce_json(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
     """JSON: text that is parsed and printed again as TiDB prints it."""
     if isinstance(value, JsonText):
         return value.encode("utf-8", "surrogateescape")

@@ -93,9 +93,7 @@ def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     return str(number).encode()
 
 
-def _complete_number(
-    column: ColumnInfo, value: SQLValue, mode: SQLMode, what: str
-) -> int | Decimal | float:
+def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: str) -> int | Decimal | float:
     if isinstance(value, Span) and column.type == T.YEAR:
         raise value_error(column.name, value, what)
     number, complete = as_number(value)

@@ -5,6 +5,7 @@ Rules: tidb ``pkg/types/time.go``; zero dates: sql_mode NO_ZERO_DATE and NO_ZERO
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
 
@@ -100,8 +101,7 @@ def to_span(value: SQLValue, fsp: int) -> Span | None:
 def _refit(moment: Moment, fsp: int) -> Moment | None:
     if fsp < 0:
         return Moment(moment.year, moment.month, moment.day, fsp=-1)
-    clock = Moment(*moment.fields[:6], 0, fsp)
-    return with_fraction(clock, f"{moment.microsecond:06d}")
+    return with_fraction(replace(moment, microsecond=0, fsp=fsp), f"{moment.microsecond:06d}")
 
 
 def _of_one_day(span: Span) -> bool:

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 MAX_DEPTH = 100
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -28,7 +28,9 @@ def json_text(source: str) -> str:
 def parse_json(source: str) -> JsonValue:
     """The document; integers beyond 64 bits are doubles, of equal members the last counts."""
     try:
-        parsed: JsonValue = json.loads(source, parse_int=_integer, parse_float=_double, parse_constant=_refuse)
+        parsed: JsonValue = json.loads(
+            source, parse_int=_integer, parse_float=_double, parse_constant=_refuse
+        )
     except RecursionError:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels") from None
     return parsed
@@ -60,7 +62,9 @@ def json_double(number: float) -> str:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
     if 1e-15 <= abs(number) < 1e15:
         return np.format_float_positional(np.float64(number), unique=True, trim="0")
-    mantissa, _, exponent = np.format_float_scientific(np.float64(number), unique=True, trim="-").partition("e")
+    mantissa, _, exponent = np.format_float_scientific(np.float64(number), unique=True, trim="-").partition(
+        "e"
+    )
     return f"{mantissa}e{int(exponent)}"
 
 

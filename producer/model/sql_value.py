@@ -8,6 +8,7 @@ are for what Python has no word for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -63,6 +64,15 @@ class Moment:
     @property
     def is_zero(self) -> bool:
         return not any(self.fields)
+
+    def naive(self) -> datetime:
+        """As a ``datetime`` without zone.
+
+        :raises ValueError: for what Python's calendar lacks, such as month 0.
+        """
+        return datetime(
+            self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond
+        )
 
     def date_text(self) -> str:
         return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from producer.model.sql_value import Moment, Span
@@ -23,9 +24,7 @@ _DELIMITED = re.compile(
     re.ASCII,
 )
 _PACKED = re.compile(r"(\d{6}|\d{8}|\d{12}|\d{14})(?:\.(\d{0,30}))?", re.ASCII)
-_SPAN = re.compile(
-    r"(-)?(?:(\d{1,3}) +)?(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?(?:\.(\d{0,30}))?", re.ASCII
-)
+_SPAN = re.compile(r"(-)?(?:(\d{1,3}) +)?(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?(?:\.(\d{0,30}))?", re.ASCII)
 _PACKED_SPAN = re.compile(r"(-)?(\d{1,7})(?:\.(\d{0,30}))?", re.ASCII)
 _LONGEST = 100
 
@@ -96,12 +95,12 @@ def with_fraction(moment: Moment, micro: str) -> Moment | None:
     """The moment with this fraction rounded to its fsp; a full second is carried."""
     fraction = round_fraction(micro, moment.fsp)
     if fraction < 1_000_000:
-        return Moment(*moment.fields[:6], fraction, moment.fsp)
+        return replace(moment, microsecond=fraction)
     try:
-        carried = datetime(*moment.fields[:6]) + timedelta(seconds=1)  # type: ignore[arg-type]  # noqa: DTZ001
+        carried = moment.naive() + timedelta(seconds=1)
     except (ValueError, OverflowError):
         return None
-    return Moment(*carried.timetuple()[:6], 0, moment.fsp)
+    return moment_of(carried, moment.fsp)
 
 
 def round_fraction(digits: str, fsp: int) -> int:
@@ -161,11 +160,10 @@ def offset_zone(text: str) -> tzinfo:
 def shifted(moment: Moment, source: tzinfo, target: tzinfo) -> Moment | None:
     """The same instant in another zone; None where the calendar has no such time."""
     try:
-        local = datetime(*moment.fields, tzinfo=source)  # type: ignore[misc]
-        there = local.astimezone(target)
+        there = moment.naive().replace(tzinfo=source).astimezone(target)
     except (ValueError, OverflowError):
         return None
-    return Moment(*there.timetuple()[:6], there.microsecond, moment.fsp)
+    return moment_of(there, moment.fsp)
 
 
 def moment_of(when: datetime, fsp: int) -> Moment:

@@ -52,10 +52,14 @@ def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """``/``: never an integer; four digits more than the dividend has, in words of nine."""
     a, b = operand(left), operand(right)
     if b == 0:
-        return by_zero(mode)
+        refuse_zero(mode)
+        return None
     if isinstance(a, float) or isinstance(b, float):
         return _finite(float(a) / float(b), "/")
-    dividend, divisor = Decimal(int(a) if isinstance(a, int) else a), Decimal(int(b) if isinstance(b, int) else b)
+    dividend, divisor = (
+        Decimal(int(a) if isinstance(a, int) else a),
+        Decimal(int(b) if isinstance(b, int) else b),
+    )
     quotient = _DIVISION.divide(dividend, divisor)
     scale = _quotient_scale(scale_of(dividend), scale_of(divisor))
     return quotient.quantize(Decimal(1).scaleb(-scale), context=_DIVISION)
@@ -65,7 +69,8 @@ def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """``DIV``: the quotient cut towards zero."""
     a, b = operand(left), operand(right)
     if b == 0:
-        return by_zero(mode)
+        refuse_zero(mode)
+        return None
     exact_a, exact_b = _as_decimal(a), _as_decimal(b)
     quotient = int(_DIVISION.divide_int(exact_a, exact_b))
     return _in_64_bits(quotient, isinstance(a, Unsigned) or isinstance(b, Unsigned), "DIV")
@@ -75,7 +80,8 @@ def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """``%``: the sign is the dividend's."""
     a, b = operand(left), operand(right)
     if b == 0:
-        return by_zero(mode)
+        refuse_zero(mode)
+        return None
     if isinstance(a, float) or isinstance(b, float):
         return math.fmod(float(a), float(b))
     if isinstance(a, int) and isinstance(b, int):
@@ -95,8 +101,8 @@ def negate(value: SQLValue, _: SQLMode) -> SQLValue:
     return _in_64_bits(-int(number), False, "-")
 
 
-def by_zero(mode: SQLMode) -> None:
-    """NULL, or an error where sql_mode has ERROR_FOR_DIVISION_BY_ZERO and is strict.
+def refuse_zero(mode: SQLMode) -> None:
+    """An error instead of NULL where sql_mode has ERROR_FOR_DIVISION_BY_ZERO and is strict.
 
     :raises ScenarioError: then.
     """
@@ -161,5 +167,3 @@ def _quotient_scale(dividend: int, divisor: int) -> int:
 
     spare = in_words(dividend) - dividend + in_words(divisor) - divisor
     return in_words(in_words(dividend) + in_words(divisor) + max(0, _DIV_INCREMENT - spare))
-
-

@@ -19,17 +19,17 @@ from producer.scenario.sql.scope import Scope
 T = MySQLType
 
 
-def is_default(node: exp.Expression) -> bool:
+def is_default(node: exp.Expr) -> bool:
     """Whether the word DEFAULT stands here instead of a value."""
     word = node.this if isinstance(node, exp.Column) else node
     return isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _says_default(word)
 
 
-def _says_default(word: exp.Expression) -> bool:
+def _says_default(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(node: exp.Expression, column: ColumnInfo, scope: Scope) -> Value:
+def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope) -> Value:
     """The canonical value that an assignment gives a column.
 
     :raises ScenarioError: for a value that does not fit, or NULL where it must not be.
@@ -49,8 +49,10 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
     """
     if column.default_expression:
         return now_value(column, mode)
-    if column.has_default or column.nullable or column.auto_increment:
+    if column.has_default:
         return column.default
+    if column.nullable or column.auto_increment:
+        return None
     if column.type == T.ENUM:
         return b"1"  # the first member stands in, even in strict mode
     if mode.strict:
@@ -87,7 +89,7 @@ def null_error(column: ColumnInfo) -> ScenarioError:
     return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
 
 
-def apply_assignments(assignments: Iterable[exp.Expression], scope: Scope) -> set[int]:
+def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
     """Run ``column = value, …`` on the scope's row, each seeing what those before it set.
 
     :return: the offsets that were assigned.
@@ -96,7 +98,9 @@ def apply_assignments(assignments: Iterable[exp.Expression], scope: Scope) -> se
     for assignment in assignments:
         target = assignment.this
         if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
-            raise ScenarioError(f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment")
+            raise ScenarioError(
+                f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment"
+            )
         offset = scope.offset(target.name, target.text("table"), target.text("db"))
         scope.row[offset] = assigned_value(assignment.expression, scope.table.columns[offset], scope)  # type: ignore[union-attr]
         assigned.add(offset)

@@ -13,7 +13,7 @@ from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN,
 from producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo
-from producer.scenario.sql.column_type import TypeSpec, read_type
+from producer.scenario.sql.column_type import TypeSpec, fitted_lob, read_type
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.dialect import parse_expression
 from producer.scenario.sql.evaluate import evaluate_constant
@@ -22,7 +22,32 @@ T = MySQLType
 
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _ATTRIBUTE_WORDS = frozenset(
-    ["NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY", "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK", "CONSTRAINT", "REFERENCES", "COLUMN_FORMAT", "STORAGE", "AUTO_RANDOM", "FIRST", "AFTER"]
+    [
+        "NOT",
+        "NULL",
+        "DEFAULT",
+        "ON",
+        "AUTO_INCREMENT",
+        "COMMENT",
+        "PRIMARY",
+        "UNIQUE",
+        "KEY",
+        "COLLATE",
+        "CHARSET",
+        "CHARACTER",
+        "GENERATED",
+        "AS",
+        "VIRTUAL",
+        "STORED",
+        "CHECK",
+        "CONSTRAINT",
+        "REFERENCES",
+        "COLUMN_FORMAT",
+        "STORAGE",
+        "AUTO_RANDOM",
+        "FIRST",
+        "AFTER",
+    ]
 )
 
 
@@ -152,8 +177,8 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
 
     :raises ScenarioError: for attributes that do not fit the type.
     """
-    spec = draft.spec
     charset, collation = _charset_of(draft, charset, collation)
+    spec = fitted_lob(draft.spec, charset)
     column = ColumnInfo(
         name=draft.name,
         type=spec.type,
@@ -193,7 +218,9 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
 
     if column.auto_increment and column.type not in INTEGERS:
         if column.type in (T.FLOAT, T.DOUBLE):
-            raise UnsupportedSQL("AUTO_INCREMENT on a floating point column is not supported", line=draft.line)
+            raise UnsupportedSQL(
+                "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
+            )
         raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is none")
     if (draft.on_update_now or draft.default_now >= 0) and column.type not in (T.TIMESTAMP, T.DATETIME):
         raise fail(f"CURRENT_TIMESTAMP is for TIMESTAMP and DATETIME only, column {column.name!r} is neither")
@@ -205,7 +232,9 @@ def _with_default(draft: ColumnDraft, column: ColumnInfo, mode: SQLMode) -> Colu
     if draft.default_now >= 0:
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
     if draft.default is None:
-        return column
+        # TiDB notes 0000 as the default of YEAR NOT NULL, and yet asks for a value.
+        is_year = column.type == T.YEAR and draft.nullable is False
+        return replace(column, default=b"0") if is_year else column
     if draft.default.startswith("("):
         raise UnsupportedSQL("DEFAULT of an expression is not supported", line=draft.line, column=column.name)
     value = evaluate_constant(parse_expression(draft.default, draft.line), mode)

@@ -7,7 +7,7 @@ Rules: tidb ``parser.y`` (``Type``), ``pkg/parser/mysql/util.go`` (``GetDefaultF
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from producer.errors import ScenarioError
 from producer.model.mysql_type import CHARSET_BEARING, MySQLType
@@ -21,6 +21,7 @@ class TypeSpec:
     """A type without charset, which the table's defaults may still decide.
 
     :param binary: BINARY, VARBINARY and BLOB: the charset is ``binary`` whatever the table's is.
+    :param wanted: n of TEXT(n) or BLOB(n), which chooses the type once the charset is known; -1 without.
     """
 
     type: MySQLType
@@ -31,6 +32,7 @@ class TypeSpec:
     binary: bool = False
     elements: tuple[str, ...] = ()
     serial: bool = False
+    wanted: int = -1
 
     @property
     def bears_charset(self) -> bool:
@@ -50,6 +52,7 @@ _LOB_NAMES = {
     "MEDIUMBLOB": (T.MEDIUM_BLOB, True), "LONGBLOB": (T.LONG_BLOB, True),
 }  # fmt: skip
 _LOB_LENGTH = {T.TINY_BLOB: 255, T.BLOB: 65535, T.MEDIUM_BLOB: 16777215, T.LONG_BLOB: 4294967295}
+_WIDEST = {"binary": 1, "ascii": 1, "latin1": 1, "gbk": 2, "utf8": 3, "utf8mb4": 4}
 _MAX_VARCHAR = 65535
 _MAX_CHAR = 255
 
@@ -210,11 +213,26 @@ def _long(cursor: Cursor) -> TypeSpec:
 
 
 def _lob(cursor: Cursor, code: MySQLType, binary: bool) -> TypeSpec:
-    """TEXT(n) and BLOB(n) become the smallest type of their family that holds n bytes."""
-    wanted = _parameters(cursor)
-    if wanted and code == T.BLOB:
-        code = next((fit for fit, most in _LOB_LENGTH.items() if wanted[0] <= most), T.LONG_BLOB)
-    return TypeSpec(type=code, length=_LOB_LENGTH[code], decimal=0, binary=binary)
+    wanted = _parameters(cursor) if code == T.BLOB else ()
+    return TypeSpec(
+        type=code,
+        length=_LOB_LENGTH[code],
+        decimal=0,
+        binary=binary,
+        wanted=wanted[0] if wanted else -1,
+    )
+
+
+def fitted_lob(spec: TypeSpec, charset: str) -> TypeSpec:
+    """TEXT(n) and BLOB(n): the smallest type of the family that holds n of the widest characters.
+
+    Source: tidb ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``).
+    """
+    if spec.wanted < 0:
+        return spec
+    octets = spec.wanted * _WIDEST.get(charset, 4)
+    code = next((code for code, most in _LOB_LENGTH.items() if octets <= most), T.LONG_BLOB)
+    return replace(spec, type=code, length=_LOB_LENGTH[code])
 
 
 def _json(_: Cursor) -> TypeSpec:
@@ -241,7 +259,9 @@ def _set(cursor: Cursor) -> TypeSpec:
     if len(names) > 64:
         raise cursor.error("a SET has at most 64 members")
     if comma := next((name for name in names if "," in name), None):
-        raise ScenarioError(f"a SET member must not contain a comma: {comma!r}", line=cursor.line, value=comma)
+        raise ScenarioError(
+            f"a SET member must not contain a comma: {comma!r}", line=cursor.line, value=comma
+        )
     whole = sum(len(name.encode("utf-8", "surrogateescape")) for name in names) + len(names) - 1
     return TypeSpec(type=T.SET, length=whole, decimal=0, elements=names)
 

@@ -6,6 +6,7 @@ Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expre
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.coerce_temporal import to_moment, to_span
@@ -53,8 +54,8 @@ def _is_string(value: SQLValue) -> bool:
     return isinstance(value, str | bytes)
 
 
-def _order(left: object, right: object) -> int:
-    return (left > right) - (left < right)  # type: ignore[operator]
+def _order(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
 
 
 def _compare_strings(left: SQLValue, right: SQLValue, collation: str) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import Token, TokenType
-
 from producer.errors import ScenarioError, UnsupportedSQL
+from producer.scenario.sql.dialect import Token, TokenType
 from producer.scenario.sql.statements import Statement
 
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)

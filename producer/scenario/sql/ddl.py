@@ -158,7 +158,12 @@ def _create_table(cursor: Cursor, context: DDLContext) -> None:
             return
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
     info = make_table(
-        draft, database.name, name, (database.charset, database.collation), context.mode, cursor.statement.line
+        draft,
+        database.name,
+        name,
+        (database.charset, database.collation),
+        context.mode,
+        cursor.statement.line,
     )
     info = context.cluster.new_version(replace(info, table_id=context.cluster.ids.take()))
     context.cluster.add(Table(info, RowIds(base=max(draft.auto_increment - 1, 0))))

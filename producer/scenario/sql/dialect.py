@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from producer.errors import ScenarioError
 
+__all__ = ["Token", "TokenType", "parse_dml", "parse_expression", "words"]
 
-class TiDB(MySQL):  # type: ignore[misc]
+
+class TiDB(MySQL):
     """MySQL without the liberties that sqlglot takes for the sake of other dialects."""
 
-    class Tokenizer(MySQL.Tokenizer):  # type: ignore[misc]
-        COMMANDS: set[TokenType] = set()  # noqa: RUF012  # nothing is swallowed as raw text
+    class Tokenizer(MySQL.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()  # nothing is swallowed as raw text
 
-    class Parser(MySQL.Parser):  # type: ignore[misc]
+    class Parser(MySQLParser):
         # Every function stays a call by the name that the user wrote: our own table says what it does.
-        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
 
 
-class TiDBWords(MySQL):  # type: ignore[misc]
+class TiDBWords(MySQL):
     """No keywords at all: what reads DDL by hand wants one token per word."""
 
-    class Tokenizer(MySQL.Tokenizer):  # type: ignore[misc]
-        COMMANDS: set[TokenType] = set()  # noqa: RUF012
-        KEYWORDS = {  # noqa: RUF012
-            word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if not (word[0].isalpha() or word[0] == "_")
+    class Tokenizer(MySQL.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind
+            for word, kind in MySQL.Tokenizer.KEYWORDS.items()
+            if not (word[0].isalpha() or word[0] == "_")
         }
 
 
@@ -47,7 +52,7 @@ def words(text: str, line: int = 1) -> list[Token]:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
 
 
-def parse_dml(text: str, line: int) -> tuple[str, exp.Expression]:
+def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
     """A DML statement as its first word and sqlglot's tree; REPLACE parses as the INSERT it resembles.
 
     :raises ScenarioError: if it does not parse, with the line in the file.
@@ -59,7 +64,7 @@ def parse_dml(text: str, line: int) -> tuple[str, exp.Expression]:
     return verb, _tree(tokens, text, line)
 
 
-def parse_expression(text: str, line: int) -> exp.Expression:
+def parse_expression(text: str, line: int) -> exp.Expr:
     """An expression that stands alone, such as a DEFAULT.
 
     :raises ScenarioError: if it does not parse.
@@ -68,7 +73,7 @@ def parse_expression(text: str, line: int) -> exp.Expression:
     expressions = tree.expressions if isinstance(tree, exp.Select) else []
     if len(expressions) != 1:
         raise ScenarioError(f"SQL does not parse: {text!r} is not one expression", line=line)
-    expression: exp.Expression = expressions[0]
+    expression: exp.Expr = expressions[0]
     return expression
 
 
@@ -83,19 +88,20 @@ def _as_insert(token: Token) -> Token:
     return Token(TokenType.INSERT, "INSERT", token.line, token.col, token.start, token.end, token.comments)
 
 
-def _tree(tokens: list[Token], text: str, line: int) -> exp.Expression:
+def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
     try:
         trees = TiDB().parser().parse(tokens, text)
     except ParseError as error:
         place = error.errors[0] if error.errors else {}
         what = f"{place.get('description') or 'invalid syntax'} near {str(place.get('highlight') or '')!r}"
-        raise ScenarioError(f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1) from error
+        raise ScenarioError(
+            f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1
+        ) from error
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
     if len(trees) != 1 or trees[0] is None:
         raise ScenarioError("SQL does not parse: one statement was expected", line=line)
-    tree: exp.Expression = trees[0]
-    return tree
+    return trees[0]
 
 
 def _first_line(error: Exception) -> str:

@@ -6,18 +6,16 @@ What is not in the table is refused by name. Three-valued logic: a truth is 1, 0
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 
 from sqlglot import exp
 
 from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.coerce_temporal import to_moment, to_span
-from producer.model.coerce_text import to_bytes, to_text
 from producer.model.sql_mode import SQLMode, shown_value
-from producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
+from producer.model.sql_value import SQLValue, Unsigned
 from producer.scenario.sql import arithmetic
 from producer.scenario.sql.compare import compare, like, truth
 from producer.scenario.sql.functions import FUNCTIONS, now
+from producer.scenario.sql.literal import LITERALS
 from producer.scenario.sql.scope import Scope
 
 _DEFAULT_COLLATION = "utf8mb4_bin"
@@ -25,7 +23,7 @@ _MAX_UNSIGNED = (1 << 64) - 1
 _MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
 
 
-def evaluate(node: exp.Expression, scope: Scope) -> SQLValue:
+def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
     """The value of an expression for the row at hand.
 
     :raises UnsupportedSQL: for what this tool does not compute.
@@ -37,12 +35,12 @@ def evaluate(node: exp.Expression, scope: Scope) -> SQLValue:
     return rule(node, scope)
 
 
-def evaluate_constant(node: exp.Expression, mode: SQLMode) -> SQLValue:
+def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
     """The value of an expression without columns."""
     return evaluate(node, Scope(mode))
 
 
-def collation_of(node: exp.Expression, scope: Scope) -> str:
+def collation_of(node: exp.Expr, scope: Scope) -> str:
     """The collation that a comparison with this operand uses; empty if it has no say.
 
     An explicit COLLATE, else that of a column; literals follow what they are compared with.
@@ -55,79 +53,29 @@ def collation_of(node: exp.Expression, scope: Scope) -> str:
     return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
 
 
-def _shared_collation(node: exp.Expression, scope: Scope) -> str:
+def _shared_collation(node: exp.Expr, scope: Scope) -> str:
     operands = [node.this, node.expression]
     explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
     if explicit is not None:
         return collation_of(explicit, scope)
-    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expression))
+    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expr))
     return next((name for name in found if name), _DEFAULT_COLLATION)
 
 
-def literal_number(text: str) -> SQLValue:
-    """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
-    if len(text) > _MAX_LITERAL:
-        raise ScenarioError("a number is too long", value=text[:40] + "…")
-    if "e" in text.lower():
-        number = float(text)
-        if number in (float("inf"), float("-inf")):
-            raise ScenarioError(f"Illegal double '{text}' value found during parsing", value=text)
-        return number
-    if text.isascii() and text.isdigit():
-        whole = int(text)
-        if whole > _MAX_UNSIGNED:
-            return Decimal(whole)
-        return Unsigned(whole) if whole >> 63 else whole
-    try:
-        return Decimal(text)
-    except ArithmeticError:
-        raise ScenarioError(f"not a number: {text!r}", value=text) from None
+def _literal(rule: Callable[[exp.Expr, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    return lambda node, scope: rule(node, scope.mode)
 
 
-def _literal(node: exp.Expression, _: Scope) -> SQLValue:
-    return str(node.this) if node.is_string else literal_number(str(node.this))
-
-
-def _hex(node: exp.Expression, _: Scope) -> SQLValue:
-    digits = str(node.this)
-    try:
-        return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
-    except ValueError:
-        raise ScenarioError(f"not hexadecimal digits: {digits!r}", value=digits) from None
-
-
-def _bits(node: exp.Expression, _: Scope) -> SQLValue:
-    digits = str(node.this)
-    if digits.strip("01"):
-        raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
-    return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
-
-
-def _introduced(node: exp.Expression, scope: Scope) -> SQLValue:
-    """``_utf8mb4'…'``, ``_binary'…'``: the same bytes under another charset."""
-    charset = str(node.this).lstrip("_").lower()
-    value = to_bytes(evaluate(node.expression, scope))
-    if charset == "binary":
-        return value
-    if charset not in ("utf8mb4", "utf8", "utf8mb3", "ascii", "latin1"):
-        raise UnsupportedSQL(f"the introducer _{charset} is not supported")
-    return value.decode("utf-8", "surrogateescape")
-
-
-def _column(node: exp.Expression, scope: Scope) -> SQLValue:
+def _column(node: exp.Expr, scope: Scope) -> SQLValue:
     return scope.value(node.name, node.text("table"), node.text("db"))
 
 
-def _paren(node: exp.Expression, scope: Scope) -> SQLValue:
+def _paren(node: exp.Expr, scope: Scope) -> SQLValue:
     return evaluate(node.this, scope)
 
 
-def _boolean(node: exp.Expression, _: Scope) -> SQLValue:
-    return int(bool(node.this))
-
-
 def _binary(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
-    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
         return None if left is None or right is None else operation(left, right, scope.mode)
 
@@ -142,7 +90,7 @@ def _bitwise(operation: Callable[[int, int], int]) -> Callable[..., SQLValue]:
 
 
 def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
-    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         value = evaluate(node.this, scope)
         return None if value is None else operation(value, scope.mode)
 
@@ -150,7 +98,7 @@ def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., 
 
 
 def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
-    def rule(node: exp.Expression, scope: Scope) -> SQLValue:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
         order = compare(left, right, _shared_collation(node, scope), scope.mode)
         return None if order is None else int(accepts(order))
@@ -158,14 +106,14 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     return rule
 
 
-def _null_safe_equal(node: exp.Expression, scope: Scope) -> SQLValue:
+def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
     if left is None or right is None:
         return int(left is None and right is None)
     return int(compare(left, right, _shared_collation(node, scope), scope.mode) == 0)
 
 
-def _and(node: exp.Expression, scope: Scope) -> SQLValue:
+def _and(node: exp.Expr, scope: Scope) -> SQLValue:
     left = truth(evaluate(node.this, scope))
     if left is False:
         return 0
@@ -175,7 +123,7 @@ def _and(node: exp.Expression, scope: Scope) -> SQLValue:
     return None if left is None or right is None else 1
 
 
-def _or(node: exp.Expression, scope: Scope) -> SQLValue:
+def _or(node: exp.Expr, scope: Scope) -> SQLValue:
     left = truth(evaluate(node.this, scope))
     if left:
         return 1
@@ -185,17 +133,17 @@ def _or(node: exp.Expression, scope: Scope) -> SQLValue:
     return None if left is None or right is None else 0
 
 
-def _xor(node: exp.Expression, scope: Scope) -> SQLValue:
+def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
     left, right = truth(evaluate(node.this, scope)), truth(evaluate(node.expression, scope))
     return None if left is None or right is None else int(left != right)
 
 
-def _not(node: exp.Expression, scope: Scope) -> SQLValue:
+def _not(node: exp.Expr, scope: Scope) -> SQLValue:
     value = truth(evaluate(node.this, scope))
     return None if value is None else int(not value)
 
 
-def _is(node: exp.Expression, scope: Scope) -> SQLValue:
+def _is(node: exp.Expr, scope: Scope) -> SQLValue:
     value = evaluate(node.this, scope)
     if isinstance(node.expression, exp.Null):
         return int(value is None)
@@ -204,7 +152,7 @@ def _is(node: exp.Expression, scope: Scope) -> SQLValue:
     raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
 
 
-def _in(node: exp.Expression, scope: Scope) -> SQLValue:
+def _in(node: exp.Expr, scope: Scope) -> SQLValue:
     if node.args.get("query") is not None or not node.expressions:
         raise UnsupportedSQL("IN with a subquery is not supported")
     value = evaluate(node.this, scope)
@@ -215,7 +163,7 @@ def _in(node: exp.Expression, scope: Scope) -> SQLValue:
     return None if None in orders else 0
 
 
-def _between(node: exp.Expression, scope: Scope) -> SQLValue:
+def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     value = evaluate(node.this, scope)
     collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
     low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
@@ -225,7 +173,7 @@ def _between(node: exp.Expression, scope: Scope) -> SQLValue:
     return None if low is None or high is None else 1
 
 
-def _like(node: exp.Expression, scope: Scope, escape: str = "\\") -> SQLValue:
+def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
     found = like(
         evaluate(node.this, scope), evaluate(node.expression, scope), _shared_collation(node, scope), escape
     )
@@ -234,14 +182,14 @@ def _like(node: exp.Expression, scope: Scope, escape: str = "\\") -> SQLValue:
     return int(found is not bool(node.args.get("negate")))
 
 
-def _escape(node: exp.Expression, scope: Scope) -> SQLValue:
+def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
     mark = evaluate(node.expression, scope)
     if not isinstance(node.this, exp.Like) or not isinstance(mark, str) or len(mark) > 1:
         raise ScenarioError("Incorrect arguments to ESCAPE", value=shown_value(mark))
     return _like(node.this, scope, mark)
 
 
-def _call(node: exp.Expression, scope: Scope) -> SQLValue:
+def _call(node: exp.Expr, scope: Scope) -> SQLValue:
     name = str(node.this).upper()
     if name == "VALUES":
         return scope.proposed_value(node.expressions[0].name)
@@ -251,12 +199,12 @@ def _call(node: exp.Expression, scope: Scope) -> SQLValue:
     return function(name, [evaluate(argument, scope) for argument in node.expressions], scope.mode)
 
 
-def _if(node: exp.Expression, scope: Scope) -> SQLValue:
+def _if(node: exp.Expr, scope: Scope) -> SQLValue:
     chosen = node.args["true"] if truth(evaluate(node.this, scope)) else node.args.get("false")
     return None if chosen is None else evaluate(chosen, scope)
 
 
-def _case(node: exp.Expression, scope: Scope) -> SQLValue:
+def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     for branch in node.args["ifs"]:
         condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
         if truth(evaluate(condition, scope)):
@@ -265,39 +213,19 @@ def _case(node: exp.Expression, scope: Scope) -> SQLValue:
     return None if default is None else evaluate(default, scope)
 
 
-def _concatenated(node: exp.Expression, scope: Scope) -> SQLValue:
-    return "".join(to_text(evaluate(part, scope)) for part in node.expressions)
+def _char(node: exp.Expr, scope: Scope) -> SQLValue:
+    """``CHAR(n, … [USING charset])``: numbers as bytes, big-endian, NULLs left out."""
+    numbers = [
+        arithmetic.to_bits(value) for part in node.expressions if (value := evaluate(part, scope)) is not None
+    ]
+    octets = b"".join(
+        (n & 0xFFFFFFFF).to_bytes(max(1, ((n & 0xFFFFFFFF).bit_length() + 7) // 8), "big") for n in numbers
+    )
+    return octets if node.args.get("charset") is None else octets.decode("utf-8", "surrogateescape")
 
 
-def _typed_literal(node: exp.Expression, scope: Scope) -> SQLValue:
-    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: all of CAST that there is so far."""
-    text, kind = node.this, node.to.this
-    if isinstance(text, exp.Literal) and text.is_string and kind in _TYPED_LITERALS:
-        value = _TYPED_LITERALS[kind](str(text.this), scope.mode)
-        if value is None:
-            raise ScenarioError(f"Incorrect {kind.value} value: {text.this!r}", value=str(text.this))
-        return value
-    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} (CAST) is not supported")
-
-
-def _fraction_digits(text: str) -> int:
-    return min(len(text.partition(".")[2]), 6)
-
-
-_TYPED_LITERALS: dict[exp.DataType.Type, Callable[[str, SQLMode], SQLValue]] = {
-    exp.DataType.Type.DATE: lambda text, mode: to_moment(text, -1, mode),
-    exp.DataType.Type.TIME: lambda text, _: to_span(text, _fraction_digits(text)),
-    exp.DataType.Type.TIMESTAMPTZ: lambda text, mode: to_moment(text, _fraction_digits(text), mode),
-}
-
-_RULES: dict[type[exp.Expression], Callable[[exp.Expression, Scope], SQLValue]] = {
-    exp.Literal: _literal,
-    exp.National: lambda node, _: str(node.this),
-    exp.HexString: _hex,
-    exp.BitString: _bits,
-    exp.Introducer: _introduced,
-    exp.Null: lambda _, __: None,
-    exp.Boolean: _boolean,
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
+    **{kind: _literal(rule) for kind, rule in LITERALS.items()},
     exp.Column: _column,
     exp.Paren: _paren,
     exp.Collate: _paren,
@@ -336,6 +264,5 @@ _RULES: dict[type[exp.Expression], Callable[[exp.Expression, Scope], SQLValue]] 
     exp.Localtimestamp: lambda _, scope: now((), scope.mode),
     exp.If: _if,
     exp.Case: _case,
-    exp.Concat: _concatenated,
-    exp.Cast: _typed_literal,
+    exp.Chr: _char,
 }

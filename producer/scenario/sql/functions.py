@@ -17,6 +17,7 @@ from producer.model.temporal_text import moment_of
 from producer.scenario.sql.arithmetic import modulo, negate, operand
 from producer.scenario.sql.compare import compare, truth
 
+_HUGE = 1e18
 _MAX_PACKET = 64 << 20  # max_allowed_packet: longer results are NULL
 
 
@@ -58,8 +59,8 @@ def _repeat(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _whole(value: SQLValue) -> int:
-    number, _ = as_number(value)
-    return int(number) if abs(number) < 1 << 63 else (1 << 63) - 1
+    number = float(as_number(value)[0])
+    return int(min(max(number, -_HUGE), _HUGE))
 
 
 def _length(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:

@@ -27,9 +27,7 @@ from producer.scenario.sql.storage import Row, Table
 from producer.scenario.sql.transaction import Transaction
 
 
-def run_insert(
-    tree: exp.Insert, verb: str, table: Table, transaction: Transaction, mode: SQLMode
-) -> None:
+def run_insert(tree: exp.Insert, verb: str, table: Table, transaction: Transaction, mode: SQLMode) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
@@ -47,9 +45,7 @@ def run_insert(
             transaction.insert(table, _new_row(table, values))
 
 
-def _rows_of(
-    tree: exp.Insert, table: Table, mode: SQLMode
-) -> tuple[list[int], list[list[exp.Expression]]]:
+def _rows_of(tree: exp.Insert, table: Table, mode: SQLMode) -> tuple[list[int], list[list[exp.Expr]]]:
     if tree.args.get("ignore"):
         raise UnsupportedSQL("INSERT IGNORE is not supported")
     source = tree.expression
@@ -74,13 +70,13 @@ def _rows_of(
     return offsets, tuples
 
 
-def _tuple_items(row: exp.Expression) -> list[exp.Expression]:
+def _tuple_items(row: exp.Expr) -> list[exp.Expr]:
     if isinstance(row, exp.Tuple):
         return list(row.expressions)
     return [row.this if isinstance(row, exp.Paren) else row]
 
 
-def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expression]:
+def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
     conflict = tree.args.get("conflict")
     if conflict is None:
         return []
@@ -89,7 +85,7 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expression]:
     return list(conflict.expressions)
 
 
-def _evaluated(table: Table, offsets: Sequence[int], nodes: list[exp.Expression], mode: SQLMode) -> list[Value]:
+def _evaluated(table: Table, offsets: Sequence[int], nodes: list[exp.Expr], mode: SQLMode) -> list[Value]:
     """One row's values; expressions see the columns to their left."""
     columns = table.info.columns
     scope = Scope(mode, table.info, [None] * len(columns))
@@ -136,7 +132,7 @@ def _replace(table: Table, values: Sequence[Value], transaction: Transaction) ->
 def _insert_or_update(
     table: Table,
     values: list[Value],
-    updates: list[exp.Expression],
+    updates: list[exp.Expr],
     transaction: Transaction,
     mode: SQLMode,
 ) -> None:

@@ -90,7 +90,9 @@ class Session:
                 with self._placed(statement.line):
                     if statement.word(0) not in (*_DML, "SET", "USE"):
                         what = f"{statement.word(0) or 'this'} cannot stand in a transaction step"
-                        raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE, DELETE, SET and USE can")
+                        raise ScenarioError(
+                            what, hint="only INSERT, REPLACE, UPDATE, DELETE, SET and USE can"
+                        )
                     self._statement(statement)
             self._commit()
 
@@ -142,7 +144,9 @@ class Session:
 
     def _ddl(self, statement: Statement) -> None:
         self._commit()
-        context = DDLContext(self._cluster, self._mode, self._database, self._force_replicate, self._record_job)
+        context = DDLContext(
+            self._cluster, self._mode, self._database, self._force_replicate, self._record_job
+        )
         run_ddl(Cursor(statement), context)
         self._database = context.database
 
@@ -169,7 +173,7 @@ class Session:
             self._open = transaction
             self._commit()
 
-    def _target(self, node: exp.Expression | None) -> Table:
+    def _target(self, node: exp.Expr | None) -> Table:
         table = node.this if isinstance(node, exp.Schema) else node
         if not isinstance(table, exp.Table) or set(_parts(table)) - {"this", "db"}:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
@@ -205,11 +209,11 @@ class Session:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
 
 
-def _parts(node: exp.Expression) -> list[str]:
+def _parts(node: exp.Expr) -> list[str]:
     return [name for name, part in node.args.items() if part]
 
 
-def _refuse_other_parts(tree: exp.Expression, *known: str) -> None:
+def _refuse_other_parts(tree: exp.Expr, *known: str) -> None:
     others = set(_parts(tree)) - set(known)
     if others:
         raise UnsupportedSQL(f"{tree.key.upper()} with {sorted(others)[0].upper()} is not supported")

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlglot.tokens import Token, TokenType
-
-from producer.scenario.sql.dialect import words
+from producer.scenario.sql.dialect import Token, TokenType, words
 
 _EXECUTABLE = re.compile(r"/\*(?:!\d*|T!(?:\[[\w,]*\])?)(?=.*?\*/)", re.DOTALL)
 
@@ -39,7 +37,10 @@ class Statement:
 
     def word(self, place: int) -> str:
         """An unquoted word in upper case; empty beyond the end."""
-        if place >= len(self.tokens) or self.tokens[place].token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        if place >= len(self.tokens) or self.tokens[place].token_type in (
+            TokenType.STRING,
+            TokenType.IDENTIFIER,
+        ):
             return ""
         return str(self.tokens[place].text).upper()
 

@@ -61,7 +61,9 @@ class Table:
             return Row(int_key(handle), handle, tuple(values))
         return Row(index_key(self.info.columns, clustered, values) or b"", 0, tuple(values))
 
-    def conflict(self, values: Sequence[Value], ignoring: bytes | None = None) -> tuple[IndexInfo, Row] | None:
+    def conflict(
+        self, values: Sequence[Value], ignoring: bytes | None = None
+    ) -> tuple[IndexInfo, Row] | None:
         """The first unique index in which these values meet another row, the primary key before all.
 
         :param ignoring: key of a row that does not count: the one being updated.
@@ -95,7 +97,9 @@ class Table:
 
     def duplicate(self, index: IndexInfo, values: Sequence[Value]) -> ScenarioError:
         """The error for a key that exists already."""
-        shown = "-".join(shown_value((values[offset] or b"").decode("utf-8", "replace")) for offset in index.offsets)
+        shown = "-".join(
+            shown_value((values[offset] or b"").decode("utf-8", "replace")) for offset in index.offsets
+        )
         column = self.info.columns[index.offsets[0]].name
         what = f"Duplicate entry {shown!r} for key '{self.info.name}.{index.name}'"
         return ScenarioError(what, column=column, value=shown)

@@ -249,7 +249,9 @@ def make_indexes(columns: list[ColumnInfo], keys: list[KeyDraft], line: int) -> 
         indexes.append(
             IndexInfo(
                 id=0 if is_handle else next_id,
-                name="PRIMARY" if primary else key.name or _free_name(columns[offsets[0]].name, keys, indexes),
+                name="PRIMARY"
+                if primary
+                else key.name or _free_name(columns[offsets[0]].name, keys, indexes),
                 offsets=offsets,
                 lengths=lengths,
                 unique=key.kind != "index",
@@ -277,6 +279,12 @@ def _resolve_parts(columns: list[ColumnInfo], key: KeyDraft) -> tuple[tuple[int,
         offsets.append(places[name.lower()])
         lengths.append(-1 if length == column.length else length)
     return tuple(offsets), tuple(lengths)
+
+
+def _index_name(key: KeyDraft, column: str, keys: list[KeyDraft], indexes: list[IndexInfo]) -> str:
+    if key.kind == "primary":
+        return "PRIMARY"
+    return key.name or _free_name(column, keys, indexes)
 
 
 def _free_name(base: str, keys: list[KeyDraft], indexes: list[IndexInfo]) -> str:

@@ -35,7 +35,7 @@ def run_delete(tree: exp.Delete, table: Table, transaction: Transaction, mode: S
         transaction.delete(table, row)
 
 
-def _chosen(tree: exp.Expression, table: Table, mode: SQLMode) -> list[Row]:
+def _chosen(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     where = tree.args.get("where")
     rows = [row for row in table.scan() if where is None or _holds(where.this, table, row, mode)]
     order = tree.args.get("order")
@@ -45,11 +45,11 @@ def _chosen(tree: exp.Expression, table: Table, mode: SQLMode) -> list[Row]:
     return rows if limit is None else rows[: _limit(limit)]
 
 
-def _holds(condition: exp.Expression, table: Table, row: Row, mode: SQLMode) -> bool:
+def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:
     return truth(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
 
 
-def _limit(node: exp.Expression) -> int:
+def _limit(node: exp.Expr) -> int:
     count = node.expression
     if not isinstance(node, exp.Limit) or node.args.get("offset") or not isinstance(count, exp.Literal):
         raise UnsupportedSQL(f"{node.sql(dialect='mysql')!r} is not supported in UPDATE or DELETE")
@@ -58,7 +58,7 @@ def _limit(node: exp.Expression) -> int:
     return int(str(count.this)[:20])
 
 
-def _sorted(rows: list[Row], order: exp.Expression, table: Table, mode: SQLMode) -> list[Row]:
+def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
     for ordered in reversed(order.expressions):
         keys: dict[bytes, SQLValue] = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from producer.errors import ScenarioError
+from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.coerce_text import to_text
 from producer.model.number_text import as_number
 from producer.model.sql_mode import SQLMode
@@ -19,8 +19,16 @@ from producer.scenario.sql.evaluate import evaluate_constant
 
 _CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
 _SQL_MODES = frozenset(
-    "STRICT_TRANS_TABLES STRICT_ALL_TABLES NO_ZERO_DATE NO_ZERO_IN_DATE ERROR_FOR_DIVISION_BY_ZERO "
-    "ONLY_FULL_GROUP_BY NO_AUTO_CREATE_USER NO_ENGINE_SUBSTITUTION".split()
+    [
+        "STRICT_TRANS_TABLES",
+        "STRICT_ALL_TABLES",
+        "NO_ZERO_DATE",
+        "NO_ZERO_IN_DATE",
+        "ERROR_FOR_DIVISION_BY_ZERO",
+        "ONLY_FULL_GROUP_BY",
+        "NO_AUTO_CREATE_USER",
+        "NO_ENGINE_SUBSTITUTION",
+    ]
 )
 _DEFAULT_SQL_MODE = "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
 
@@ -103,7 +111,7 @@ def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     flags = {flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()}
     unknown = sorted(flags - _SQL_MODES)
     if unknown:
-        raise ScenarioError(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
+        raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
     return replace(
         mode,
         strict=bool(flags & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}),

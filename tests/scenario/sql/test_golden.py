@@ -9,12 +9,14 @@ import base64
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from producer.errors import UnsupportedSQL
 from producer.model.event import Op, Value
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import MySQLType
@@ -24,7 +26,19 @@ from producer.scenario.sql.session import Session
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 FIRST_TS, STEP = 429918007904436226, 1000 << 18
-EXACT = ("seed_t1", "canal_tp_int", "ints", "binaries", "decimals", "floats", "keys")
+EXACT = (
+    "seed_t1",
+    "canal_tp_int",
+    "ints",
+    "binaries",
+    "decimals",
+    "floats",
+    "keys",
+    "strings",
+    "temporal",
+    "canal_types_params",
+)
+ALL = sorted(path.stem for folder in ("visible", "fuzz") for path in (GOLDEN / folder).glob("*.sql"))
 _ORDER = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 
@@ -43,10 +57,21 @@ class Net:
         return Op.INSERT if self.before is None else Op.DELETE if self.after is None else Op.UPDATE
 
 
+def forced(text: str) -> bool:
+    return "-- oracle: force-replicate" in text
+
+
 def run_file(path: Path) -> History:
+    session = Session(file=path.name)
+    session.run(path.read_text())
+    return session.history()
+
+
+def run_until_refused(path: Path) -> History:
     text = path.read_text()
-    session = Session(file=path.name, force_replicate="-- oracle: force-replicate" in text)
-    session.run(text)
+    session = Session(file=path.name, force_replicate=forced(text))
+    with suppress(UnsupportedSQL):
+        session.run(text)
     return session.history()
 
 
@@ -68,7 +93,15 @@ def collapsed(changes: Iterable[Change]) -> list[Net]:
     nets: dict[tuple[int, bytes], Net] = {}
     for change in changes:
         if change.old_row_key is not None and change.old_table_id is not None:
-            touch(nets, change, change.old_table_id, change.old_row_key, change.old_row_id or 0, change.before, None)
+            touch(
+                nets,
+                change,
+                change.old_table_id,
+                change.old_row_key,
+                change.old_row_id or 0,
+                change.before,
+                None,
+            )
             touch(nets, change, change.table_id, change.row_key, change.row_id, None, change.after)
         else:
             touch(nets, change, change.table_id, change.row_key, change.row_id, change.before, change.after)
@@ -185,7 +218,9 @@ def assert_ddls(history: History, events: list[dict[str, Any]]) -> None:
         if e["kind"] == "ddl"
     ]
     assert ours == theirs
-    discarded = [(FIRST_TS + job.commit_seq * STEP, job.table) for job in history.catalog.ddls if not job.sent]
+    discarded = [
+        (FIRST_TS + job.commit_seq * STEP, job.table) for job in history.catalog.ddls if not job.sent
+    ]
     assert discarded == [(e["commit_ts"], e["table"]) for e in events if e["kind"] == "ddl_discarded"]
 
 
@@ -203,7 +238,13 @@ def assert_tables(history: History, events: list[dict[str, Any]]) -> None:
             golden_column(column) for column in theirs_columns
         ]
         indexes = [
-            (index.id, index.name, [info.columns[offset].name for offset in index.offsets], index.primary, index.unique)
+            (
+                index.id,
+                index.name,
+                [info.columns[offset].name for offset in index.offsets],
+                index.primary,
+                index.unique,
+            )
             for index in info.indexes
             if index.id
         ]
@@ -235,7 +276,10 @@ def shown_default(column: Any) -> bytes | None:
     if column.default is None:
         return None
     if column.type == MySQLType.BIT:
-        return int(column.default).to_bytes((column.length + 7) // 8, "big")
+        number = int(column.default)
+        return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
+    if column.type == MySQLType.YEAR:
+        return column.default.zfill(4)
     if column.type == MySQLType.ENUM:
         return column.elements[int(column.default) - 1].encode()
     if column.type == MySQLType.SET:
@@ -247,6 +291,7 @@ def shown_default(column: Any) -> bytes | None:
 def golden_column(column: dict[str, Any]) -> dict[str, Any]:
     keys = ("name", "type", "flag", "charset", "collation", "flen", "decimal", "mysql_type", "nullable")
     shown = {key: column[key] for key in keys}
+    shown["mysql_type"] = shown["mysql_type"].removesuffix(" zerofill")
     shown |= {"elems": column.get("elems"), "comment": column.get("comment", "")}
     return shown | {"default": golden_value(column["default"])}
 
@@ -259,3 +304,14 @@ def test_history_is_what_tidb_committed(name: str) -> None:
     assert_tables(history, events)
     assert_rows(history, events)
     assert_commits(history, events)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_ran_before_a_refusal_is_exact(name: str) -> None:
+    path = next(GOLDEN.glob(f"*/{name}.sql"))
+    history = run_until_refused(path)
+    reached = FIRST_TS + history.commits * STEP
+    events = [e for e in golden_events(path.with_suffix(".events.jsonl")) if e["commit_ts"] < reached]
+    assert_ddls(history, events)
+    assert_tables(history, events)
+    assert_rows(history, events, force=forced(path.read_text()))

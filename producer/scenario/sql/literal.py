@@ -1,0 +1,119 @@
+"""Literals: what a number, a string or ``x'..'`` in SQL means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.coerce_temporal import to_moment, to_span
+from producer.model.sql_mode import SQLMode
+from producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
+
+_MAX_UNSIGNED = (1 << 64) - 1
+_MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
+
+
+def literal_number(text: str) -> SQLValue:
+    """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
+    if len(text) > _MAX_LITERAL:
+        raise ScenarioError("a number is too long", value=text[:40] + "…")
+    if "e" in text.lower():
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise ScenarioError(f"Illegal double '{text}' value found during parsing", value=text)
+        return number
+    if text.isascii() and text.isdigit():
+        whole = int(text)
+        if whole > _MAX_UNSIGNED:
+            return Decimal(whole)
+        return Unsigned(whole) if whole >> 63 else whole
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        raise ScenarioError(f"not a number: {text!r}", value=text) from None
+
+
+def _plain(node: exp.Expr, _: SQLMode) -> SQLValue:
+    return str(node.this) if node.is_string else literal_number(str(node.this))
+
+
+def _hex(node: exp.Expr, _: SQLMode) -> SQLValue:
+    digits = str(node.this)
+    try:
+        return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
+    except ValueError:
+        raise ScenarioError(f"not hexadecimal digits: {digits!r}", value=digits) from None
+
+
+def _bits(node: exp.Expr, _: SQLMode) -> SQLValue:
+    digits = str(node.this)
+    if digits.strip("01"):
+        raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
+    return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
+
+
+def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """``_utf8mb4'…'``, ``_binary'…'``: the same bytes under another charset."""
+    charset = str(node.this).lstrip("_").lower()
+    value = _octets(node.expression, mode)
+    if charset == "binary":
+        return value
+    if charset not in ("utf8mb4", "utf8", "utf8mb3", "ascii", "latin1"):
+        raise UnsupportedSQL(f"the introducer _{charset} is not supported")
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _concatenated(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """Adjacent string literals are one."""
+    if not all(isinstance(part, exp.Literal) for part in node.expressions):
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
+    return "".join(str(_plain(part, mode)) for part in node.expressions)
+
+
+def _typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: all of CAST that there is so far."""
+    text, kind = node.this, node.args["to"].this
+    if isinstance(text, exp.Literal) and text.is_string and kind in _TYPED_LITERALS:
+        value = _TYPED_LITERALS[kind](str(text.this), mode)
+        if value is None:
+            raise ScenarioError(f"Incorrect {kind.value} value: {text.this!r}", value=str(text.this))
+        return value
+    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} (CAST) is not supported")
+
+
+def _fraction_digits(text: str) -> int:
+    return min(len(text.partition(".")[2]), 6)
+
+
+_TYPED_LITERALS: dict[exp.DType, Callable[[str, SQLMode], SQLValue]] = {
+    exp.DType.DATE: lambda text, mode: to_moment(text, -1, mode),
+    exp.DType.TIME: lambda text, _: to_span(text, _fraction_digits(text)),
+    exp.DType.TIMESTAMPTZ: lambda text, mode: to_moment(text, _fraction_digits(text), mode),
+}
+
+
+def _boolean(node: exp.Expr, _: SQLMode) -> SQLValue:
+    return int(bool(node.this))
+
+
+def _octets(node: exp.Expr, mode: SQLMode) -> bytes:
+    value = LITERALS[type(node)](node, mode) if type(node) in LITERALS else None
+    if isinstance(value, bytes):
+        return bytes(value)
+    return str(value).encode("utf-8", "surrogateescape")
+
+
+LITERALS: dict[type[exp.Expr], Callable[[exp.Expr, SQLMode], SQLValue]] = {
+    exp.Literal: _plain,
+    exp.National: lambda node, _: str(node.this),
+    exp.HexString: _hex,
+    exp.BitString: _bits,
+    exp.Introducer: _introduced,
+    exp.Null: lambda _, __: None,
+    exp.Boolean: _boolean,
+    exp.Concat: _concatenated,
+    exp.Cast: _typed_literal,
+}
