@@ -1,0 +1,1 @@
+"""What a command does, put together: prepare, write, read back, judge."""

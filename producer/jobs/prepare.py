@@ -1,0 +1,110 @@
+"""A scenario and a changefeed, checked and planned. No Spark yet: bad input ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from producer.changefeed import Changefeed, load_changefeed_toml, resolve
+from producer.codec import registry
+from producer.codec.base import Encoder
+from producer.errors import ScenarioError
+from producer.scenario.history import History
+from producer.scenario.load import ScenarioFile, load_scenario
+from producer.scenario.play import clock_of, play
+from producer.sink.encode import EncodePlan
+from producer.stream.barriers import ResolvedPlan
+from producer.stream.event_stream import StreamPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """All that a run or a comparison needs to know, on the driver.
+
+    :param scenario: as it was read.
+    :param history: what its SQL committed.
+    """
+
+    scenario: ScenarioFile
+    history: History
+    changefeed: Changefeed
+
+    @cached_property
+    def stream(self) -> StreamPlan:
+        clock = clock_of(self.scenario, self.history)
+        every = self.scenario.resolved_every
+        explicit = tuple(
+            (ts, max(ts, clock.ts(commits - 1)) if commits else ts) for commits, ts in self.history.resolved
+        )
+        resolved = ResolvedPlan(
+            clock=clock,
+            commits=self.history.commits,
+            after_transaction=every is None,
+            every_ms=0 if every is None else round(every.total_seconds() * 1000),
+            explicit=explicit,
+        )
+        return StreamPlan(catalog=self.history.catalog, changefeed=self.changefeed, resolved=resolved)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The changefeed's options as plain values, for the codec."""
+        return self.changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+
+    @property
+    def encoder(self) -> Encoder:
+        return registry.encoder(self.changefeed.protocol, self.options)
+
+    def encode_plan(self, *, skip_refused: bool) -> EncodePlan:
+        """What the workers need to encode."""
+        return EncodePlan(
+            protocol=self.changefeed.protocol,
+            options=self.options,
+            catalog=self.history.catalog,
+            skip_refused=skip_refused,
+        )
+
+
+def prepare(
+    scenario: str | Path,
+    *,
+    sink_uri: str | None = None,
+    config: str | Path | None = None,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+) -> Job:
+    """Read a scenario and its changefeed, run its SQL, plan its stream.
+
+    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param sink_uri: replaces the scenario's.
+    :param config: a changefeed TOML.
+    :param sets: ``path=value`` for any key of the scenario.
+    :raises ProducerError: for anything in them that is wrong.
+    """
+    read = load_scenario(scenario, sets)
+    if seed is not None:
+        read = replace(read, seed=seed)
+    changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
+    job = Job(
+        scenario=read,
+        history=play(read, force_replicate=changefeed.force_replicate),
+        changefeed=changefeed,
+    )
+    if job.history.commits == 0:
+        raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
+    _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
+    return job
+
+
+def changefeed_of(
+    sink_uri: str | None,
+    config: str | Path | None,
+    *,
+    scenario: Mapping[str, Any] | None = None,
+    name: str = "scenario",
+) -> Changefeed:
+    """The changefeed of a command's options."""
+    content = None if config is None else load_changefeed_toml(config)
+    return resolve(sink_uri, content, scenario=scenario, name=name)

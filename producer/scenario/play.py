@@ -1,0 +1,69 @@
+"""Playing a scenario: its steps run in order, and what was committed comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from producer.errors import ScenarioError
+from producer.model.clock import Clock
+from producer.scenario.history import History
+from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep
+from producer.scenario.sql.session import Session
+
+
+def play(scenario: ScenarioFile, *, force_replicate: bool = False) -> History:
+    """Run all steps.
+
+    :param force_replicate: whether tables without a handle key are replicated too.
+    :raises ScenarioError: placed in the file, for SQL that does not run and time stamps that do not grow.
+    """
+    session = Session(
+        file=scenario.file,
+        database=scenario.database,
+        time_zone=scenario.time_zone,
+        now=scenario.now,
+        force_replicate=force_replicate,
+    )
+    pinned: dict[int, int] = {}
+    resolved: list[tuple[int, int]] = []
+    for step in scenario.steps:
+        if isinstance(step, ResolvedStep):
+            resolved.append((session.commits, step.ts))
+            continue
+        before = session.commits
+        _run(session, step)
+        if step.commit_ts is not None:
+            pinned[before] = step.commit_ts
+            _check_pin(scenario, step, pinned, before, session.commits)
+    return replace(session.history(), pinned=pinned, resolved=tuple(resolved))
+
+
+def clock_of(scenario: ScenarioFile, history: History) -> Clock:
+    """The commit clock of a played scenario."""
+    every_ms = round(scenario.every.total_seconds() * 1000)
+    return Clock(start=scenario.start, every_ms=every_ms, pinned=history.pinned)
+
+
+def _run(session: Session, step: SQLStep) -> None:
+    if step.transaction:
+        session.transaction(step.text, line=step.line)
+    else:
+        session.run(step.text, line=step.line)
+
+
+def _check_pin(
+    scenario: ScenarioFile, step: SQLStep, pinned: dict[int, int], before: int, commits: int
+) -> None:
+    if commits == before:
+        raise ScenarioError(
+            "the step has a commit-ts and commits nothing", file=scenario.file, line=step.line
+        )
+    every_ms = round(scenario.every.total_seconds() * 1000)
+    clock = Clock(start=scenario.start, every_ms=every_ms, pinned=pinned)
+    if before and clock.ts(before) <= clock.ts(before - 1):
+        raise ScenarioError(
+            f"commit-ts {step.commit_ts} is not after that of the commit before, {clock.ts(before - 1)}",
+            file=scenario.file,
+            line=step.line,
+            hint="commit-ts must grow; clock.every sets the distance of those without",
+        )
