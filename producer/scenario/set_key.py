@@ -36,7 +36,7 @@ def _read_value(text: str, spelled: str) -> Any:
         value = read_yaml(text, "")
         if value.problems:
             raise value.problems[0]
-    except ScenarioError as error:  # a line means nothing here
+    except ScenarioError as error:  # neither its line nor its (empty) path means anything here
         raise ScenarioError(error.what.removeprefix(": "), file=place_of(spelled), hint=error.hint) from None
     return value.data
 
