@@ -13,7 +13,7 @@ from producer.model.mysql_type import MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo
 from producer.model.temporal_text import moment_of
-from producer.scenario.sql.evaluate import evaluate
+from producer.scenario.sql.evaluate import check_expression, evaluate
 from producer.scenario.sql.scope import Scope
 
 T = MySQLType
@@ -89,18 +89,30 @@ def null_error(column: ColumnInfo) -> ScenarioError:
     return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
 
 
-def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
-    """Run ``column = value, …`` on the scope's row, each seeing what those before it set.
+def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
+    """Refuse an assignment that could not run, before any row is touched.
 
-    :return: the offsets that were assigned.
+    :raises ScenarioError: for what is no assignment, or names an unknown column.
     """
-    assigned = set()
     for assignment in assignments:
         target = assignment.this
         if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
             raise ScenarioError(
                 f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment"
             )
+        scope.offset(target.name, target.text("table"), target.text("db"))
+        if not is_default(assignment.expression):
+            check_expression(assignment.expression, scope)
+
+
+def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
+    """Run checked ``column = value, …`` on the scope's row, each seeing what those before it set.
+
+    :return: the offsets that were assigned.
+    """
+    assigned = set()
+    for assignment in assignments:
+        target = assignment.this
         offset = scope.offset(target.name, target.text("table"), target.text("db"))
         scope.row[offset] = assigned_value(assignment.expression, scope.table.columns[offset], scope)  # type: ignore[union-attr]
         assigned.add(offset)

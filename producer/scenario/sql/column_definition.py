@@ -21,34 +21,11 @@ from producer.scenario.sql.evaluate import evaluate_constant
 T = MySQLType
 
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
-_ATTRIBUTE_WORDS = frozenset(
-    [
-        "NOT",
-        "NULL",
-        "DEFAULT",
-        "ON",
-        "AUTO_INCREMENT",
-        "COMMENT",
-        "PRIMARY",
-        "UNIQUE",
-        "KEY",
-        "COLLATE",
-        "CHARSET",
-        "CHARACTER",
-        "GENERATED",
-        "AS",
-        "VIRTUAL",
-        "STORED",
-        "CHECK",
-        "CONSTRAINT",
-        "REFERENCES",
-        "COLUMN_FORMAT",
-        "STORAGE",
-        "AUTO_RANDOM",
-        "FIRST",
-        "AFTER",
-    ]
-)
+_ATTRIBUTE_WORDS = frozenset({
+    "NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY",
+    "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK",
+    "CONSTRAINT", "REFERENCES", "COLUMN_FORMAT", "STORAGE", "AUTO_RANDOM", "FIRST", "AFTER",
+})  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True)

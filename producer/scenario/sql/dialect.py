@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from producer.errors import ScenarioError
 
-__all__ = ["Token", "TokenType", "parse_dml", "parse_expression", "words"]
+__all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "words"]
 
 
 class TiDB(MySQL):
@@ -47,9 +48,7 @@ def words(text: str, line: int = 1) -> list[Token]:
     try:
         return list(TiDBWords().tokenize(text))
     except TokenError as error:
-        raise ScenarioError(f"SQL cannot be read: {_first_line(error)}", line=line) from error
-    except RecursionError:
-        raise ScenarioError("SQL is nested too deeply", line=line) from None
+        raise _unreadable(error, text, line) from error
 
 
 def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
@@ -81,7 +80,7 @@ def _tokens(text: str, line: int) -> list[Token]:
     try:
         return list(TiDB().tokenize(text))
     except TokenError as error:
-        raise ScenarioError(f"SQL cannot be read: {_first_line(error)}", line=line) from error
+        raise _unreadable(error, text, line) from error
 
 
 def _as_insert(token: Token) -> Token:
@@ -104,5 +103,15 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
     return trees[0]
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:200]
+def _unreadable(error: TokenError, text: str, line: int) -> ScenarioError:
+    """An open quote or comment, a digit that is none: sqlglot's own words, at the line where it starts."""
+    if not isinstance(error.__cause__, TokenError):  # sqlglot runs off the end of an open comment
+        return ScenarioError(
+            "SQL does not parse: */ is missing", line=line + text.count("\n", 0, text.rfind("/*"))
+        )
+    reason = str(error.__cause__)
+    place = re.search(r"(?: from \d+)?:(\d+)$", reason)
+    if place is not None:
+        line += text.count("\n", 0, int(place[1]))
+        reason = reason[: place.start()]
+    return ScenarioError(f"SQL does not parse: {reason.splitlines()[0][:200]}", line=line)

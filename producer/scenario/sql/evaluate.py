@@ -10,6 +10,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.collation import KNOWN
 from producer.model.sql_mode import SQLMode, shown_value
 from producer.model.sql_value import SQLValue, Unsigned
 from producer.scenario.sql import arithmetic
@@ -33,6 +34,38 @@ def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
     if rule is None:
         raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
     return rule(node, scope)
+
+
+def check_expression(node: exp.Expr, scope: Scope) -> None:
+    """Refuse what cannot be computed, and unknown names, before any row is touched.
+
+    :raises UnsupportedSQL: for a kind of node or function that is not in our tables.
+    :raises ScenarioError: for a column or collation that does not exist.
+    """
+    for part in node.walk(prune=_is_leaf):
+        if type(part) in _PARTS_OF_OTHERS:
+            continue
+        if type(part) not in _RULES:
+            raise UnsupportedSQL(f"{part.sql(dialect='mysql')[:80]!r} ({part.key.upper()}) is not supported")
+        if isinstance(part, exp.Column):
+            scope.offset(part.name, part.text("table"), part.text("db"))
+        elif isinstance(part, exp.Cast):
+            evaluate(part, scope)  # literals alone so far
+        elif isinstance(part, exp.Collate):
+            _known_collation(collation_of(part, scope))
+        elif isinstance(part, exp.Anonymous) and str(part.this).upper() not in (*FUNCTIONS, "VALUES"):
+            raise UnsupportedSQL(f"the function {str(part.this).upper()} is not supported")
+
+
+def _is_leaf(node: exp.Expr) -> bool:
+    """Whether what is below is not an expression of its own: names, types, words."""
+    names_only = isinstance(node, exp.Anonymous) and str(node.this).upper() == "VALUES"
+    return names_only or isinstance(node, exp.Column | exp.Cast | exp.Identifier)
+
+
+def _known_collation(name: str) -> None:
+    if name not in KNOWN:
+        raise UnsupportedSQL(f"the collation {name} is not supported")
 
 
 def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
@@ -223,6 +256,8 @@ def _char(node: exp.Expr, scope: Scope) -> SQLValue:
     )
     return octets if node.args.get("charset") is None else octets.decode("utf-8", "surrogateescape")
 
+
+_PARTS_OF_OTHERS = (exp.Var, exp.Identifier)
 
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     **{kind: _literal(rule) for kind, rule in LITERALS.items()},

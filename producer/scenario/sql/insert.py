@@ -18,10 +18,13 @@ from producer.model.table import ColumnInfo
 from producer.scenario.sql.assign import (
     apply_assignments,
     assigned_value,
+    check_assignments,
     default_value,
+    is_default,
     null_error,
     touch_updated_columns,
 )
+from producer.scenario.sql.evaluate import check_expression
 from producer.scenario.sql.scope import Scope
 from producer.scenario.sql.storage import Row, Table
 from producer.scenario.sql.transaction import Transaction
@@ -34,8 +37,12 @@ def run_insert(tree: exp.Insert, verb: str, table: Table, transaction: Transacti
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     offsets, tuples = _rows_of(tree, table, mode)
+    scope = Scope(mode, table.info)
+    for node in (node for row in tuples for node in row if not is_default(node)):
+        check_expression(node, scope)
     rows = [_evaluated(table, offsets, values, mode) for values in tuples]
     updates = _on_duplicate(tree, verb)
+    check_assignments(updates, scope)
     for values in rows:
         if verb == "REPLACE":
             _replace(table, values, transaction)

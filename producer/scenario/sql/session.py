@@ -26,6 +26,14 @@ from producer.scenario.sql.variables import run_set
 from producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+_KNOWN_VERBS = frozenset({
+    "SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "WITH", "TABLE", "VALUES", "CALL",
+    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
+    "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
+    "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
+    "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
+})  # fmt: skip
+"""Statements that exist and that a scenario cannot hold."""
 _FIRST_DATABASE = "test"
 
 
@@ -134,8 +142,10 @@ class Session:
         elif cursor.accept("ROLLBACK"):
             cursor.end()
             self._roll_back()
+        elif word in _KNOWN_VERBS:
+            raise UnsupportedSQL(f"{word} is not supported")
         else:
-            raise UnsupportedSQL(f"{word or 'a statement of this kind'} is not supported")
+            raise cursor.error("expected a statement")
 
     def _use(self, cursor: Cursor) -> None:
         name = cursor.identifier("a database name")

@@ -12,9 +12,9 @@ from sqlglot import exp
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.sql_mode import SQLMode
 from producer.model.sql_value import SQLValue
-from producer.scenario.sql.assign import apply_assignments
+from producer.scenario.sql.assign import apply_assignments, check_assignments
 from producer.scenario.sql.compare import compare, truth
-from producer.scenario.sql.evaluate import collation_of, evaluate
+from producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
 from producer.scenario.sql.insert import update_row
 from producer.scenario.sql.scope import Scope
 from producer.scenario.sql.storage import Row, Table
@@ -23,6 +23,7 @@ from producer.scenario.sql.transaction import Transaction
 
 def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: SQLMode) -> None:
     """Run an UPDATE; assignments see what those before them set."""
+    check_assignments(tree.expressions, Scope(mode, table.info))
     for row in _chosen(tree, table, mode):
         scope = Scope(mode, table.info, list(row.values))
         assigned = apply_assignments(tree.expressions, scope)
@@ -36,13 +37,19 @@ def run_delete(tree: exp.Delete, table: Table, transaction: Transaction, mode: S
 
 
 def _chosen(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
-    where = tree.args.get("where")
+    where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
+    _check(where, order, Scope(mode, table.info))
     rows = [row for row in table.scan() if where is None or _holds(where.this, table, row, mode)]
-    order = tree.args.get("order")
     if order is not None:
         rows = _sorted(rows, order, table, mode)
-    limit = tree.args.get("limit")
     return rows if limit is None else rows[: _limit(limit)]
+
+
+def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None:
+    if where is not None:
+        check_expression(where.this, scope)
+    for ordered in order.expressions if order is not None else ():
+        check_expression(ordered.this, scope)
 
 
 def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:

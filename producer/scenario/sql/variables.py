@@ -18,18 +18,11 @@ from producer.scenario.sql.dialect import parse_expression
 from producer.scenario.sql.evaluate import evaluate_constant
 
 _CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
-_SQL_MODES = frozenset(
-    [
-        "STRICT_TRANS_TABLES",
-        "STRICT_ALL_TABLES",
-        "NO_ZERO_DATE",
-        "NO_ZERO_IN_DATE",
-        "ERROR_FOR_DIVISION_BY_ZERO",
-        "ONLY_FULL_GROUP_BY",
-        "NO_AUTO_CREATE_USER",
-        "NO_ENGINE_SUBSTITUTION",
-    ]
-)
+_SQL_MODES = frozenset({
+    "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
+    "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
+    "NO_ENGINE_SUBSTITUTION",
+})  # fmt: skip
 _DEFAULT_SQL_MODE = "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
 
 
