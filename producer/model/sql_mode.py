@@ -45,7 +45,7 @@ class SQLMode:
 def value_error(column: str, value: object, what: str) -> ScenarioError:
     """The error for one value of one column."""
     shown = shown_value(value)
-    return ScenarioError(f"{what} for column {column!r}: {shown}", column=column, value=shown)
+    return ScenarioError(f"{what} for column {column!r}: {shown!r}", column=column, value=shown)
 
 
 def shown_value(value: object) -> str:

@@ -130,10 +130,14 @@ def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., 
     return rule
 
 
+def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> int | None:
+    both_text = isinstance(left, str) and isinstance(right, str)
+    return compare(left, right, _shared_collation(node, scope) if both_text else "", scope.mode)
+
+
 def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
-        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
-        order = compare(left, right, _shared_collation(node, scope), scope.mode)
+        order = _compared(node, evaluate(node.this, scope), evaluate(node.expression, scope), scope)
         return None if order is None else int(accepts(order))
 
     return rule
@@ -143,7 +147,7 @@ def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
     if left is None or right is None:
         return int(left is None and right is None)
-    return int(compare(left, right, _shared_collation(node, scope), scope.mode) == 0)
+    return int(_compared(node, left, right, scope) == 0)
 
 
 def _and(node: exp.Expr, scope: Scope) -> SQLValue:

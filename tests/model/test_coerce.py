@@ -1,0 +1,250 @@
+"""What a column makes of a value, and that its own values come back unchanged."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producer.errors import ScenarioError
+from producer.model.coerce import coerce, read
+from producer.model.event import Value
+from producer.model.mysql_type import MySQLType
+from producer.model.sql_mode import SQLMode
+from producer.model.sql_value import BinaryLiteral
+from producer.model.table import ColumnInfo
+
+T = MySQLType
+
+
+def column(code: MySQLType, length: int = -1, decimal: int = -1, **more: Any) -> ColumnInfo:
+    return ColumnInfo(name="c", type=code, length=length, decimal=decimal, **more)
+
+
+def text_column(code: MySQLType, length: int, **more: Any) -> ColumnInfo:
+    return column(code, length, 0, **({"charset": "utf8mb4", "collation": "utf8mb4_bin"} | more))
+
+
+TINY = column(T.TINY, 4, 0)
+BIGINT = column(T.LONGLONG, 20, 0)
+DEC = column(T.NEW_DECIMAL, 10, 2)
+FLOAT = column(T.FLOAT, 12)
+DOUBLE = column(T.DOUBLE, 22)
+YEAR = column(T.YEAR, 4, 0, unsigned=True)
+BIT = column(T.BIT, 12, 0, unsigned=True)
+CHAR = text_column(T.STRING, 5)
+VARCHAR = text_column(T.VARCHAR, 5)
+BINARY = column(T.STRING, 4, 0)
+DATE = column(T.DATE, 10, 0)
+DATETIME = column(T.DATETIME, 23, 3)
+TIMESTAMP = column(T.TIMESTAMP, 26, 6)
+TIME = column(T.DURATION, 13, 2)
+ENUM = text_column(T.ENUM, 2, elements=("a", "bb", "3"))
+SET = text_column(T.SET, 8, elements=("x", "y", "z"))
+JSON = column(T.JSON)
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "stored"),
+    [
+        (TINY, "12", b"12"),
+        (TINY, " 1.5 ", b"2"),
+        (TINY, Decimal("-2.5"), b"-3"),
+        (TINY, 2.5, b"2"),
+        (TINY, "1e2", b"100"),
+        (TINY, True, b"1"),
+        (BIGINT, BinaryLiteral(b"\x01\x00"), b"256"),
+        (DEC, "1.005", b"1.01"),
+        (DEC, Decimal("-1.005"), b"-1.01"),
+        (DEC, "-0.001", b"0.00"),
+        (DEC, 5, b"5.00"),
+        (DEC, 0.1, b"0.10"),
+        (FLOAT, 0.1, b"0.1"),
+        (FLOAT, "16777217", b"16777216"),
+        (DOUBLE, -0.0, b"0"),
+        (DOUBLE, 1e21, b"1000000000000000000000"),
+        (YEAR, 0, b"0"),
+        (YEAR, "0", b"2000"),
+        (YEAR, "0000", b"0"),
+        (YEAR, 69, b"2069"),
+        (YEAR, "70", b"1970"),
+        (YEAR, 2155, b"2155"),
+        (BIT, 4095, b"4095"),
+        (BIT, "A", b"65"),
+        (CHAR, "a  ", b"a"),
+        (VARCHAR, "a  ", b"a  "),
+        (VARCHAR, "äöüßé", "äöüßé".encode()),
+        (VARCHAR, 1.5, b"1.5"),
+        (VARCHAR, Decimal("1.50"), b"1.50"),
+        (BINARY, b"ab", b"ab\0\0"),
+        (DATE, "2020-1-2", b"2020-01-02"),
+        (DATE, "20200102", b"2020-01-02"),
+        (DATE, "200102", b"2020-01-02"),
+        (DATE, 700102, b"1970-01-02"),
+        (DATE, "2020.01.02 03:04:05", b"2020-01-02"),
+        (DATE, date(2020, 1, 2), b"2020-01-02"),
+        (DATETIME, "2020-12-31 23:59:59.9996", b"2021-01-01 00:00:00.000"),
+        (DATETIME, "2020-01-02T03:04", b"2020-01-02 03:04:00.000"),
+        (DATETIME, 20200102030405, b"2020-01-02 03:04:05.000"),
+        (DATETIME, datetime(2020, 1, 2, 3, 4, 5, 6000), b"2020-01-02 03:04:05.006"),
+        (TIMESTAMP, datetime(2020, 1, 2, tzinfo=UTC), b"2020-01-02 00:00:00.000000"),
+        (TIME, "1 02:03:04", b"26:03:04.00"),
+        (TIME, "12:00", b"12:00:00.00"),
+        (TIME, "11", b"00:00:11.00"),
+        (TIME, -112233, b"-11:22:33.00"),
+        (TIME, "-0:0:0", b"00:00:00.00"),
+        (TIME, time(1, 2, 3), b"01:02:03.00"),
+        (TIME, timedelta(hours=-1, microseconds=-5000), b"-01:00:00.01"),
+        (ENUM, "bb ", b"2"),
+        (ENUM, 1, b"1"),
+        (ENUM, "2", b"2"),
+        (ENUM, "3", b"3"),
+        (SET, "z,x", b"5"),
+        (SET, "", b"0"),
+        (SET, 3, b"3"),
+        (JSON, '{"b":1,"a":[1.0,"<\\u00e9>",null],"a":true}', b'{"a": true, "b": 1}'),
+        (JSON, "[1.0, 1e100, -0.0, 18446744073709551616]", b"[1.0, 1e100, -0.0, 1.8446744073709552e19]"),
+        (JSON, '"\\u2028<>&"', b'"\\u2028<>&"'),
+    ],
+)
+def test_stored(target: ColumnInfo, value: Any, stored: bytes) -> None:
+    assert coerce(target, value) == stored
+
+
+def test_null_stays_null() -> None:
+    assert coerce(TINY, None) is None
+    assert read(TINY, None) is None
+
+
+@pytest.mark.parametrize(("target", "value"), [(TINY, 128), (VARCHAR, "123456"), (DATE, "2021-02-29")])
+def test_what_does_not_fit_is_an_error_with_column_and_value(target: ColumnInfo, value: Any) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        coerce(target, value)
+    assert (caught.value.column, caught.value.value) == ("c", str(value))
+
+
+LAX = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "stored"),
+    [
+        (TINY, 1000, b"127"),
+        (TINY, "7up", b"7"),
+        (DEC, "1e20", b"99999999.99"),
+        (VARCHAR, "123456", b"12345"),
+        (BINARY, b"12345", b"1234"),
+        (DATE, "2021-02-29", b"0000-00-00"),
+        (DATE, "2021-00-00", b"2021-00-00"),
+        (TIME, "999:00:00", b"838:59:59.00"),
+        (ENUM, "nope", b"0"),
+        (SET, "x,nope", b"1"),
+        (SET, 15, b"7"),
+    ],
+)
+def test_without_strict_mode_the_nearest_value_is_taken(
+    target: ColumnInfo, value: Any, stored: bytes
+) -> None:
+    assert coerce(target, value, LAX) == stored
+
+
+def test_timestamps_are_read_in_the_zone_they_are_written_in() -> None:
+    tokyo = SQLMode(zone=timezone(timedelta(hours=9)))
+    stored = coerce(TIMESTAMP, "2020-01-01 09:00:00", tokyo)
+    assert stored == b"2020-01-01 00:00:00.000000"
+    assert coerce(TIMESTAMP, read(TIMESTAMP, stored, tokyo), tokyo) == stored
+
+
+def assert_fixed(target: ColumnInfo, stored: Value) -> None:
+    assert coerce(target, read(target, stored)) == stored
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1))
+def test_integers_come_back(number: int) -> None:
+    assert_fixed(BIGINT, coerce(BIGINT, number))
+    assert coerce(BIGINT, str(number)) == coerce(BIGINT, number)
+
+
+@given(st.decimals(-99999999, 99999999, allow_nan=False, places=5))
+def test_decimals_come_back(number: Decimal) -> None:
+    stored = coerce(DEC, number)
+    assert_fixed(DEC, stored)
+    assert stored is not None
+    assert coerce(DEC, stored.decode()) == stored
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_doubles_come_back(number: float) -> None:
+    stored = coerce(DOUBLE, number)
+    assert_fixed(DOUBLE, stored)
+    assert stored is not None
+    assert coerce(DOUBLE, stored.decode()) == stored
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_floats_come_back(number: float) -> None:
+    assert_fixed(FLOAT, coerce(FLOAT, number))
+
+
+@given(st.text(max_size=5))
+def test_text_comes_back(text: str) -> None:
+    for target in (CHAR, VARCHAR):
+        assert_fixed(target, coerce(target, text))
+
+
+@given(st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31)))
+def test_datetimes_come_back(moment: datetime) -> None:
+    for target in (DATE, DATETIME):
+        stored = coerce(target, moment)
+        assert_fixed(target, stored)
+        assert stored is not None
+        assert coerce(target, stored.decode()) == stored
+
+
+@given(st.timedeltas(timedelta(hours=-838), timedelta(hours=838)))
+def test_times_come_back(span: timedelta) -> None:
+    stored = coerce(TIME, span)
+    assert_fixed(TIME, stored)
+    assert stored is not None
+    assert coerce(TIME, stored.decode()) == stored
+
+
+@given(st.integers(0, 7))
+def test_numbered_types_come_back(number: int) -> None:
+    assert_fixed(SET, str(number).encode())
+    assert_fixed(BIT, str(number).encode())
+    assert_fixed(ENUM, str(number % 3 + 1).encode())
+
+
+_JSON_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 64) - 1)
+    | st.floats(allow_nan=False)
+    | st.text()
+)
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 64) - 1)
+    | st.floats(allow_nan=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_JSON)
+def test_json_text_is_a_fixed_point(document: Any) -> None:
+    try:
+        stored = coerce(JSON, json.dumps(document, allow_nan=False))
+    except ValueError:
+        return
+    assert stored is not None
+    assert coerce(JSON, stored.decode()) == stored
+    assert_fixed(JSON, stored)
