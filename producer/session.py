@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from producer.broker.java import spark_java_home
+from producer.errors import JavaError
+from producer.quiet_jvm import stderr_to_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,14 +20,10 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     "spark.driver.memory": "2g",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.log.level": "ERROR",
-    "spark.sql.warehouse.dir": "/nonexistent",  # no table is ever saved
-    # Recovery of lost tasks; a task that is run again continues where the partition ends.
-    "spark.task.maxFailures": "1",
 }
 
 
@@ -33,8 +33,9 @@ def spark_session(master: str = "local[*]") -> SparkSession:
     An active session is used as it is, never replaced or stopped. Otherwise a local one is started, on
     the machine's Java if Spark can run on it, else on the one that comes with this package.
 
-    :raises JavaError: if there is no usable Java.
+    :raises JavaError: if there is no Java, or Spark does not start on it.
     """
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -46,4 +47,15 @@ def spark_session(master: str = "local[*]") -> SparkSession:
     builder = SparkSession.builder.master(master).appName("ticdc-producer")
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with stderr_to_log() as log:
+        atexit.register(_forget, str(log))
+        try:
+            return builder.getOrCreate()
+        except (PySparkException, OSError) as error:
+            atexit.unregister(_forget)
+            raise JavaError("Spark does not start", hint=f"its log: {log}") from error
+
+
+def _forget(log: str) -> None:
+    with suppress(OSError):
+        os.unlink(log)  # noqa: PTH108 - pathlib may be gone when the interpreter ends

@@ -20,7 +20,7 @@ from producer.model.catalog import Catalog
 from producer.model.event import Message
 from producer.sink.row_batches import encoded
 
-Item: TypeAlias = EncodedRow | Message
+Item: TypeAlias = EncodedRow | Message | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +39,13 @@ class EncodePlan:
 class PartitionEncoder:
     """Encodes one Kafka partition.
 
-    :ivar refused: rows that were left out because TiCDC would not send them.
+    :ivar refused: rows that were left out because TiCDC would not send them, by their place among the
+        events of the partition.
     """
 
     def __init__(self, plan: EncodePlan) -> None:
         self._plan = plan
-        self.refused: list[EncodeError] = []
+        self.refused: dict[int, EncodeError] = {}
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
         """Messages in delivery order, the same for every size of the Arrow batches.
@@ -52,23 +53,18 @@ class PartitionEncoder:
         :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
         """
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
-        items = (
-            item
-            for batch in batches
-            for item in encoded(batch, encoder, self._plan.catalog)
-            if item is not None
-        )
-        for kind, run in groupby(items, key=type):
+        items = (item for batch in batches for item in encoded(batch, encoder, self._plan.catalog))
+        for kind, run in groupby(enumerate(items), key=lambda numbered: type(numbered[1])):
             if kind is EncodedRow:
                 yield from encoder.messages(self._kept(run))
             else:
-                yield from (item for item in run if isinstance(item, Message))
+                yield from (item for _, item in run if isinstance(item, Message))
 
-    def _kept(self, rows: Iterable[Item]) -> Iterator[EncodedRow]:
-        for row in rows:
+    def _kept(self, rows: Iterable[tuple[int, Item]]) -> Iterator[EncodedRow]:
+        for place, row in rows:
             if not isinstance(row, EncodedRow):
                 continue
             if row.refusal is not None and self._plan.skip_refused:
-                self.refused.append(row.refusal)
+                self.refused[place] = row.refusal
             else:
                 yield row

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame, Row
 
 from producer.errors import FolderError
+from producer.model.event_line import event_line
 from producer.model.json_value import to_json
 from producer.model.table import TableInfo
 
@@ -91,35 +92,7 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     if count > MOST_LINES:
         ordered.write.parquet(str(folder / "events.parquet"))
         return
-    _write_lines(folder / "events.jsonl", map(event_line, ordered.toLocalIterator()))
-
-
-def event_line(row: Row) -> dict[str, Any]:
-    """One expected or decoded event as JSON; keys that do not apply to its kind are null."""
-    columns = row["columns"]
-    return {
-        "topic": row["topic"],
-        "partition": row["partition"],
-        "offset": row["offset"],
-        "index": row["index"],
-        "kind": row["kind"],
-        "commit_ts": row["commit_ts"],
-        "schema": row["schema"],
-        "table": row["table"],
-        "table_id": row["table_id"],
-        "op": row["op"],
-        "columns": None if columns is None else [[c["name"], c["type"], c["flag"]] for c in columns],
-        "before": _image(row["before"]),
-        "after": _image(row["after"]),
-        "query": row["query"],
-        "ddl_type": row["ddl_type"],
-    }
-
-
-def _image(image: Mapping[str, bytes | bytearray | None] | None) -> dict[str, Any] | None:
-    if image is None:
-        return None
-    return {name: to_json(None if value is None else bytes(value)) for name, value in image.items()}
+    _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
 def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:

@@ -16,7 +16,8 @@ from producer.model.shapes import MESSAGES
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
 REFUSED = "refused"
-"""``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON."""
+"""``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and
+which event of the partition it was."""
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
@@ -53,7 +54,9 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
         encoder = PartitionEncoder(plan)
         lines = _lines(encoder.messages(chain([first], filled)), topic, partition)
         yield from _chunks(lines)
-        yield from _chunks(_refusal(error, topic, partition) for error in encoder.refused)
+        yield from _chunks(
+            _refusal(error, place, topic, partition) for place, error in encoder.refused.items()
+        )
 
     return events.mapInArrow(encode, MESSAGES)
 
@@ -67,9 +70,9 @@ def _lines(messages: Iterable[Message], topic: str, partition: int) -> Iterator[
         )  # fmt: skip
 
 
-def _refusal(error: EncodeError, topic: str, partition: int) -> tuple[object, ...]:
+def _refusal(error: EncodeError, place: int, topic: str, partition: int) -> tuple[object, ...]:
     fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
-    value = json.dumps(fields).encode()
+    value = json.dumps({**fields, "event": place}).encode()
     return topic, partition, -1, None, value, [], tso.physical(error.commit_ts), REFUSED, 1
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from producer.codec.open import values
+from producer.codec.open.blocks import Blocks
 from producer.codec.open.framing import LENGTH
 from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
@@ -73,9 +74,9 @@ class OpenDecoder:
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        keys = _Blocks("key", key or b"")
+        keys = Blocks("key", key or b"")
         keys.version()
-        blocks = _Blocks("value", value or b"")
+        blocks = Blocks("value", value or b"")
         while not keys.at_end:
             yield self._event(keys, blocks)
         if not blocks.at_end:
@@ -83,7 +84,7 @@ class OpenDecoder:
                 "OPEN-COUNT-MISMATCH", "the end, as in the key", part="value", byte=blocks.place
             )
 
-    def _event(self, keys: _Blocks, blocks: _Blocks) -> Event:
+    def _event(self, keys: Blocks, blocks: Blocks) -> Event:
         start = keys.place + LENGTH.size
         head = _parse(_KEY, "OPEN-KEY-JSON", "key", start, keys.next())
         if not 0 <= head.ts <= _MAX_TS:
@@ -158,55 +159,12 @@ def _ddl(head: _KeyJSON, ddl: _DDLJSON, start: int) -> DDLEvent:
     return DDLEvent(commit_ts=head.ts, schema=head.scm, table=head.tbl, query=ddl.q, ddl_type=ddl.t)
 
 
-def _resolved(head: _KeyJSON, blocks: _Blocks) -> ResolvedEvent:
+def _resolved(head: _KeyJSON, blocks: Blocks) -> ResolvedEvent:
     if not blocks.at_end:
         place = blocks.place
         if blocks.next():
             raise DecodeError("OPEN-RESOLVED-VALUE", "a length of 0", part="value", byte=place)
     return ResolvedEvent(commit_ts=head.ts)
-
-
-class _Blocks:
-    """Reads the length-prefixed blocks of a key or value."""
-
-    def __init__(self, part: str, data: bytes) -> None:
-        self._part = part
-        self._data = data
-        self.place = 0
-
-    @property
-    def at_end(self) -> bool:
-        return self.place >= len(self._data)
-
-    def version(self) -> None:
-        if len(self._data) < LENGTH.size:
-            raise DecodeError("OPEN-KEY-SHORT", "8 bytes of protocol version", part=self._part, byte=0)
-        version = self._number()
-        if version != 1:
-            raise DecodeError("OPEN-VERSION", f"version 1, not {version}", part=self._part, byte=0)
-
-    def next(self) -> bytes:
-        """The next block.
-
-        :raises DecodeError: if its length or the block itself is cut short.
-        """
-        start = self.place
-        if len(self._data) - start < LENGTH.size:
-            raise self._truncated(start, "8 bytes of length")
-        length = self._number()
-        block = self._data[self.place : self.place + length]
-        if len(block) < length:
-            raise self._truncated(start, f"a length of at most {len(self._data) - self.place}, not {length}")
-        self.place += length
-        return block
-
-    def _number(self) -> int:
-        (number,) = LENGTH.unpack_from(self._data, self.place)
-        self.place += LENGTH.size
-        return int(number)
-
-    def _truncated(self, byte: int, expected: str) -> DecodeError:
-        return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)
 
 
 _PLACE = re.compile(r"\(byte (\d+)\)")

@@ -1,0 +1,11 @@
+"""What the command line and Python users call."""
+
+from __future__ import annotations
+
+from producer.jobs.decode import decode
+from producer.jobs.run import RunReport, run
+from producer.jobs.verify import verify
+from producer.scenario.dataframe import changes, tables
+from producer.verify.report import Verdict
+
+__all__ = ["RunReport", "Verdict", "changes", "decode", "run", "tables", "verify"]

@@ -1,0 +1,76 @@
+"""Commands and their options. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from producer.cli import decode_command, run_command, scenario_command, verify_command
+from producer.cli.options import fail
+from producer.errors import ProducerError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ticdc-producer",
+    help="Simulates the sink side of TiCDC: SQL scenarios become Kafka topics, and topics are verified.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run_command.run)
+app.command("verify")(verify_command.verify)
+app.command("decode")(decode_command.decode)
+app.add_typer(scenario_command.app, name="scenario")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"ticdc-producer {version('ticdc-producer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _show: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; errors become a message on stderr and an exit code.
+
+    :param arguments: without the program's name; default those of this process.
+    :return: 0 ok, 1 the check found violations, 2 bad input, 3 the environment failed, 130 interrupted.
+    """
+    # A plain `kill` unwinds like Ctrl-C does, so that brokers and half-written folders go.
+    if sys.platform != "win32":
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        result = app(args=arguments, standalone_mode=False)
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
+    except ProducerError as error:
+        return fail(error)
+    except typer.BadParameter as error:
+        error.show()
+        return 2
+    except BrokenPipeError:  # `| head` closed our output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

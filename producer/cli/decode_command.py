@@ -1,0 +1,46 @@
+"""``ticdc-producer decode``."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from producer.cli.options import Config, SinkURI
+
+
+class Format(StrEnum):
+    """How events are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def decode(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", help="Lines as in messages.jsonl; - for stdin.")
+    ] = None,
+    sink_uri: SinkURI = None,
+    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", metavar="P", help="Default: the sink URI's, or open-protocol.")
+    ] = None,
+    config: Config = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
+    ] = Format.TEXT,
+) -> int:
+    """Print the events of a topic, golden folder or file, one per line. Exit code 1 if one did not decode."""
+    from producer.jobs.decode import decode as events
+    from producer.model.event_line import event_line, event_text
+
+    damaged = False
+    rows = events(sink_uri=sink_uri, folder_in=folder, file=file, config=config, protocol=protocol)
+    for row in rows:
+        damaged = damaged or row["kind"] == "error"
+        text = event_text(row) if form is Format.TEXT else json.dumps(event_line(row), ensure_ascii=False)
+        typer.echo(text)
+    return 1 if damaged else 0

@@ -1,0 +1,30 @@
+"""Options that several commands have, and how their errors are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from producer.errors import ProducerError
+
+SinkURI = Annotated[
+    str | None,
+    typer.Option(
+        "--sink-uri",
+        metavar="URI",
+        help="TiCDC's: kafka://HOST:PORT/TOPIC?protocol=open-protocol&partition-num=3",
+    ),
+]
+Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def fail(error: ProducerError) -> int:
+    """Say what went wrong, on stderr.
+
+    :return: the exit code.
+    """
+    typer.echo(f"ticdc-producer: {error}", err=True)
+    return error.exit_code

@@ -1,0 +1,48 @@
+"""A run's report for people."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from producer.jobs.run import RunReport
+
+
+def show(report: RunReport) -> None:
+    """Print the report to stdout."""
+    console = Console(highlight=False)
+    title = "dry run of" if report.dry_run else "ran"
+    console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
+    for line in report.warnings:
+        console.print(f"warning: {line}", markup=False)
+    console.print(_counts("kind", report.counts.by_kind()))
+    console.print(_counts("partition", report.counts.by_partition()))
+    _left_out(console, report)
+    if report.log:
+        console.print("first messages:")
+        for line in report.log:
+            console.print(Text(line), soft_wrap=True)
+    if report.verdict is not None:
+        report.verdict.print(console)
+    if report.broker_pid:
+        address = report.target.split("/")[2]
+        console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
+
+
+def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title)
+    for name in ("messages", "events", "bytes"):
+        table.add_column(name, justify="right")
+    for key, sums in counts.items():
+        table.add_row(key, *(f"{sums[name]:,}" for name in ("messages", "events", "bytes")))
+    return table
+
+
+def _left_out(console: Console, report: RunReport) -> None:
+    for entry in report.discarded:
+        what = entry["query"] if entry["kind"] == "ddl" else f"{entry['changes']} changes of {entry['table']}"
+        console.print(f"not sent, as TiCDC would not: {what} ({entry['reason']})", markup=False)
+    for entry in report.skipped:
+        console.print(f"skipped: {entry['table']} at {entry['commit_ts']}: {entry['error']}", markup=False)

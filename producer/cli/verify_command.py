@@ -1,0 +1,52 @@
+"""``ticdc-producer verify``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from producer.cli.options import Config, Json, SinkURI
+from producer.cli.progress import Progress
+
+
+def verify(
+    sink_uri: SinkURI = None,
+    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option("--scenario", metavar="SCENARIO", help="Also compare with what this scenario gives."),
+    ] = None,
+    config: Config = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the scenario.")
+    ] = None,
+    strict_seed: Annotated[
+        bool, typer.Option("--strict-seed", help="Demand commit-ts order per table under every rule.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
+
+    Exit code 1 if something is violated.
+    """
+    from producer import api
+    from producer.cli.verdict_text import show
+
+    with Progress() as progress:
+        verdict = api.verify(
+            sink_uri=sink_uri,
+            folder=folder,
+            scenario=scenario,
+            config=config,
+            sets=sets or (),
+            strict_seed=strict_seed,
+            say=progress.say,
+        )
+    if as_json:
+        typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))
+    else:
+        show(verdict)
+    return 0 if verdict.ok else 1

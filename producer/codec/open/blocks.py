@@ -1,0 +1,49 @@
+"""The frame of a message, taken apart again; every length is checked before it is believed."""
+
+from __future__ import annotations
+
+from producer.codec.open.framing import LENGTH
+from producer.errors import DecodeError
+
+
+class Blocks:
+    """Reads the length-prefixed blocks of a key or value."""
+
+    def __init__(self, part: str, data: bytes) -> None:
+        self._part = part
+        self._data = data
+        self.place = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.place >= len(self._data)
+
+    def version(self) -> None:
+        if len(self._data) < LENGTH.size:
+            raise DecodeError("OPEN-KEY-SHORT", "8 bytes of protocol version", part=self._part, byte=0)
+        version = self._number()
+        if version != 1:
+            raise DecodeError("OPEN-VERSION", f"version 1, not {version}", part=self._part, byte=0)
+
+    def next(self) -> bytes:
+        """The next block.
+
+        :raises DecodeError: if its length or the block itself is cut short.
+        """
+        start = self.place
+        if len(self._data) - start < LENGTH.size:
+            raise self._truncated(start, "8 bytes of length")
+        length = self._number()
+        block = self._data[self.place : self.place + length]
+        if len(block) < length:
+            raise self._truncated(start, f"a length of at most {len(self._data) - self.place}, not {length}")
+        self.place += length
+        return block
+
+    def _number(self) -> int:
+        (number,) = LENGTH.unpack_from(self._data, self.place)
+        self.place += LENGTH.size
+        return int(number)
+
+    def _truncated(self, byte: int, expected: str) -> DecodeError:
+        return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)

@@ -1,0 +1,25 @@
+"""Messages as the seed documents print them: one event a line, key and value unframed and quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from producer.codec import go_quote
+from producer.codec.open.blocks import Blocks
+
+
+def log_lines(partition: int, key: bytes, value: bytes) -> Iterator[str]:
+    """``[partition=P] [key="…"] [value="…"]`` of every event of a message.
+
+    :raises DecodeError: for a frame that is cut short.
+    """
+    keys, values = Blocks("key", key), Blocks("value", value)
+    keys.version()
+    while not keys.at_end:
+        json, content = keys.next(), b"" if values.at_end else values.next()
+        shown = _quoted(content) if content else ""
+        yield f"[partition={partition}] [key={_quoted(json)}] [value={shown}]"
+
+
+def _quoted(json: bytes) -> str:
+    return f'"{go_quote.quote(json).decode()}"'

@@ -1,0 +1,67 @@
+"""Decoding a topic, folder or file event by event, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from producer.changefeed import Changefeed, load_changefeed_toml, resolve
+from producer.codec import registry
+from producer.errors import ChangefeedError
+from producer.model.record import Record
+from producer.source import folder
+from producer.source.event_rows import event_rows
+
+
+def decode(
+    *,
+    sink_uri: str | None = None,
+    folder_in: str | Path | None = None,
+    file: str | Path | None = None,
+    config: str | Path | None = None,
+    protocol: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Decoded events, as rows of the shape ``DECODED``, in partition and offset order.
+
+    Exactly one of the three sources is given.
+
+    :param folder_in: a golden folder.
+    :param file: lines of the form of ``messages.jsonl``; ``-`` for standard input.
+    :param protocol: instead of the sink URI's; default ``open-protocol``.
+    :raises ProducerError: for a source that cannot be read; bytes that do not decode are rows of kind
+        ``error``.
+    """
+    if sum(source is not None for source in (sink_uri, folder_in, file)) != 1:
+        what = "name one thing to decode: --sink-uri, --in or a file"
+        raise ChangefeedError(what, parameter="sink-uri")
+    content = None if config is None else load_changefeed_toml(config)
+    feed = resolve(sink_uri, content, name="decode")
+    options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    decoder = registry.decoder(protocol or feed.protocol, options)
+    for record in _records(feed, sink_uri, folder_in, file):
+        place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
+        yield from event_rows(place, decoder)
+
+
+def _records(
+    feed: Changefeed, sink_uri: str | None, folder_in: str | Path | None, file: str | Path | None
+) -> Iterator[Record]:
+    if sink_uri is not None:
+        return _of_topic(feed)
+    if folder_in is not None:
+        folder.manifest(Path(folder_in))
+        return folder.records(Path(folder_in) / "messages.jsonl")
+    return folder.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
+
+
+def _of_topic(feed: Changefeed) -> Iterator[Record]:
+    from producer.jobs.ranges import whole_topics
+    from producer.source.kafka import read
+
+    if feed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC"
+        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
+    bootstrap = feed.sink_uri.bootstrap_servers
+    for part in whole_topics(bootstrap, [feed.sink_uri.topic]):
+        yield from read(bootstrap, part)

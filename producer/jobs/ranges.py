@@ -1,0 +1,31 @@
+"""Which messages of a topic are meant: offsets to ranges. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from producer.errors import TopicError
+from producer.sink.topics import Offsets, Topics
+from producer.source.kafka import Range
+
+
+def ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[Range]:
+    """What stands between two sets of offsets, partition by partition."""
+    return [
+        Range(topic=topic, partition=partition, start=starts[topic, partition], end=end)
+        for (topic, partition), end in sorted(ends.items())
+    ]
+
+
+def whole_topics(bootstrap: str, names: Sequence[str]) -> list[Range]:
+    """Everything that some topics hold.
+
+    :raises TopicError: for a topic that is not there.
+    """
+    cluster = Topics(bootstrap)
+    there = cluster.existing()
+    for name in names:
+        if name not in there:
+            raise TopicError("there is no such topic", topic=name)
+    wanted = {name: there[name] for name in names}
+    return ranges(cluster.starts(wanted), cluster.ends(wanted))

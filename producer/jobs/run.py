@@ -1,0 +1,218 @@
+"""The run job: scenario in, topic or folder out, read back and judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from producer.broker import EmbeddedKafka
+from producer.errors import EncodeError, FolderError
+from producer.jobs.frames import Counts, change_log, count, discarded
+from producer.jobs.judge import judge
+from producer.jobs.kafka_job import KafkaTarget
+from producer.jobs.log import first_lines
+from producer.jobs.prepare import Job, prepare
+from producer.jobs.write_folder import read_folder, write_folder
+from producer.session import spark_session
+from producer.sink.messages import REFUSED, messages
+from producer.sink.topics import Topics
+from producer.stream.event_stream import event_stream
+from producer.verify.report import Verdict
+
+MOST_SKIPPED = 1000
+"""So many refused events are listed by name; all are counted."""
+
+Say = Callable[[str], None]
+
+
+def _silent(_line: str) -> None:
+    """The default listener of a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """What a run did.
+
+    :param target: ``kafka://HOST:PORT/TOPIC`` or the folder; empty for a dry run.
+    :param counts: messages, events and bytes by topic, partition and kind.
+    :param discarded: what TiCDC never hands to its sink.
+    :param skipped: what its encoder refuses, with ``on-error: skip``.
+    :param log: the first messages, printed as the seed documents print theirs.
+    :param verdict: None for a dry run.
+    :param broker_pid: process id of an embedded broker that was left running, else 0.
+    """
+
+    scenario: str
+    target: str
+    dry_run: bool
+    counts: Counts
+    discarded: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+    log: list[str] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    broker_pid: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict is None or self.verdict.ok
+
+    def to_json(self) -> dict[str, Any]:
+        """The report with stable keys."""
+        return {
+            "scenario": self.scenario,
+            "target": self.target,
+            "dry_run": self.dry_run,
+            "kinds": self.counts.by_kind(),
+            "partitions": self.counts.by_partition(),
+            "discarded": self.discarded,
+            "skipped": self.skipped,
+            "warnings": list(self.warnings),
+            "broker_pid": self.broker_pid,
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
+        }
+
+
+def run(
+    scenario: str | Path,
+    *,
+    sink_uri: str | None = None,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    append: bool = False,
+    dry_run: bool = False,
+    keep: bool = False,
+    say: Say = _silent,
+) -> RunReport:
+    """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
+
+    Nothing is written before all of the input was checked and every event was encoded once.
+
+    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param sink_uri: TiCDC's sink URI; without a host it means the folder where ``out`` is given, else
+        an embedded broker that lives as long as the run.
+    :param config: a changefeed TOML.
+    :param out: a golden folder to write; must not exist.
+    :param sets: ``path=value`` for any key of the scenario.
+    :param append: write behind the messages that a topic holds.
+    :param dry_run: count and encode, write nothing.
+    :param keep: leave the embedded broker running.
+    :param say: is told what happens, a line at a time.
+    :raises ProducerError: if something is wrong with the input (nothing was written then), or the
+        environment fails.
+    """
+    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    folder = None if out is None else Path(out)
+    if folder is not None and folder.exists():
+        raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
+    uri = job.changefeed.sink_uri
+    if not uri.embedded and not dry_run:
+        Topics(uri.bootstrap_servers).existing()  # fail within seconds if nobody answers
+    say(
+        f"scenario {job.scenario.name}: {job.history.commits} commits, {len(job.history.changes)} row changes"
+    )
+    with ExitStack() as stack:
+        say("starting Spark")
+        spark = spark_session()
+        events = event_stream(spark, change_log(spark, job.history), job.stream)
+        events = events.persist(StorageLevel.MEMORY_AND_DISK)
+        stack.callback(events.unpersist)
+        return _Run(job, spark, events, folder, append=append, keep=keep, say=say).execute(dry_run=dry_run)
+
+
+@dataclass
+class _Run:
+    job: Job
+    spark: SparkSession
+    events: DataFrame
+    folder: Path | None
+    append: bool
+    keep: bool
+    say: Say
+
+    def execute(self, *, dry_run: bool) -> RunReport:
+        encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
+        counts = count(encoded)
+        skipped = _refused(encoded)
+        if skipped and self.job.scenario.on_error == "stop":
+            raise _stops(skipped[0])
+        self.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
+        report = RunReport(
+            scenario=self.job.scenario.name,
+            target="",
+            dry_run=dry_run,
+            counts=counts,
+            discarded=discarded(self.job),
+            skipped=skipped,
+            warnings=(*self.job.changefeed.warnings, *self.job.stream.router.warnings),
+        )
+        if dry_run:
+            return report
+        if self.folder is not None:
+            report = self._to_folder(self.folder, encoded, report)
+        if self.folder is None or not self.job.changefeed.sink_uri.embedded:
+            report = self._to_kafka(encoded, report)
+        return report
+
+    def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
+        self.say(f"writing {folder}")
+        write_folder(folder, self.job, self.events, encoded, report.counts, report.discarded, report.skipped)
+        return self._judged(read_folder(self.spark, folder), encoded, report, str(folder))
+
+    def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:
+        feed = self.job.changefeed
+        if not feed.sink_uri.embedded:
+            return self._deliver(feed.sink_uri.bootstrap_servers, encoded, report)
+        self.say("starting the embedded Kafka broker")
+        with EmbeddedKafka(keep=self.keep) as broker:
+            done = self._deliver(broker.bootstrap, encoded, report)
+            pid = broker.pid if self.keep else 0
+        return _with(done, broker_pid=pid)
+
+    def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
+        topics = self.job.stream.slots.topics
+        starts = Topics(bootstrap).prepare(self.job.changefeed, topics, append=self.append)
+        target = KafkaTarget(self.job.changefeed, bootstrap, starts)
+        self.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
+        target.write(self.events, self.job.encode_plan(skip_refused=True))
+        name = f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
+        return self._judged(target.read(self.spark), encoded, report, name)
+
+    def _judged(self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str) -> RunReport:
+        self.say("reading back and verifying")
+        back = back.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            verdict = judge(self.job, self.events, encoded, back)
+            log = first_lines(back, self.job.changefeed.protocol)
+        finally:
+            back.unpersist()
+        return _with(report, target=target, verdict=verdict, log=log)
+
+
+def _with(report: RunReport, **changed: Any) -> RunReport:
+    return replace(report, **changed)
+
+
+def _refused(encoded: DataFrame) -> list[dict[str, Any]]:
+    lines = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
+    return [json.loads(row["value"]) for row in lines.select("value").limit(MOST_SKIPPED).collect()]
+
+
+def _stops(refused: dict[str, Any]) -> EncodeError:
+    return EncodeError(
+        f"{refused['error'].removeprefix(refused['code'] + ': ')}, commit-ts {refused['commit_ts']}",
+        code=refused["code"],
+        table=refused["table"],
+        commit_ts=refused["commit_ts"],
+        hint="TiCDC's changefeed would stop here; on-error: skip leaves such events out",
+    )

@@ -1,0 +1,77 @@
+"""A golden folder from a job, and back as a DataFrame of messages."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.jobs.events import placed
+from producer.jobs.frames import Counts
+from producer.jobs.prepare import Job
+from producer.sink import folder as sink
+from producer.sink.messages import REFUSED
+from producer.source import folder as source
+from producer.source.frame import frame
+from producer.stream.expected import expected
+
+
+def write_folder(
+    place: Path,
+    job: Job,
+    events: DataFrame,
+    encoded: DataFrame,
+    counts: Counts,
+    discarded: list[dict[str, Any]],
+    skipped: list[dict[str, Any]],
+) -> None:
+    """Messages, expected events, expected state and the manifest.
+
+    :param events: the event stream; ``encoded`` its messages.
+    """
+    messages = encoded.where(f"type <> '{REFUSED}'")
+    wanted = placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
+    with sink.golden_folder(place) as folder:
+        sink.write_messages(folder, messages, counts.total)
+        sink.write_events(folder, wanted, counts.total)
+        for table, rows in replicated_state(job):
+            sink.write_state(folder, table, rows)
+        sink.write_manifest(folder, _manifest(job, counts, discarded, skipped))
+
+
+def replicated_state(job: Job) -> list[tuple[Any, Any]]:
+    """``(table, rows)`` at the end, of the tables that TiCDC replicates."""
+    replicated = {table.version for table in job.stream.replicated}
+    states = sorted(job.history.state.items())
+    tables = job.history.catalog.tables
+    return [
+        (tables[state.version], state.rows)
+        for _, state in states
+        if state.version in replicated and not tables[state.version].is_view
+    ]
+
+
+def _manifest(
+    job: Job, counts: Counts, discarded: list[dict[str, Any]], skipped: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "tool": f"ticdc-producer {version('ticdc-producer')}",
+        "scenario": {"name": job.scenario.name, "sha256": job.scenario.sha256},
+        "seed": job.scenario.seed,
+        "changefeed": job.changefeed.as_manifest(),
+        "counts": {"kinds": counts.by_kind(), "partitions": counts.by_partition()},
+        "discarded": discarded,
+        "skipped": skipped,
+        "faults": [],
+    }
+
+
+def read_folder(spark: SparkSession, place: Path) -> DataFrame:
+    """The messages of a golden folder, after its files were checked against the manifest."""
+    source.manifest(place)
+    parquet = place / "messages.parquet"
+    if parquet.exists():
+        return spark.read.parquet(str(parquet))
+    return frame(spark, source.records(place / "messages.jsonl"))

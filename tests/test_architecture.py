@@ -1,0 +1,85 @@
+"""The house keeps its direction: who may import whom, as DESIGN's table says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import grimp
+import pytest
+
+EVERYWHERE = {"errors"}
+MAY_IMPORT = {
+    "model": set(),
+    "errors": set(),
+    "resources": set(),
+    "quiet_jvm": set(),
+    "changefeed": {"model"},
+    "dispatch": {"model", "changefeed"},
+    "codec": {"model"},
+    "scenario": {"model", "changefeed", "resources"},
+    "stream": {"model", "changefeed", "dispatch"},
+    "sink": {"model", "changefeed", "codec"},
+    "source": {"model", "changefeed", "codec"},
+    "broker": set(),
+    "verify": {"model", "changefeed", "dispatch", "source"},
+    "session": {"broker", "quiet_jvm"},
+    "jobs": {
+        "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
+        "verify", "session",
+    },
+    "api": {"jobs", "scenario", "verify"},
+    "cli": {"api", "jobs", "model", "verify", "scenario"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph("producer", exclude_type_checking_imports=True, cache_dir=None)
+
+
+def _part(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_every_package_is_in_the_table(graph: grimp.ImportGraph) -> None:
+    assert {_part(module) for module in graph.find_children("producer")} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("importer", sorted(MAY_IMPORT))
+def test_imports_go_one_way(graph: grimp.ImportGraph, importer: str) -> None:
+    found = {
+        (module, imported)
+        for module in graph.modules
+        if _part(module) == importer
+        for imported in graph.find_modules_directly_imported_by(module)
+        if _part(imported) not in {importer, "", *EVERYWHERE, *MAY_IMPORT[importer]}
+    }
+    assert not found
+
+
+def _loads(statement: str) -> set[str]:
+    heavy = "{name.split('.')[0] for name in sys.modules} & {'pyspark', 'confluent_kafka', 'pyarrow'}"
+    code = f"import sys; {statement}; print(*sorted({heavy}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import producer.codec.registry",
+        "import producer.changefeed",
+        "import producer.dispatch.rules",
+        "import producer.cli",
+        "import producer.jobs.validate",
+        "import producer",
+    ],
+)
+def test_what_needs_no_spark_loads_none(statement: str) -> None:
+    assert _loads(statement) == set()
+
+
+def test_decoding_a_file_loads_no_spark() -> None:
+    statement = "from producer.cli import main; main(['decode', '/dev/null'])"
+    assert "pyspark" not in _loads(statement)
