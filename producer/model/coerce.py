@@ -23,7 +23,7 @@ from producer.model.event import Value
 from producer.model.float_text import narrow
 from producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, STRINGS, MySQLType
 from producer.model.sql_mode import SQLMode, value_error
-from producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue, Unsigned
+from producer.model.sql_value import Bits, JsonText, Member, Moment, Span, SQLValue, Unsigned
 from producer.model.table import ColumnInfo
 from producer.model.temporal_text import moment_of, parse_moment, parse_span, shifted
 
@@ -110,7 +110,7 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     if code == T.YEAR:
         return Unsigned(value)
     if code == T.BIT:
-        return BinaryLiteral(int(value).to_bytes((max(column.length, 1) + 7) // 8, "big"))
+        return Bits(int(value).to_bytes((max(column.length, 1) + 7) // 8, "big"))
     if code == T.JSON:
         return JsonText(value.decode("utf-8", "surrogateescape"))
     text = value.decode()

@@ -1,7 +1,9 @@
 """Sort keys of text: what TiDB stores in an index, and so what equality and order mean.
 
-Exact for the binary collations and for ``*_general_ci`` on characters whose upper case base letter is
-theirs in Unicode. Source of the rules: tidb ``pkg/util/collate`` (``bin.go``, ``general_ci.go``).
+Exact for the binary collations, and for ``*_general_ci`` on the letters of Latin, Greek and Cyrillic. The
+collations of the UCA (``*_unicode_ci``, ``*_0900_ai_ci``) and ``gbk_chinese_ci`` are done in outline: letters
+without case and accents, digits before letters, punctuation before both.
+Source of the rules: tidb ``pkg/util/collate`` (``bin.go``, ``general_ci.go``).
 """
 
 from __future__ import annotations
@@ -67,10 +69,19 @@ def _general_ci_weight(character: str) -> bytes:
     """Two bytes; all characters beyond the BMP are equal (0xFFFD)."""
     if ord(character) > 0xFFFF:
         return b"\xff\xfd"
-    base = unicodedata.normalize("NFD", character)[0]
+    if character in _GENERAL_CI_EXCEPTIONS:
+        return ord(_GENERAL_CI_EXCEPTIONS[character]).to_bytes(2, "big")
+    base = unicodedata.normalize("NFD", character)[0] if _loses_accent(ord(character)) else character
     upper = base.upper()
-    weight = upper if len(upper) == 1 else base
-    return ord(weight).to_bytes(2, "big") if ord(weight) <= 0xFFFF else b"\xff\xfd"
+    return ord(upper if len(upper) == 1 else base).to_bytes(2, "big")
+
+
+_GENERAL_CI_EXCEPTIONS = {"ß": "S", "й": "Й", "Й": "Й"}
+
+
+def _loses_accent(code: int) -> bool:
+    """Latin, Greek and Cyrillic do; Hangul and kana keep theirs."""
+    return code < 0x530 or 0x1E00 <= code < 0x2000
 
 
 @lru_cache(maxsize=65536)

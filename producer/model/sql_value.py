@@ -25,6 +25,10 @@ class BinaryLiteral(bytes):
         return int.from_bytes(self, "big")
 
 
+class Bits(BinaryLiteral):
+    """The value of a BIT column: a number in every comparison."""
+
+
 class Member(str):
     """A value of an ENUM or SET: text with a number behind it."""
 

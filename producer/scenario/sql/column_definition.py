@@ -13,7 +13,7 @@ from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN,
 from producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo
-from producer.scenario.sql.column_type import TypeSpec, fitted_lob, read_type
+from producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, TypeSpec, fitted_lob, read_type
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.dialect import parse_expression
 from producer.scenario.sql.evaluate import evaluate_constant
@@ -193,6 +193,9 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
     def fail(what: str) -> ScenarioError:
         return ScenarioError(what, line=draft.line, column=column.name)
 
+    longest = MAX_VARCHAR // WIDEST.get(column.charset, 4)
+    if column.type == T.VARCHAR and column.length > longest:
+        raise fail(f"Column length too big for column {column.name!r} (max = {longest})")
     if column.auto_increment and column.type not in INTEGERS:
         if column.type in (T.FLOAT, T.DOUBLE):
             raise UnsupportedSQL(

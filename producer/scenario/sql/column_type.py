@@ -52,8 +52,8 @@ _LOB_NAMES = {
     "MEDIUMBLOB": (T.MEDIUM_BLOB, True), "LONGBLOB": (T.LONG_BLOB, True),
 }  # fmt: skip
 _LOB_LENGTH = {T.TINY_BLOB: 255, T.BLOB: 65535, T.MEDIUM_BLOB: 16777215, T.LONG_BLOB: 4294967295}
-_WIDEST = {"binary": 1, "ascii": 1, "latin1": 1, "gbk": 2, "utf8": 3, "utf8mb4": 4}
-_MAX_VARCHAR = 65535
+WIDEST = {"binary": 1, "ascii": 1, "latin1": 1, "gbk": 2, "utf8": 3, "utf8mb4": 4}
+MAX_VARCHAR = 65535
 _MAX_CHAR = 255
 
 
@@ -191,8 +191,8 @@ def _fixed(cursor: Cursor, *, binary: bool) -> TypeSpec:
 
 def _varchar(cursor: Cursor, *, binary: bool = False) -> TypeSpec:
     length = _parameters(cursor)
-    if not length or length[0] > _MAX_VARCHAR:
-        raise cursor.error(f"a VARCHAR or VARBINARY needs a length of at most {_MAX_VARCHAR}")
+    if not length or length[0] > MAX_VARCHAR:
+        raise cursor.error(f"a VARCHAR or VARBINARY needs a length of at most {MAX_VARCHAR}")
     return TypeSpec(type=T.VARCHAR, length=length[0], decimal=0, binary=binary)
 
 
@@ -230,7 +230,7 @@ def fitted_lob(spec: TypeSpec, charset: str) -> TypeSpec:
     """
     if spec.wanted < 0:
         return spec
-    octets = spec.wanted * _WIDEST.get(charset, 4)
+    octets = spec.wanted * WIDEST.get(charset, 4)
     code = next((code for code, most in _LOB_LENGTH.items() if octets <= most), T.LONG_BLOB)
     return replace(spec, type=code, length=_LOB_LENGTH[code])
 

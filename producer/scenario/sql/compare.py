@@ -14,7 +14,7 @@ from producer.model.coerce_text import to_bytes
 from producer.model.collation import sort_key
 from producer.model.number_text import as_float, as_number
 from producer.model.sql_mode import SQLMode, shown_value
-from producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue
+from producer.model.sql_value import BinaryLiteral, Bits, JsonText, Member, Moment, Span, SQLValue
 
 _FULL_FSP = 6
 
@@ -36,7 +36,7 @@ def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> i
         raise UnsupportedSQL("comparison of JSON values is not supported")
     if isinstance(left, Moment | Span) or isinstance(right, Moment | Span):
         return _compare_temporal(left, right, mode)
-    if _is_string(left) and _is_string(right):
+    if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
         return _compare_strings(left, right, collation)
     return _compare_numbers(left, right)
 

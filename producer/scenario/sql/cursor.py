@@ -6,6 +6,7 @@ from producer.errors import ScenarioError, UnsupportedSQL
 from producer.scenario.sql.dialect import Token, TokenType
 from producer.scenario.sql.statements import Statement
 
+_LONGEST_NAME = 64
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 
 
@@ -60,6 +61,8 @@ class Cursor:
         token = self.token
         if token is None or token.token_type == TokenType.STRING or not _could_be_name(token):
             raise self.error(f"expected {what}")
+        if len(token.text) > _LONGEST_NAME:
+            raise self.error(f"a name has at most {_LONGEST_NAME} characters")
         self.place += 1
         return str(token.text)
 

@@ -94,14 +94,13 @@ class Session:
         """
         with self._placed(line):
             self._begin(line)
-            for statement in split_statements(text, line):
-                with self._placed(statement.line):
-                    if statement.word(0) not in (*_DML, "SET", "USE"):
-                        what = f"{statement.word(0) or 'this'} cannot stand in a transaction step"
-                        raise ScenarioError(
-                            what, hint="only INSERT, REPLACE, UPDATE, DELETE, SET and USE can"
-                        )
-                    self._statement(statement)
+            try:
+                for statement in split_statements(text, line):
+                    with self._placed(statement.line):
+                        self._step(statement)
+            except ScenarioError:
+                self._roll_back()
+                raise
             self._commit()
 
     def history(self) -> History:
@@ -115,6 +114,12 @@ class Session:
         }
         catalog = Catalog(tuple(self._cluster.versions), tuple(self._ddls))
         return History(catalog=catalog, changes=list(self._changes), commits=self._commits, state=state)
+
+    def _step(self, statement: Statement) -> None:
+        if statement.word(0) not in _DML:
+            what = f"{statement.word(0) or 'this'} cannot stand in a transaction step"
+            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE can")
+        self._dml(statement)
 
     def _statement(self, statement: Statement) -> None:
         word = statement.word(0)
@@ -170,6 +175,7 @@ class Session:
         transaction = self._open or Transaction(self._commits)
         transaction.line = statement.line
         if isinstance(tree, exp.Insert):
+            _refuse_other_parts(tree, "this", "expression", "conflict", "ignore")
             run_insert(tree, verb, self._target(tree.this), transaction, self._mode)
         elif isinstance(tree, exp.Update):
             _refuse_other_parts(tree, "this", "expressions", "where", "order", "limit")

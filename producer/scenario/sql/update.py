@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.sql_mode import SQLMode
-from producer.model.sql_value import SQLValue
+from producer.model.sql_value import Member, SQLValue
 from producer.scenario.sql.assign import apply_assignments, check_assignments
 from producer.scenario.sql.compare import compare, truth
 from producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
@@ -69,7 +69,8 @@ def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> li
     """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
     for ordered in reversed(order.expressions):
         keys: dict[bytes, SQLValue] = {
-            row.key: evaluate(ordered.this, Scope(mode, table.info, list(row.values))) for row in rows
+            row.key: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
+            for row in rows
         }
         scope = Scope(mode, table.info)
         collation = collation_of(ordered.this, scope) or "utf8mb4_bin"
@@ -81,3 +82,8 @@ def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> li
 
         rows = sorted(rows, key=cmp_to_key(order_of), reverse=bool(ordered.args.get("desc")))
     return rows
+
+
+def _sortable(value: SQLValue) -> SQLValue:
+    """ENUM and SET sort by their numbers."""
+    return value.number if isinstance(value, Member) else value

@@ -208,12 +208,26 @@ def assert_commits(history: History, events: list[dict[str, Any]]) -> None:
 
 def assert_ddls(history: History, events: list[dict[str, Any]]) -> None:
     ours = [
-        (FIRST_TS + job.commit_seq * STEP, job.query, job.job_type, job.ddl_type, job.schema, job.table)
+        (
+            FIRST_TS + job.commit_seq * STEP,
+            job.query,
+            job.job_type,
+            job.ddl_type,
+            (job.schema, job.table),
+            (job.old_schema, job.old_table),
+        )
         for job in history.catalog.ddls
         if job.sent
     ]
     theirs = [
-        (e["commit_ts"], e["query_before_restore"], e["job_type"], e["ddl_type"], e["schema"], e["table"])
+        (
+            e["commit_ts"],
+            e["query_before_restore"],
+            e["job_type"],
+            e["ddl_type"],
+            (e["schema"], e["table"]),
+            (e.get("pre_schema") or "", e.get("pre_table") or ""),
+        )
         for e in events
         if e["kind"] == "ddl"
     ]
