@@ -107,10 +107,8 @@ def _nearest_integer(number: int | Decimal | float) -> int:
     if isinstance(number, int):
         return int(number)
     exact = Decimal(number)
-    if not exact.is_finite():
-        return 1 << 200 if exact > 0 else -(1 << 200)
-    if exact.adjusted() > 60:
-        return 1 << 200 if exact > 0 else -(1 << 200)
+    if not exact.is_finite() or exact.adjusted() > 60:
+        return -(1 << 200) if exact.is_signed() else 1 << 200
     if exact.adjusted() < -1:
         return 0
     halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP

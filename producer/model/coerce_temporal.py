@@ -42,7 +42,7 @@ def coerce_moment(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         return mode.reject(column.name, value, what, zero.text().encode())
     if column.type == T.TIMESTAMP and not moment.is_zero:
         utc = shifted(moment, mode.zone, UTC)
-        if utc is None or not _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP:
+        if utc is None or not _exists(moment, utc, mode):
             return mode.reject(column.name, value, what, zero.text().encode())
         moment = utc
     return moment.text().encode()
@@ -102,6 +102,13 @@ def _refit(moment: Moment, fsp: int) -> Moment | None:
     if fsp < 0:
         return Moment(moment.year, moment.month, moment.day, fsp=-1)
     return with_fraction(replace(moment, microsecond=0, fsp=fsp), f"{moment.microsecond:06d}")
+
+
+def _exists(local: Moment, utc: Moment, mode: SQLMode) -> bool:
+    """In a TIMESTAMP's range, and not in the hour that daylight saving time skips."""
+    back = shifted(utc, UTC, mode.zone)
+    in_range = _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP
+    return in_range and back is not None and back.fields == local.fields
 
 
 def _of_one_day(span: Span) -> bool:

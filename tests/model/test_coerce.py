@@ -6,6 +6,7 @@ import json
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -158,6 +159,20 @@ def test_timestamps_are_read_in_the_zone_they_are_written_in() -> None:
     stored = coerce(TIMESTAMP, "2020-01-01 09:00:00", tokyo)
     assert stored == b"2020-01-01 00:00:00.000000"
     assert coerce(TIMESTAMP, read(TIMESTAMP, stored, tokyo), tokyo) == stored
+
+
+def test_a_time_that_daylight_saving_skips_is_no_timestamp() -> None:
+    berlin = SQLMode(zone=ZoneInfo("Europe/Berlin"))
+    assert coerce(TIMESTAMP, "2021-03-28 03:00:00", berlin) == b"2021-03-28 01:00:00.000000"
+    with pytest.raises(ScenarioError, match="Incorrect timestamp value"):
+        coerce(TIMESTAMP, "2021-03-28 02:30:00", berlin)
+
+
+@pytest.mark.parametrize("target", [TINY, DEC, DOUBLE, DATE, TIME])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_refused(target: ColumnInfo, number: float) -> None:
+    with pytest.raises(ScenarioError):
+        coerce(target, number)
 
 
 def assert_fixed(target: ColumnInfo, stored: Value) -> None:

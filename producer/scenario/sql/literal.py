@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -20,20 +21,25 @@ def literal_number(text: str) -> SQLValue:
     """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
     if len(text) > _MAX_LITERAL:
         raise ScenarioError("a number is too long", value=text[:40] + "…")
-    if "e" in text.lower():
-        number = float(text)
-        if number in (float("inf"), float("-inf")):
-            raise ScenarioError(f"Illegal double '{text}' value found during parsing", value=text)
-        return number
     if text.isascii() and text.isdigit():
-        whole = int(text)
-        if whole > _MAX_UNSIGNED:
-            return Decimal(whole)
-        return Unsigned(whole) if whole >> 63 else whole
+        return _whole_number(int(text))
     try:
-        return Decimal(text)
-    except ArithmeticError:
-        raise ScenarioError(f"not a number: {text!r}", value=text) from None
+        return _double(text) if "e" in text.lower() else Decimal(text)
+    except (ValueError, ArithmeticError):
+        raise ScenarioError(f"SQL does not parse: {text!r} is not a number", value=text) from None
+
+
+def _whole_number(number: int) -> SQLValue:
+    if number > _MAX_UNSIGNED:
+        return Decimal(number)
+    return Unsigned(number) if number >> 63 else number
+
+
+def _double(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ScenarioError(f"Illegal double {text!r} value found during parsing", value=text)
+    return number
 
 
 def _plain(node: exp.Expr, _: SQLMode) -> SQLValue:

@@ -70,8 +70,10 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     source = cursor.expression_source()
     if source.upper() == "DEFAULT":
         return _FROM_INITIAL[name](mode, initial)
-    bare_word = source.replace("_", "").isalnum() and not source[0].isdigit()
+    bare_word = source.isidentifier() and source.upper() != "NULL"
     value = source if bare_word else evaluate_constant(parse_expression(source, cursor.line), mode)
+    if value is None:
+        raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
     return setter(mode, value)
 
 

@@ -99,6 +99,8 @@ STATEMENTS = [
     ("create table x (a decimal(66,1));", "at most (65,30)"),
     ("create table x (a set('a,b'));", "must not contain a comma"),
     ("create table x (a varchar(5) charset ascii collate utf8mb4_bin);", "does not belong to charset"),
+    ("insert into t (id, v) values (1e5.0, 'a');", "does not parse"),
+    ("set time_zone = null;", "can't be set to the value of NULL"),
     ("set time_zone = 'Mars';", "Unknown or incorrect time zone"),
     ("insert into t (id, v) values (1, 'a') where;", "does not parse"),
     ("insert into t (id, v) values (1, 'a;", "Missing '"),
