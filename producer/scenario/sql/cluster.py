@@ -29,7 +29,9 @@ class Cluster:
     ids: ObjectIds = field(default_factory=ObjectIds)
 
     def database(self, name: str) -> Database:
-        """:raises ScenarioError: if there is none of that name."""
+        """:raises ScenarioError: if there is none of that name, or the name is empty."""
+        if not name:
+            raise ScenarioError("No database selected", hint="USE one, or write database.table")
         found = self.databases.get(name.lower())
         if found is None:
             names = [database.name for database in self.databases.values()]

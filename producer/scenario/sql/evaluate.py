@@ -21,7 +21,6 @@ from producer.scenario.sql.scope import Scope
 
 _DEFAULT_COLLATION = "utf8mb4_bin"
 _MAX_UNSIGNED = (1 << 64) - 1
-_MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
 
 
 def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:

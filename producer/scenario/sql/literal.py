@@ -14,6 +14,7 @@ from producer.model.sql_mode import SQLMode
 from producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
 
 _MAX_UNSIGNED = (1 << 64) - 1
+_ASCII_COMPATIBLE = ("ascii", "latin1", "gbk")
 _MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
 
 
@@ -67,8 +68,10 @@ def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
     value = _octets(node.expression, mode)
     if charset == "binary":
         return value
-    if charset not in ("utf8mb4", "utf8", "utf8mb3", "ascii", "latin1"):
-        raise UnsupportedSQL(f"the introducer _{charset} is not supported")
+    if charset not in ("utf8mb4", "utf8", "utf8mb3") and not (
+        charset in _ASCII_COMPATIBLE and value.isascii()
+    ):
+        raise UnsupportedSQL(f"the introducer _{charset} before these bytes is not supported")
     return value.decode("utf-8", "surrogateescape")
 
 

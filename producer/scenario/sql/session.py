@@ -193,12 +193,7 @@ class Session:
         table = node.this if isinstance(node, exp.Schema) else node
         if not isinstance(table, exp.Table) or set(_parts(table)) - {"this", "db"}:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
-        return self._cluster.table(table.db or self._current_database(), table.name)
-
-    def _current_database(self) -> str:
-        if not self._database:
-            raise ScenarioError("No database selected", hint="USE one, or write database.table")
-        return self._database
+        return self._cluster.table(table.db or self._database, table.name)
 
     def _begin(self, line: int) -> None:
         self._open, self._begun_at = Transaction(self._commits), line

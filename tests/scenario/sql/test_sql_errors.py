@@ -82,6 +82,8 @@ STATEMENTS = [
     ("update t set v = 'x' where t2.id = 1;", "Unknown table 't2'"),
     ("delete from t where nope = 1;", "Unknown column 'nope'"),
     ("drop table nope;", "doesn't exist"),
+    ("drop database test; create table x (id int);", "No database selected"),
+    ("drop database test; insert into t values (1);", "No database selected"),
     ("drop database nope;", "Unknown database 'nope'"),
     ("use nope;", "Unknown database 'nope'"),
     ("create table t (id int);", "already exists"),
