@@ -16,6 +16,7 @@ from producer.scenario.sql.assign import apply_assignments, check_assignments
 from producer.scenario.sql.compare import compare, truth
 from producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
 from producer.scenario.sql.insert import update_row
+from producer.scenario.sql.lookup import candidates
 from producer.scenario.sql.scope import Scope
 from producer.scenario.sql.storage import Row, Table
 from producer.scenario.sql.transaction import Transaction
@@ -39,7 +40,10 @@ def run_delete(tree: exp.Delete, table: Table, transaction: Transaction, mode: S
 def _chosen(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
     _check(where, order, Scope(mode, table.info))
-    rows = [row for row in table.scan() if where is None or _holds(where.this, table, row, mode)]
+    if where is None:
+        rows = table.scan()
+    else:
+        rows = [row for row in candidates(where.this, table) if _holds(where.this, table, row, mode)]
     if order is not None:
         rows = _sorted(rows, order, table, mode)
     return rows if limit is None else rows[: _limit(limit)]

@@ -1,0 +1,73 @@
+"""Finding rows by their integer handle, so that ``WHERE id = 5`` does not look at every row.
+
+Only narrows: what is found is still put to the whole condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from producer.model.mysql_type import INTEGERS
+from producer.model.row_key import int_key
+from producer.scenario.sql.storage import Row, Table
+
+
+def candidates(where: exp.Expr, table: Table) -> list[Row]:
+    """The rows that may satisfy a condition, in the order of their keys."""
+    handle = _handle_column(table)
+    numbers = None if handle is None else _wanted(where, handle)
+    if numbers is None:
+        return table.scan()
+    keys = sorted({int_key(number) for number in numbers})
+    return [table.rows[key] for key in keys if key in table.rows]
+
+
+def _handle_column(table: Table) -> str | None:
+    key = table.info.clustered_key
+    if key is None or len(key.offsets) > 1:
+        return None
+    column = table.info.columns[key.offsets[0]]
+    return column.name.lower() if column.type in INTEGERS else None
+
+
+def _wanted(where: exp.Expr, handle: str) -> list[int] | None:
+    """The handles that one of the conditions joined by AND allows; None if none of them says."""
+    for condition in _joined_by_and(where):
+        if isinstance(condition, exp.EQ) and _is_handle(condition.this, handle):
+            numbers = [_number(condition.expression)]
+        elif isinstance(condition, exp.In) and _is_handle(condition.this, handle):
+            numbers = [_number(choice) for choice in condition.expressions]
+        else:
+            continue
+        known = [number for number in numbers if number is not None]
+        if known and len(known) == len(numbers):
+            return known
+    return None
+
+
+def _joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
+    pending = [where]
+    while pending:
+        condition = pending.pop()
+        if isinstance(condition, exp.And):
+            pending += [condition.expression, condition.this]
+        elif isinstance(condition, exp.Paren):
+            pending.append(condition.this)
+        else:
+            yield condition
+
+
+def _is_handle(node: exp.Expr, handle: str) -> bool:
+    return isinstance(node, exp.Column) and node.name.lower() == handle
+
+
+def _number(node: exp.Expr) -> int | None:
+    """A whole number as it stands in SQL, with or without a minus; None for anything else."""
+    if isinstance(node, exp.Neg):
+        number = _number(node.this)
+        return None if number is None else -number
+    digits = str(node.this)
+    plain = isinstance(node, exp.Literal) and not node.is_string and digits.isascii() and digits.isdigit()
+    return int(digits) if plain and len(digits) <= 20 else None
