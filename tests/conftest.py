@@ -14,5 +14,6 @@ from producer.session import spark_session
 def spark() -> Iterator[SparkSession]:
     session = spark_session("local[2]")
     session.conf.set("spark.sql.shuffle.partitions", "2")
+    session.conf.set("spark.sql.adaptive.enabled", "false")  # plans of a few rows gain nothing by it
     yield session
     session.stop()
