@@ -6,6 +6,6 @@ from producer.jobs.decode import decode
 from producer.jobs.run import RunReport, run
 from producer.jobs.verify import verify
 from producer.scenario.dataframe import changes, tables
-from producer.verify.report import Verdict
+from producer.verify.verdict import Verdict
 
 __all__ = ["RunReport", "Verdict", "changes", "decode", "run", "tables", "verify"]

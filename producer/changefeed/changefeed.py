@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from producer.changefeed.changefeed_file import DispatchRule
-from producer.changefeed.sink_uri import SinkURI
+from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
+from producer.errors import ChangefeedError
 
 
 def _kebab(field: str) -> str:
@@ -63,3 +65,18 @@ class Changefeed(BaseModel):
         content = self.model_dump(mode="json", by_alias=True, exclude={"sink_uri", "dispatchers", "warnings"})
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
         return {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+
+    @classmethod
+    def from_manifest(cls, content: Mapping[str, Any]) -> Self:
+        """The changefeed that ``as_manifest`` described.
+
+        :raises ChangefeedError: if the content is not of that form.
+        """
+        try:
+            rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
+            target = parse_sink_uri(content["sink-uri"]).target
+            fields = {**content, "sink-uri": target, "dispatchers": tuple(rules)}
+            return cls.model_validate(fields, strict=False)
+        except (KeyError, TypeError, AttributeError, ValidationError) as error:
+            what = f"the manifest's changefeed cannot be read ({type(error).__name__})"
+            raise ChangefeedError(what, parameter="changefeed") from None

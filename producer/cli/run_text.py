@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from producer.cli.verdict_text import show as show_verdict
 from producer.jobs.run import RunReport
 
 
@@ -24,7 +25,7 @@ def show(report: RunReport) -> None:
         for line in report.log:
             console.print(Text(line), soft_wrap=True)
     if report.verdict is not None:
-        report.verdict.print(console)
+        show_verdict(report.verdict, console)
     if report.broker_pid:
         address = report.target.split("/")[2]
         console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")

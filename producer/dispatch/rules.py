@@ -43,6 +43,18 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleOf:
+    """A partition rule with its parameters, as the changefeed states it.
+
+    :param index: of ``index-value``, empty for the handle key; ``columns`` of ``columns``.
+    """
+
+    rule: RuleName
+    index: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
     matcher: Matcher
     topic: TopicExpression
@@ -103,6 +115,11 @@ class Router:
             base_hash=crc32(f"{table.schema}{table.name}".encode()),
             table_key=f"{table.schema}.{table.name}",
         )
+
+    def rule_of(self, schema: str, table: str) -> RuleOf:
+        """The partition rule of a table by its name alone."""
+        entry = self._matching(schema, table)
+        return RuleOf(entry.rule, entry.index, entry.columns)
 
     def ddl_topic(self, old_schema: str, old_table: str, schema: str, table: str) -> str:
         """The topic of a DDL event: by the table's name before it where there was one, else by the new one.

@@ -74,6 +74,7 @@ def prepare(
     config: str | Path | None = None,
     sets: Sequence[str] = (),
     seed: int | None = None,
+    changefeed: Changefeed | None = None,
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -81,12 +82,14 @@ def prepare(
     :param sink_uri: replaces the scenario's.
     :param config: a changefeed TOML.
     :param sets: ``path=value`` for any key of the scenario.
+    :param changefeed: instead of the one that URI, TOML and scenario make.
     :raises ProducerError: for anything in them that is wrong.
     """
     read = load_scenario(scenario, sets)
     if seed is not None:
         read = replace(read, seed=seed)
-    changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
+    if changefeed is None:
+        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
     job = Job(
         scenario=read,
         history=play(read, force_replicate=changefeed.force_replicate),

@@ -1,0 +1,100 @@
+"""Judging a stream: on its own, and against what a scenario says must come."""
+
+from __future__ import annotations
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.changefeed import Changefeed
+from producer.dispatch.rules import Router
+from producer.jobs.events import placed
+from producer.jobs.prepare import Job
+from producer.jobs.write_folder import replicated_state
+from producer.source.decode import decoded
+from producer.stream.expected import expected
+from producer.verify.checking import examine
+from producer.verify.comparison import Comparison, compare
+from producer.verify.options import DispatchRule, VerifyOptions
+from producer.verify.registry import INVARIANTS
+from producer.verify.table_state import STATE, StateComparison, compare_state, final_state
+from producer.verify.verdict import Verdict
+
+
+def judge(job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame) -> Verdict:
+    """The verdict on messages that were read back.
+
+    :param events: the event stream; ``encoded`` its messages.
+    :param back: messages as the topic or folder has them.
+    """
+    wanted = placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
+    return verdict(job.changefeed, back, job=job, wanted=wanted)
+
+
+def verdict(
+    changefeed: Changefeed,
+    back: DataFrame,
+    *,
+    job: Job | None = None,
+    wanted: DataFrame | None = None,
+    strict_seed: bool = False,
+) -> Verdict:
+    """Check messages; with a job, also against its expected events and state.
+
+    :param wanted: the job's expected events, placed.
+    """
+    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    stream = decoded(back, changefeed.protocol, options).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        findings, census = examine(stream, _verify_options(changefeed, back, strict_seed=strict_seed))
+        unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
+        return Verdict(
+            findings=tuple(findings),
+            checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
+            kinds=census.kinds,
+            comparison=None if wanted is None else _events_compared(wanted, stream),
+            state=None if job is None else _state_compared(job, stream),
+        )
+    finally:
+        stream.unpersist()
+
+
+def _events_compared(wanted: DataFrame, stream: DataFrame) -> Comparison:
+    return compare(wanted, stream)
+
+
+def _state_compared(job: Job, stream: DataFrame) -> StateComparison:
+    return compare_state(_expected_state(stream.sparkSession, job), final_state(stream))
+
+
+def _expected_state(spark: SparkSession, job: Job) -> DataFrame:
+    """Rows of the replicated tables that have a handle key; a table without rows is a line without row."""
+    lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
+    for table, rows in replicated_state(job):
+        if table.handle_index is None:
+            continue
+        names = [column.name for column in table.sent_columns]
+        lines.append((table.schema, table.name, None))
+        lines += [(table.schema, table.name, dict(zip(names, row, strict=True))) for row in rows]
+    return spark.createDataFrame(lines, STATE)
+
+
+def _verify_options(changefeed: Changefeed, back: DataFrame, *, strict_seed: bool) -> VerifyOptions:
+    router = Router(changefeed)
+
+    def rule(schema: str, table: str) -> DispatchRule | None:
+        found = router.rule_of(schema, table)
+        if found.index:
+            return None  # which columns the index has is not in the stream
+        columns = found.columns if found.rule == "columns" else None
+        return DispatchRule(schema=schema, table=table, rule=found.rule, columns=columns)
+
+    topics = [row["topic"] for row in back.select("topic").distinct().collect()]
+    return VerifyOptions(
+        rules=rule,
+        partitions=dict.fromkeys(topics, changefeed.partition_num),
+        strict_seed=strict_seed,
+        raw_key_update=changefeed.output_raw_change_event,
+        max_batch_size=changefeed.max_batch_size,
+        max_message_bytes=changefeed.max_message_bytes,
+        old_value=changefeed.output_old_value,
+    )

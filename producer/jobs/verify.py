@@ -1,0 +1,109 @@
+"""The verify job: a topic or a golden folder, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.changefeed import Changefeed
+from producer.errors import ChangefeedError
+from producer.jobs.events import placed
+from producer.jobs.frames import change_log
+from producer.jobs.judge import verdict
+from producer.jobs.prepare import Job, changefeed_of, prepare
+from producer.jobs.ranges import whole_topics
+from producer.jobs.write_folder import read_folder
+from producer.session import spark_session
+from producer.sink.messages import messages
+from producer.source.folder import manifest
+from producer.source.frame import kafka_messages
+from producer.stream.event_stream import event_stream
+from producer.stream.expected import expected
+from producer.verify.verdict import Verdict
+
+Say = Callable[[str], None]
+
+
+def verify(
+    *,
+    sink_uri: str | None = None,
+    folder: str | Path | None = None,
+    scenario: str | Path | None = None,
+    config: str | Path | None = None,
+    sets: Sequence[str] = (),
+    strict_seed: bool = False,
+    say: Say = lambda _line: None,
+) -> Verdict:
+    """Check a topic or a golden folder against TiCDC's guarantees.
+
+    Exactly one of ``sink_uri`` and ``folder`` is given.
+
+    :param folder: a golden folder; its manifest says how it was written.
+    :param scenario: compare events and final state with what this scenario gives, too.
+    :param config: a changefeed TOML: dispatch rules, protocol options.
+    :param sets: ``path=value`` for any key of the scenario.
+    :param strict_seed: demand commit-ts order per table under every dispatch rule.
+    :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
+    """
+    if (sink_uri is None) == (folder is None):
+        raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
+    if folder is not None:
+        return _verify_folder(Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say)
+    job = None if scenario is None else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets)
+    feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
+    ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
+    feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
+    say("starting Spark")
+    spark = spark_session()
+    return _verdict(
+        kafka_messages(spark, _bootstrap(feed), ranges), feed, job, strict_seed=strict_seed, say=say
+    )
+
+
+def _verify_folder(
+    folder: Path,
+    scenario: str | Path | None,
+    config: str | Path | None,
+    sets: Sequence[str],
+    *,
+    strict_seed: bool,
+    say: Say,
+) -> Verdict:
+    if config is not None:
+        hint = "leave --config out"
+        raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
+    feed = Changefeed.from_manifest(manifest(folder).get("changefeed", {}))
+    job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed)
+    say("starting Spark")
+    return _verdict(read_folder(spark_session(), folder), feed, job, strict_seed=strict_seed, say=say)
+
+
+def _verdict(back: DataFrame, feed: Changefeed, job: Job | None, *, strict_seed: bool, say: Say) -> Verdict:
+    say("verifying")
+    back = back.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        wanted = None if job is None else _wanted(back.sparkSession, job)
+        return verdict(feed, back, job=job, wanted=wanted, strict_seed=strict_seed)
+    finally:
+        back.unpersist()
+
+
+def _wanted(spark: SparkSession, job: Job) -> DataFrame:
+    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    encoded = messages(events, job.encode_plan(skip_refused=True))
+    return placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
+
+
+def _bootstrap(feed: Changefeed) -> str:
+    if feed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC"
+        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
+    return feed.sink_uri.bootstrap_servers
+
+
+def _topics(feed: Changefeed, job: Job | None) -> list[str]:
+    """The topics of the scenario; without one the sink URI's."""
+    return [feed.sink_uri.topic] if job is None else list(job.stream.slots.topics)
