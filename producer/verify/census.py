@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, Stream
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import PARTITION, latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +17,7 @@ class Tally:
     """Events of one kind in one partition.
 
     :param duplicates: events identical to an earlier one of the partition.
-    :param last_ts: highest commit-ts among them, None where none has one.
+    :param last: the event with the highest commit-ts, as (commit_ts, topic, partition, offset, index).
     :param unkeyed: rows of tables without handle key.
     :param unruled: rows of tables whose dispatch rule is unknown.
     :param unhashed: rows that lack a column their rule hashes.
@@ -25,7 +28,7 @@ class Tally:
     kind: str
     count: int
     duplicates: int
-    last_ts: int | None
+    last: tuple[int, str, int, int, int] | None
     unkeyed: int
     unruled: int
     unhashed: int
@@ -59,15 +62,46 @@ class Census:
         return tuple(sorted({tally.topic for tally in self.tallies}))
 
 
-def take_census(stream: Stream) -> Census:
-    """One aggregation over the stream."""
-    counted = stream.events.groupBy(*PARTITION, "kind").agg(
+def take_census(events: DataFrame) -> Census:
+    """One aggregation over the classified events."""
+    counted = events.groupBy(*PARTITION, "kind").agg(
         sf.count("*").alias("count"),
         sf.count_if(~sf.col("first")).alias("duplicates"),
-        sf.max("commit_ts").alias("last_ts"),
+        latest(sf.col("commit_ts").isNotNull()).alias("last"),
         sf.count_if(sf.col("row_key").isNull()).alias("unkeyed"),
         sf.count_if(sf.col("rule").isNull()).alias("unruled"),
         sf.count_if(sf.col("rule").isNotNull() & sf.col("dispatch_key").isNull()).alias("unhashed"),
     )
-    tallies = (Tally(**row.asDict()) for row in counted.collect())
+    tallies = (Tally(**_plain(row)) for row in counted.collect())
     return Census(tuple(sorted(tallies, key=lambda tally: (tally.topic, tally.partition, tally.kind))))
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return row.asDict() | {"last": None if row["last"] is None else tuple(row["last"])}
+
+
+_EVENT = "struct<commit_ts: long, topic: string, partition: int, offset: long, index: int>"
+_TOPICS = (
+    f"topic string, partitions array<int>, newest_resolved long, last_resolved map<int, {_EVENT}>, "
+    f"last_event map<int, {_EVENT}>"
+)
+
+
+def topics(spark: SparkSession, census: Census, options: VerifyOptions) -> DataFrame:
+    """Topics whose number of partitions is known, each with the last events of its partitions."""
+    rows = []
+    for topic, count in options.partitions.items():
+        resolved = _last(census, topic, ("resolved",))
+        newest = max((last[0] for last in resolved.values()), default=None)
+        rows.append(
+            (topic, list(range(count)), newest, resolved, _last(census, topic, ("row", "ddl", "resolved")))
+        )
+    return spark.createDataFrame(rows, _TOPICS)
+
+
+def _last(census: Census, topic: str, kinds: tuple[str, ...]) -> dict[int, tuple[int, str, int, int, int]]:
+    last: dict[int, tuple[int, str, int, int, int]] = {}
+    for tally in census.tallies:
+        if tally.topic == topic and tally.kind in kinds and tally.last is not None:
+            last[tally.partition] = max(tally.last, last.get(tally.partition, tally.last))
+    return last

@@ -1,4 +1,4 @@
-"""Runs the invariants over a stream: two Spark jobs when all is well, three more to name witnesses."""
+"""Runs the invariants over a stream: two Spark jobs when all is well, and two more to name witnesses."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from functools import reduce
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
-from producer.verify.census import Census, take_census
+from producer.verify.census import Census, take_census, topics
 from producer.verify.finding import WITNESSES, EventRef, Finding, Witness
 from producer.verify.options import VerifyOptions
-from producer.verify.registry import INVARIANTS, Invariant
+from producer.verify.registry import INVARIANTS, Invariant, marks
 from producer.verify.stream import PARTITION, PLACE, Stream, classify
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
@@ -35,9 +35,9 @@ def check(events: DataFrame, options: VerifyOptions) -> list[Finding]:
 
 def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], Census]:
     """As :func:`check`, with the census of the stream."""
-    with _kept(classify(events, options).events) as classified:
-        stream = Stream(classified, options)
-        census = take_census(stream)
+    with _kept(classify(events, options, marks())) as classified:
+        census = take_census(classified)
+        stream = Stream(classified, options, topics(events.sparkSession, census, options))
         findings = [*_findings(stream, census), *_not_checked(options, census)]
     return sorted(findings, key=lambda finding: _RANK[finding.severity]), census
 
@@ -71,14 +71,25 @@ def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
 
 def _findings(stream: Stream, census: Census) -> list[Finding]:
     invariants = _runnable(stream.options, census)
-    found = reduce(
-        DataFrame.unionByName,
-        (one.violations(stream).select(sf.lit(one.id).alias("id"), "*") for one in invariants),
-    )
-    with _kept(found) as violations:
-        counts = violations.groupBy("id", "severity").count().collect()
-        witnesses = _witnesses(violations, stream) if counts else {}
+    violations = _violations(stream, invariants)
+    counts = violations.groupBy("id", "severity").count().collect()
+    witnesses = _witnesses(violations, stream) if counts else {}
     return [_finding(one, row, witnesses) for one in invariants for row in counts if row["id"] == one.id]
+
+
+def _violations(stream: Stream, invariants: list[Invariant]) -> DataFrame:
+    """Violations of all invariants: ``id`` and the fields of :func:`stream.violation`."""
+    by_event = [_named(one.id, one.by_event(stream.options)) for one in invariants if one.by_event]
+    found = sf.filter(sf.array(*by_event), lambda named: named.violation.isNotNull())
+    frames = [stream.events.select(sf.explode(found))]
+    for one in invariants:
+        if one.by_stream:
+            frames.append(one.by_stream(stream).toDF("violation").select(_named(one.id, sf.col("violation"))))
+    return reduce(DataFrame.union, frames).toDF("named").select("named.id", "named.violation.*")
+
+
+def _named(invariant: str, violation: Column) -> Column:
+    return sf.struct(sf.lit(invariant).alias("id"), violation.alias("violation"))
 
 
 def _finding(invariant: Invariant, counted: Row, witnesses: dict[tuple[str, str], list[Witness]]) -> Finding:

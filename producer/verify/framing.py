@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import Stream, place, violations
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import place, violation
 
 
-def undecodable(stream: Stream) -> DataFrame:
+def undecodable(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-FRAME: messages that break the protocol's strict rules."""
-    return violations(
-        stream.events.filter("kind = 'error'"),
-        sf.lit("error"),
-        (place(),),
-        sf.concat_ws(
-            "", sf.col("error"), sf.lit(" at byte "), sf.col("error_byte").cast("string"),
-            sf.lit(": expected "), sf.col("error_expected"),
-        ),
-    )  # fmt: skip
+    detail = sf.format_string("%s at byte %d: expected %s", "error", "error_byte", "error_expected")
+    return violation("kind = 'error'", "error", (place(),), detail)
 
 
-def oversized(stream: Stream) -> DataFrame:
+def oversized(options: VerifyOptions) -> Column:
     """INV-BATCH-SIZE: messages with more events or bytes than configured; one event alone may be large."""
-    events, size = stream.options.max_batch_size, stream.options.max_message_bytes
+    events, size = options.max_batch_size, options.max_message_bytes
     crowded = sf.lit(False) if events is None else sf.col("events") > events
     large = sf.lit(False) if size is None else (sf.col("size") > size) & (sf.col("events") > 1)
-    return violations(
-        stream.events.filter((sf.col("index") == 0) & (sf.col("kind") != "error") & (crowded | large)),
-        sf.lit("error"),
-        (place(),),
-        sf.format_string(
-            f"%d events in %d bytes; allowed: {events or 'any number'} and {size or 'any number'}",
-            "events", "size",
-        ),
-    )  # fmt: skip
+    starts = (sf.col("index") == 0) & (sf.col("kind") != "error")
+    limits = f"{'any number' if events is None else events} and {'any number' if size is None else size}"
+    detail = sf.format_string(f"%d events in %d bytes; allowed: {limits}", "events", "size")
+    return violation(starts & (crowded | large), "error", (place(),), detail)

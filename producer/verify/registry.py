@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from producer.verify import ddl, framing, gaps, order, resolved, rows, transaction
 from producer.verify.finding import Severity
 from producer.verify.gaps import Gaps
-from producer.verify.stream import Stream
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import Mark, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,9 @@ class Invariant:
     :param severity: the usual one; what is violated in a milder way says so itself.
     :param statement: what must hold, as a sentence.
     :param hint: usual cause of a violation.
-    :param violations: the violations in the shape of :func:`stream.violations`.
+    :param by_event: for invariants on one marked event: its :func:`stream.violation`, NULL if it has none.
+        All of these share one scan.
+    :param by_stream: for invariants across events: one column of violations.
     :param gaps: what cannot be checked, given the options and what the stream holds.
     """
 
@@ -28,8 +31,14 @@ class Invariant:
     severity: Severity
     statement: str
     hint: str
-    violations: Callable[[Stream], DataFrame]
     gaps: Gaps
+    by_event: Callable[[VerifyOptions], Column] | None = None
+    by_stream: Callable[[Stream], DataFrame] | None = None
+
+
+def marks() -> list[Mark]:
+    """What the invariants need to be marked while the stream is classified."""
+    return [*order.marks(), *resolved.marks(), *ddl.marks(), *transaction.marks()]
 
 
 INVARIANTS: tuple[Invariant, ...] = (
@@ -38,7 +47,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Every message decodes under the strict rules of the protocol.",
         hint="another protocol or protocol version than configured, or an encoder at fault",
-        violations=framing.undecodable,
+        by_event=framing.undecodable,
         gaps=gaps.always,
     ),
     Invariant(
@@ -47,7 +56,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         statement="No message has more events than max-batch-size, nor, with several events, more bytes than "
         "max-message-bytes.",
         hint="the batcher counts otherwise than TiCDC, or other limits are configured here",
-        violations=framing.oversized,
+        by_event=framing.oversized,
         gaps=gaps.limits,
     ),
     Invariant(
@@ -56,7 +65,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         statement="In a partition, the commit-ts of a table's rows never falls, duplicates aside.",
         hint="rows of one table were sent by several producers, or reordered on the way to the partition; "
         "with a dispatch rule other than table, TiCDC's batching does so too",
-        violations=order.table_order,
+        by_event=order.table_order,
         gaps=gaps.needs("row"),
     ),
     Invariant(
@@ -64,7 +73,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="In a partition, the commit-ts of one row or dispatch key never falls, duplicates aside.",
         hint="changes of one row were reordered; a consumer that applies them in turn ends with an old value",
-        violations=order.key_order,
+        by_event=order.key_order,
         gaps=gaps.keyed,
     ),
     Invariant(
@@ -72,7 +81,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="After resolved-ts R, no partition gets a new row with commit-ts < R.",
         hint="the checkpoint was advanced before the row was acknowledged; consumers have dropped this row",
-        violations=resolved.rows_behind,
+        by_event=resolved.rows_behind,
         gaps=gaps.needs("row", "resolved"),
     ),
     Invariant(
@@ -80,7 +89,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="After resolved-ts R, no partition gets a new DDL with ts < R.",
         hint="the checkpoint went past a DDL that was not executed yet",
-        violations=resolved.ddls_behind,
+        by_event=resolved.ddls_behind,
         gaps=gaps.needs("ddl", "resolved"),
     ),
     Invariant(
@@ -89,7 +98,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         statement="Every resolved-ts appears in all partitions of its topic; only the newest may be missing.",
         hint="resolved events were sent to some partitions only; a consumer's watermark, the minimum over "
         "all partitions, lags behind",
-        violations=resolved.not_everywhere,
+        by_stream=resolved.not_everywhere,
         gaps=gaps.everywhere("resolved"),
     ),
     Invariant(
@@ -97,7 +106,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Every DDL is in all partitions of its topic (Canal-JSON: in partition 0 only).",
         hint="the DDL was dispatched like a row, or the topic got more partitions",
-        violations=ddl.misplaced,
+        by_stream=ddl.misplaced,
         gaps=gaps.everywhere("ddl"),
     ),
     Invariant(
@@ -105,7 +114,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="After a DDL with ts x, no partition gets a new row with commit-ts ≤ x.",
         hint="the DDL was sent before all rows up to its ts were acknowledged; they have the old schema",
-        violations=ddl.rows_after,
+        by_event=ddl.rows_after,
         gaps=gaps.needs("row", "ddl"),
     ),
     Invariant(
@@ -113,7 +122,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Before the first copy of a DDL with ts x, no partition gets a row of its table > x.",
         hint="the table was not held back until its DDL was sent; consumers do not know the row's schema yet",
-        violations=ddl.rows_before,
+        by_event=ddl.rows_before,
         gaps=gaps.needs("row", "ddl"),
     ),
     Invariant(
@@ -121,7 +130,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Every row is in the partition that its table's dispatch rule gives.",
         hint="another rule, name case or partition number than configured, or placed by the old image",
-        violations=rows.strayed,
+        by_event=rows.strayed,
         gaps=gaps.routed,
     ),
     Invariant(
@@ -129,7 +138,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Per commit-ts a row has one insert, update or delete, or a delete and then an insert.",
         hint="the statements of a transaction were sent instead of their net change",
-        violations=transaction.uncollapsed,
+        by_stream=transaction.uncollapsed,
         gaps=gaps.keyed,
     ),
     Invariant(
@@ -137,7 +146,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="No update changes a handle or unique column: it is sent as a delete and an insert.",
         hint="output-raw-change-event is on, or the producer is older than v6.5.3, v7.1.1",
-        violations=rows.unsplit,
+        by_event=rows.unsplit,
         gaps=gaps.split,
     ),
     Invariant(
@@ -145,7 +154,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Of one table, commit-ts and partition, deletes come before inserts.",
         hint="a split update's halves were not sorted; a consumer meets a duplicate unique key",
-        violations=transaction.inserts_first,
+        by_event=transaction.inserts_first,
         gaps=gaps.needs("row"),
     ),
 )

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.routing import topic_partitions
-from producer.verify.stream import Stream, latest, place, so_far, violations
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import Mark, Stream, latest, place, so_far, violation
 
 
-def rows_behind(stream: Stream) -> DataFrame:
+def marks() -> Iterator[Mark]:
+    """The highest resolved-ts before a first-time event, unless the event is newer."""
+    resolved = latest(sf.col("kind") == "resolved").over(so_far())
+    behind = "first and kind in ('row', 'ddl') and commit_ts <= resolved_before.commit_ts"
+    yield Mark("resolved_before", resolved, behind)
+
+
+def rows_behind(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-RESOLVED: rows older than a resolved event before them; equal is only worth knowing."""
-    severity = sf.when(sf.col("commit_ts") < sf.col("mark.commit_ts"), "error").otherwise("info")
-    return _behind(stream, "row", sf.col("commit_ts") <= sf.col("mark.commit_ts"), severity)
+    older = sf.col("commit_ts") < sf.col("resolved_before.commit_ts")
+    severity = sf.when(older, "error").otherwise("info")
+    return _behind("kind = 'row' and resolved_before is not null", severity)
 
 
-def ddls_behind(stream: Stream) -> DataFrame:
+def ddls_behind(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-RESOLVED-DDL: DDLs older than a resolved event before them; equal is the rule at a barrier."""
-    return _behind(stream, "ddl", sf.col("commit_ts") < sf.col("mark.commit_ts"), sf.lit("error"))
+    return _behind("kind = 'ddl' and commit_ts < resolved_before.commit_ts", sf.lit("error"))
 
 
-def _behind(stream: Stream, kind: str, late: Column, severity: Column) -> DataFrame:
-    events = stream.events.filter(
-        sf.col("kind").isin(kind, "resolved") & (sf.col("first") | (sf.col("kind") != kind))
+def _behind(wrong: str, severity: Column) -> Column:
+    detail = sf.format_string(
+        "%s with commit-ts %d comes after resolved-ts %d, which is %d ms later",
+        "kind",
+        "commit_ts",
+        "resolved_before.commit_ts",
+        sf.shiftright("resolved_before.commit_ts", 18) - sf.shiftright("commit_ts", 18),
     )
-    mark = latest(sf.col("kind") == "resolved").over(so_far())
-    return violations(
-        events.withColumn("mark", mark).filter((sf.col("kind") == kind) & late),
-        severity,
-        (place("mark"), place()),
-        sf.format_string(
-            f"{kind} with commit-ts %d comes after resolved-ts %d, which is %d ms later",
-            "commit_ts",
-            "mark.commit_ts",
-            sf.shiftright("mark.commit_ts", 18) - sf.shiftright("commit_ts", 18),
-        ),
-    )
+    return violation(wrong, severity, (place(sf.col("resolved_before")), place()), detail)
 
 
 def not_everywhere(stream: Stream) -> DataFrame:
@@ -44,35 +47,17 @@ def not_everywhere(stream: Stream) -> DataFrame:
     Sending can be cut short, so that the newest ts of a topic may stand in some partitions only; a
     partition that falls further behind is told as information.
     """
-    resolved = stream.events.filter("kind = 'resolved'")
-    heard = resolved.groupBy("topic", "commit_ts").agg(
-        sf.collect_set("partition").alias("heard_in"), sf.min(place()).alias("witness")
-    )
-    lacking = _lacking(heard, stream).join(
-        sf.broadcast(_last_of_partition(resolved)), ["topic", "partition"], "left"
-    )
-    newest = resolved.groupBy("topic").agg(sf.max("commit_ts").alias("newest"))
-    told = lacking.join(sf.broadcast(newest), "topic").filter("commit_ts < newest")
+    resolved = stream.events.filter("kind = 'resolved'").groupBy("topic", "commit_ts")
+    heard = resolved.agg(sf.collect_set("partition").alias("heard_in"), sf.min(place()).alias("witness"))
+    known = heard.join(sf.broadcast(stream.topics), "topic").filter("commit_ts < newest_resolved")
+    lacking = known.withColumn("partition", sf.explode(sf.array_except("partitions", "heard_in")))
+    told = lacking.withColumn("last", sf.try_element_at("last_resolved", sf.col("partition")))
     goes_on = sf.coalesce(sf.col("last.commit_ts") > sf.col("commit_ts"), sf.lit(False))
-    return violations(
-        told,
-        sf.when(goes_on, "error").otherwise("info"),
-        (sf.col("witness"), sf.when(goes_on, place("last"))),
-        sf.format_string(
-            "resolved-ts %d is missing in partition %d; it stands in %s",
-            "commit_ts", "partition", sf.array_join(sf.sort_array("heard_in"), ", "),
-        ),
-    )  # fmt: skip
-
-
-def _lacking(heard: DataFrame, stream: Stream) -> DataFrame:
-    """One row per event of which ``heard_in`` is short, and partition that lacks it."""
-    topics = topic_partitions(stream.events.sparkSession, stream.options.partitions)
-    everywhere = sf.sequence(sf.lit(0), sf.col("partition_count") - 1)
-    return heard.join(sf.broadcast(topics), "topic").select(
-        heard["*"], sf.explode(sf.array_except(everywhere, sf.col("heard_in"))).alias("partition")
+    detail = sf.format_string(
+        "resolved-ts %d is missing in partition %d; it stands in %s",
+        "commit_ts",
+        "partition",
+        sf.array_join(sf.sort_array("heard_in"), ", "),
     )
-
-
-def _last_of_partition(events: DataFrame) -> DataFrame:
-    return events.groupBy("topic", "partition").agg(latest(sf.lit(True)).alias("last"))
+    events = (sf.col("witness"), sf.when(goes_on, place(sf.col("last"))))
+    return told.select(violation(sf.lit(True), sf.when(goes_on, "error").otherwise("info"), events, detail))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.model.flags import ColumnFlag
@@ -98,8 +98,3 @@ def expected_partition(key: Column, partitions: Mapping[str, int]) -> Column:
     for topic, count in partitions.items():
         result = sf.when(sf.col("topic") == topic, sf.pmod(key, sf.lit(count)).cast("int")).otherwise(result)
     return result
-
-
-def topic_partitions(spark: SparkSession, partitions: Mapping[str, int]) -> DataFrame:
-    """``(topic, partition_count)`` of the known topics."""
-    return spark.createDataFrame(list(partitions.items()), "topic string, partition_count int")

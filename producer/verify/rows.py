@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import Stream, place, violations
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import FIRST_ROW, place, violation
 
 
-def strayed(stream: Stream) -> DataFrame:
+def strayed(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-ROW-PARTITION: rows in another partition than their dispatch rule gives."""
-    return violations(
-        stream.events.filter("kind = 'row' and expected != partition"),
-        sf.when(sf.col("certain"), "error").otherwise("warning"),
-        (place(),),
-        sf.format_string(
-            "rule %s: dispatch key %d belongs in partition %d, found in %d",
-            "rule", "dispatch_key", "expected", "partition",
-        ),
-    )  # fmt: skip
+    severity = sf.when(sf.col("certain"), "error").otherwise("warning")
+    text = "rule %s: dispatch key %d belongs in partition %d, found in %d"
+    detail = sf.format_string(text, "rule", "dispatch_key", "expected", "partition")
+    return violation("kind = 'row' and expected != partition", severity, (place(),), detail)
 
 
-def unsplit(stream: Stream) -> DataFrame:
+def unsplit(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-KEY-UPDATE-SPLIT: updates that change a handle or unique column."""
-    return violations(
-        stream.rows.filter("key_change is not null"),
-        sf.lit("error"),
-        (place(),),
-        sf.concat(sf.lit("changes "), sf.col("key_change")),
-    )
+    detail = sf.concat(sf.lit("changes "), sf.col("key_change"))
+    return violation(f"{FIRST_ROW} and key_change is not null", "error", (place(),), detail)

@@ -1,18 +1,23 @@
-"""The stream as the invariants see it: events reduced to what is compared, and classified.
+"""The stream as the invariants see it: events reduced to what is compared, classified and marked.
 
 ``Stream.events`` has one row per decoded event and these columns:
 
 * place: ``topic``, ``partition``, ``offset``, ``index``;
 * ``kind``, ``commit_ts``, ``schema``, ``table``, ``table_id``, ``op``, ``text`` (for humans);
 * ``identity``: fingerprint that identical events share; ``first``: none came before in the partition;
-* ``row_key``: fingerprint, NULL without handle key;
-* ``rule``, ``hashes_handle``, ``dispatch_key``, ``expected``, ``certain``: see ``routing``;
+* ``row_key``: fingerprint, NULL without handle key; ``batch_key``: of the rows that are batched in order;
+* ``rule``, ``dispatch_key``, ``expected``, ``certain``: see ``routing``;
 * ``key_change``: the unique or handle columns an update changes, as text, NULL if none;
-* ``events``, ``size``, ``error``, ``error_byte``, ``error_expected`` of the message.
+* ``events``, ``size``, ``error``, ``error_byte``, ``error_expected`` of the message;
+* one column per :class:`Mark`.
+
+All windows run in one pass over the stream, before it is kept; most invariants then are a condition on
+one event.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -25,29 +30,47 @@ from producer.verify.options import VerifyOptions
 PARTITION = ("topic", "partition")
 PLACE = ("offset", "index")
 TABLE = ("schema", "table")
+FIRST_ROW = "kind = 'row' and first"
 _MESSAGE = ("events", "size", "error", "error_byte", "error_expected")
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """An earlier event of the partition that an event should not come after.
+
+    :param event: the window that finds it, made of :func:`latest` and :func:`so_far`.
+    :param wrong: SQL condition on the event and the mark (by its name) under which it is kept.
+    """
+
+    name: str
+    event: Column
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
-    """Classified events, and what is known of them."""
+    """Classified events, and what is known of them.
+
+    :param topics: one row per topic whose number of partitions is known, see ``census.topics``.
+    """
 
     events: DataFrame
     options: VerifyOptions
+    topics: DataFrame
 
     @property
     def rows(self) -> DataFrame:
         """First-time row events; duplicates are exempt from what they were judged by already."""
-        return self.events.filter("kind = 'row' and first")
+        return self.events.filter(FIRST_ROW)
 
 
-def classify(decoded: DataFrame, options: VerifyOptions) -> Stream:
-    """The stream to check. Spark shuffles it once, by Kafka partition, which every later window keeps."""
-    reduced = _reduced(routing.routed(_named(decoded), options), options)
+def classify(decoded: DataFrame, options: VerifyOptions, marks: Sequence[Mark]) -> DataFrame:
+    """The events to check. They are shuffled once, by Kafka partition, which every window keeps."""
+    reduced = _reduced(routing.routed(_named(decoded), options), options).repartition(*PARTITION)
     by_identity = Window.partitionBy(*PARTITION, "identity").orderBy(*PLACE)
     first = (sf.row_number().over(by_identity) == 1) | (sf.col("kind") == "error")
-    classified = reduced.repartition(*PARTITION).withColumn("first", first)
-    return Stream(classified.sortWithinPartitions(*PARTITION, *PLACE), options)
+    marked = reduced.withColumn("first", first).withColumns({mark.name: mark.event for mark in marks})
+    return marked.withColumns({mark.name: sf.when(sf.expr(mark.wrong), sf.col(mark.name)) for mark in marks})
 
 
 def _named(decoded: DataFrame) -> DataFrame:
@@ -77,8 +100,8 @@ def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
         identity.identity().alias("identity"),
         sf.when(row, identity.row_key(sf.col("handle"))).alias("row_key"),
         "rule",
-        sf.col("rule_columns").isNull().alias("hashes_handle"),
         "dispatch_key",
+        _batch_key().alias("batch_key"),
         routing.expected_partition(sf.col("dispatch_key"), options.partitions).alias("expected"),
         routing.certain(sf.col("hashed")).alias("certain"),
         _key_change().alias("key_change"),
@@ -92,6 +115,13 @@ def _text() -> Column:
         .when(sf.col("kind") == "ddl", sf.substring("query", 1, 120))
         .otherwise(sf.coalesce(sf.col("error"), sf.lit("")))
     )
+
+
+def _batch_key() -> Column:
+    """What TiCDC's batcher groups rows by: the table, and its dispatch key where that is finer."""
+    by_value = sf.col("rule").isin("index-value", "columns")
+    finer = sf.when(by_value, sf.col("dispatch_key")).otherwise(sf.lit(-1))
+    return identity.fingerprint(sf.col("schema"), sf.col("table"), sf.col("table_id"), finer)
 
 
 def _key_change() -> Column:
@@ -127,13 +157,22 @@ def latest(condition: Column) -> Column:
     return sf.max(sf.when(condition, sf.struct("commit_ts", *PARTITION, *PLACE)))
 
 
-def place(event: str = "") -> Column:
-    """Reference to this event, or to the one in a column made by :func:`latest` or by this."""
-    prefix = f"{event}." if event else ""
-    return sf.struct(*(sf.col(prefix + name).alias(name) for name in (*PARTITION, *PLACE)))
+def place(event: Column | None = None) -> Column:
+    """Reference to this event, or to the one that :func:`latest` or this function gave."""
+    names = (*PARTITION, *PLACE)
+    return sf.struct(*((sf.col(name) if event is None else event[name]).alias(name) for name in names))
 
 
-def violations(found: DataFrame, severity: Column, events: tuple[Column, ...], detail: Column) -> DataFrame:
-    """The common shape: ``severity``, ``events`` (places in stream order, NULL left out), ``detail``."""
+def violation(
+    wrong: Column | str, severity: Column | str, events: tuple[Column, ...], detail: Column
+) -> Column:
+    """A violation if the condition holds, else NULL.
+
+    The common shape is ``severity``, ``events`` (places in stream order, NULL left out), ``detail``.
+    """
+    condition = sf.expr(wrong) if isinstance(wrong, str) else wrong
+    grave = sf.lit(severity) if isinstance(severity, str) else severity
     named = sf.array_compact(sf.array(*events))
-    return found.select(severity.alias("severity"), named.alias("events"), detail.alias("detail"))
+    return sf.when(
+        condition, sf.struct(grave.alias("severity"), named.alias("events"), detail.alias("detail"))
+    )

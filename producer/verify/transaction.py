@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, TABLE, Stream, place, violations
+from producer.verify.options import VerifyOptions
+from producer.verify.stream import FIRST_ROW, Mark, Stream, place, so_far, violation
 
 FRAGMENT = 2048
 """Rows after which TiCDC may cut a transaction; the order holds inside each fragment."""
+
+
+def marks() -> Iterator[Mark]:
+    """An insert before a delete, with the number of rows that the transaction has so far."""
+    transaction = so_far("batch_key", "commit_ts")
+    insert = sf.max(sf.when(sf.expr(FIRST_ROW) & (sf.col("op") == "insert"), place())).over(transaction)
+    rows = sf.count_if(sf.expr(FIRST_ROW)).over(transaction)
+    event = sf.when(insert.isNotNull(), insert.withField("rows", rows))
+    yield Mark("insert_before", event, f"{FIRST_ROW} and op = 'delete'")
 
 
 def _first_of(op: str) -> Column:
@@ -33,28 +45,15 @@ def uncollapsed(stream: Stream) -> DataFrame:
     # Two partitions have no common order: which half came first cannot be told there.
     in_order = sf.expr("deleted.partition != inserted.partition or deleted < inserted")
     pair = (sf.col("n") == 2) & sf.coalesce(in_order, sf.lit(False))
-    return violations(
-        several.filter(~pair),
-        sf.lit("error"),
-        (sf.col("earliest"), sf.col("latest")),
-        sf.format_string("%d events (%s) of one row with commit-ts %d", "n", "ops", "commit_ts"),
-    )
+    detail = sf.format_string("%d events (%s) of one row with commit-ts %d", "n", "ops", "commit_ts")
+    events = (sf.col("earliest"), sf.col("latest"))
+    return several.filter(~pair).select(violation(sf.lit(True), "error", events, detail))
 
 
-def inserts_first(stream: Stream) -> DataFrame:
+def inserts_first(options: VerifyOptions) -> Column:  # noqa: ARG001
     """INV-TXN-DELETE-FIRST: a delete after an insert, in one transaction, partition and batching group."""
-    by_value = sf.col("rule").isin("index-value", "columns")
-    grouped = stream.rows.withColumn("batch_key", sf.when(by_value, sf.col("dispatch_key")))
-    transactions = grouped.groupBy(*PARTITION, *TABLE, "table_id", "commit_ts", "batch_key").agg(
-        _first_of("insert").alias("inserted"),
-        sf.max(sf.when(sf.col("op") == "delete", place())).alias("deleted"),
-        sf.count("*").alias("n"),
-        sf.first("rule").alias("rule"),
-    )
-    doubtful = sf.col("rule").isNull() | (sf.col("n") > FRAGMENT)
-    return violations(
-        transactions.filter("inserted < deleted"),
-        sf.when(doubtful, "warning").otherwise("error"),
-        (sf.col("inserted"), sf.col("deleted")),
-        sf.format_string("the delete comes after an insert; both have commit-ts %d", "commit_ts"),
-    )
+    insert = sf.col("insert_before")
+    doubtful = sf.col("rule").isNull() | (insert["rows"] >= FRAGMENT)
+    severity = sf.when(doubtful, "warning").otherwise("error")
+    detail = sf.format_string("the delete comes after an insert; both have commit-ts %d", "commit_ts")
+    return violation(insert.isNotNull(), severity, (place(insert), place()), detail)
