@@ -17,7 +17,7 @@ class Tally:
     """Events of one kind in one partition.
 
     :param duplicates: events identical to an earlier one of the partition.
-    :param last: the event with the highest commit-ts, as (commit_ts, topic, partition, offset, index).
+    :param last: the event with the highest commit-ts, as (commit_ts, offset, index).
     :param unkeyed: rows of tables without handle key.
     :param unruled: rows of tables whose dispatch rule is unknown.
     :param unhashed: rows that lack a column their rule hashes.
@@ -28,7 +28,7 @@ class Tally:
     kind: str
     count: int
     duplicates: int
-    last: tuple[int, str, int, int, int] | None
+    last: tuple[int, int, int] | None
     unkeyed: int
     unruled: int
     unhashed: int
@@ -80,7 +80,7 @@ def _plain(row: Row) -> dict[str, Any]:
     return row.asDict() | {"last": None if row["last"] is None else tuple(row["last"])}
 
 
-_EVENT = "struct<commit_ts: long, topic: string, partition: int, offset: long, index: int>"
+_EVENT = "struct<commit_ts: long, offset: long, index: int>"
 _TOPICS = (
     f"topic string, partitions array<int>, newest_resolved long, last_resolved map<int, {_EVENT}>, "
     f"last_event map<int, {_EVENT}>"
@@ -99,8 +99,8 @@ def topics(spark: SparkSession, census: Census, options: VerifyOptions) -> DataF
     return spark.createDataFrame(rows, _TOPICS)
 
 
-def _last(census: Census, topic: str, kinds: tuple[str, ...]) -> dict[int, tuple[int, str, int, int, int]]:
-    last: dict[int, tuple[int, str, int, int, int]] = {}
+def _last(census: Census, topic: str, kinds: tuple[str, ...]) -> dict[int, tuple[int, int, int]]:
+    last: dict[int, tuple[int, int, int]] = {}
     for tally in census.tallies:
         if tally.topic == topic and tally.kind in kinds and tally.last is not None:
             last[tally.partition] = max(tally.last, last.get(tally.partition, tally.last))

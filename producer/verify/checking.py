@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from operator import or_
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
@@ -15,7 +16,7 @@ from producer.verify.census import Census, take_census, topics
 from producer.verify.finding import WITNESSES, EventRef, Finding, Witness
 from producer.verify.options import VerifyOptions
 from producer.verify.registry import INVARIANTS, Invariant, marks
-from producer.verify.stream import PARTITION, PLACE, Stream, classify
+from producer.verify.stream import PARTITION, PLACE, Stream, Violation, classify
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 _REF = ("kind", "commit_ts", "schema", "table", "op", "text")
@@ -71,25 +72,32 @@ def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
 
 def _findings(stream: Stream, census: Census) -> list[Finding]:
     invariants = _runnable(stream.options, census)
-    violations = _violations(stream, invariants)
-    counts = violations.groupBy("id", "severity").count().collect()
-    witnesses = _witnesses(violations, stream) if counts else {}
-    return [_finding(one, row, witnesses) for one in invariants for row in counts if row["id"] == one.id]
+    counted = _violations(stream, invariants, ("severity",)).groupBy("id", "severity").count().collect()
+    broken = [one for one in invariants if any(row["id"] == one.id for row in counted)]
+    witnesses = _witnesses(stream, broken) if broken else {}
+    return [_finding(one, row, witnesses) for one in broken for row in counted if row["id"] == one.id]
 
 
-def _violations(stream: Stream, invariants: list[Invariant]) -> DataFrame:
-    """Violations of all invariants: ``id`` and the fields of :func:`stream.violation`."""
-    by_event = [_named(one.id, one.by_event(stream.options)) for one in invariants if one.by_event]
-    found = sf.filter(sf.array(*by_event), lambda named: named.violation.isNotNull())
-    frames = [stream.events.select(sf.explode(found))]
+def _violations(stream: Stream, invariants: Sequence[Invariant], fields: Sequence[str]) -> DataFrame:
+    """Violations of all invariants: ``id`` and some fields of ``Violation.found``."""
+    by_event = {one.id: one.by_event(stream.options) for one in invariants if one.by_event}
+    frames = [_by_event(stream, by_event, fields)] if by_event else []
     for one in invariants:
         if one.by_stream:
-            frames.append(one.by_stream(stream).toDF("violation").select(_named(one.id, sf.col("violation"))))
-    return reduce(DataFrame.union, frames).toDF("named").select("named.id", "named.violation.*")
+            frames.append(one.by_stream(stream).select(sf.lit(one.id).alias("id"), *fields))
+    return reduce(DataFrame.union, frames)
 
 
-def _named(invariant: str, violation: Column) -> Column:
-    return sf.struct(sf.lit(invariant).alias("id"), violation.alias("violation"))
+def _by_event(stream: Stream, violations: dict[str, Violation], fields: Sequence[str]) -> DataFrame:
+    """One scan for all: rendering is left to the few events that break something."""
+    wrong = reduce(or_, (sf.coalesce(one.wrong, sf.lit(False)) for one in violations.values()))
+    found = [sf.when(one.wrong, _named(name, one, fields)) for name, one in violations.items()]
+    return stream.events.filter(wrong).select(sf.inline(sf.array_compact(sf.array(*found))))
+
+
+def _named(invariant: str, violation: Violation, fields: Sequence[str]) -> Column:
+    found = dict(zip(("severity", "events", "detail"), violation.found(), strict=True))
+    return sf.struct(sf.lit(invariant).alias("id"), *(found[name].alias(name) for name in fields))
 
 
 def _finding(invariant: Invariant, counted: Row, witnesses: dict[tuple[str, str], list[Witness]]) -> Finding:
@@ -103,8 +111,9 @@ def _finding(invariant: Invariant, counted: Row, witnesses: dict[tuple[str, str]
     )
 
 
-def _witnesses(violations: DataFrame, stream: Stream) -> dict[tuple[str, str], list[Witness]]:
+def _witnesses(stream: Stream, broken: Sequence[Invariant]) -> dict[tuple[str, str], list[Witness]]:
     """The first violations of each invariant and severity."""
+    violations = _violations(stream, broken, ("severity", "events", "detail"))
     in_order = Window.partitionBy("id", "severity").orderBy("events", "detail")
     ranked = violations.withColumn("rank", sf.row_number().over(in_order))
     shown = ranked.filter(sf.col("rank") <= WITNESSES).orderBy("id", "severity", "rank").collect()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, TABLE, Mark, Stream, latest, place, so_far, violation
+from producer.verify.stream import FIRST_ROW, TABLE, Mark, Stream, Violation, latest, place, so_far
 
 _LATE = f"{FIRST_ROW} and commit_ts <="
 _EARLY = "kind = 'ddl' and first and commit_ts <"
@@ -26,7 +26,7 @@ def marks() -> Iterator[Mark]:
     yield Mark("schema_row", latest(row).over(so_far("schema")), in_schema)
 
 
-def rows_after(options: VerifyOptions) -> Column:  # noqa: ARG001
+def rows_after(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-DDL-BARRIER-BEFORE: rows with commit-ts ≤ x after the DDL with ts x.
 
     An error for the DDL's own tables. Only classic TiCDC holds back the rows of every table, so that
@@ -37,10 +37,10 @@ def rows_after(options: VerifyOptions) -> Column:  # noqa: ARG001
     severity = sf.when(own.isNotNull(), "error").otherwise("warning")
     text = "row with commit-ts %d comes after a DDL with ts %d"
     detail = sf.format_string(text, "commit_ts", barrier["commit_ts"])
-    return violation(barrier.isNotNull(), severity, (place(barrier), place()), detail)
+    return Violation(barrier.isNotNull(), severity, (place(barrier), place()), detail)
 
 
-def rows_before(options: VerifyOptions) -> Column:  # noqa: ARG001
+def rows_before(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-DDL-BARRIER-AFTER: rows of the DDL's table with commit-ts > x before its first copy.
 
     One violation per DDL; the witness is the newest row before it.
@@ -49,7 +49,7 @@ def rows_before(options: VerifyOptions) -> Column:  # noqa: ARG001
     detail = sf.format_string(
         "row with commit-ts %d comes before the DDL with ts %d", row["commit_ts"], "commit_ts"
     )
-    return violation(row.isNotNull(), "error", (place(row), place()), detail)
+    return Violation(row.isNotNull(), sf.lit("error"), (place(row), place()), detail)
 
 
 def misplaced(stream: Stream) -> DataFrame:
@@ -77,4 +77,4 @@ def misplaced(stream: Stream) -> DataFrame:
         "partition",
         sf.array_join(sf.sort_array("heard_in"), ", "),
     )
-    return found.select(violation(sf.lit(True), severity, events, detail))
+    return found.select(*Violation(sf.lit(True), severity, events, detail).found())

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import place, violation
+from producer.verify.stream import Violation, place
 
 
-def undecodable(options: VerifyOptions) -> Column:  # noqa: ARG001
+def undecodable(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-FRAME: messages that break the protocol's strict rules."""
     detail = sf.format_string("%s at byte %d: expected %s", "error", "error_byte", "error_expected")
-    return violation("kind = 'error'", "error", (place(),), detail)
+    return Violation(sf.col("kind") == "error", sf.lit("error"), (place(),), detail)
 
 
-def oversized(options: VerifyOptions) -> Column:
+def oversized(options: VerifyOptions) -> Violation:
     """INV-BATCH-SIZE: messages with more events or bytes than configured; one event alone may be large."""
     events, size = options.max_batch_size, options.max_message_bytes
     crowded = sf.lit(False) if events is None else sf.col("events") > events
@@ -23,4 +22,4 @@ def oversized(options: VerifyOptions) -> Column:
     starts = (sf.col("index") == 0) & (sf.col("kind") != "error")
     limits = f"{'any number' if events is None else events} and {'any number' if size is None else size}"
     detail = sf.format_string(f"%d events in %d bytes; allowed: {limits}", "events", "size")
-    return violation(starts & (crowded | large), "error", (place(),), detail)
+    return Violation(starts & (crowded | large), sf.lit("error"), (place(),), detail)

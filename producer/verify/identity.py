@@ -31,10 +31,8 @@ def entries(image: Column) -> Column:
 
 
 def marked(pairs: Column) -> Column:
-    """Name-value pairs in which SQL NULL is told from nothing at all."""
-    return sf.transform(
-        pairs, lambda pair: sf.struct(pair.key, pair.value.isNull().alias("null"), pair.value)
-    )
+    """Fingerprints of name-value pairs, in which SQL NULL is told from nothing at all."""
+    return sf.transform(pairs, lambda pair: fingerprint(pair.key, pair.value.isNull(), pair.value))
 
 
 def key_image() -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, TABLE, Mark, latest, place, so_far, violation
+from producer.verify.stream import FIRST_ROW, TABLE, Mark, Violation, latest, place, so_far
 
 
 def marks() -> Iterator[Mark]:
@@ -20,7 +20,7 @@ def marks() -> Iterator[Mark]:
         yield Mark(newer, latest(row).over(so_far(*group)), f"{FIRST_ROW} and commit_ts < {newer}.commit_ts")
 
 
-def table_order(options: VerifyOptions) -> Column:
+def table_order(options: VerifyOptions) -> Violation:
     """INV-ORDER-TABLE: per partition and physical table, commit-ts never falls.
 
     Batching groups rows by dispatch key, so that only table dispatch promises it for a whole table.
@@ -29,7 +29,7 @@ def table_order(options: VerifyOptions) -> Column:
     return _late(sf.col("newer_in_table"), sf.when(promised, "error").otherwise("warning"))
 
 
-def key_order(options: VerifyOptions) -> Column:  # noqa: ARG001
+def key_order(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-ORDER-KEY: per partition and dispatch key, and per partition and row key, commit-ts never falls.
 
     Under table dispatch the dispatch key is the table, which INV-ORDER-TABLE covers.
@@ -39,11 +39,11 @@ def key_order(options: VerifyOptions) -> Column:  # noqa: ARG001
     return _late(sf.coalesce(of_row, in_batch), sf.lit("error"))
 
 
-def _late(newer: Column, severity: Column) -> Column:
+def _late(newer: Column, severity: Column) -> Violation:
     detail = sf.format_string(
         "commit-ts %d comes after %d, which is %d ms later",
         "commit_ts",
         newer["commit_ts"],
         sf.shiftright(newer["commit_ts"], 18) - sf.shiftright("commit_ts", 18),
     )
-    return violation(newer.isNotNull(), severity, (place(newer), place()), detail)
+    return Violation(newer.isNotNull(), severity, (place(newer), place()), detail)

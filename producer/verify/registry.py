@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from producer.verify import ddl, framing, gaps, order, resolved, rows, transaction
 from producer.verify.finding import Severity
 from producer.verify.gaps import Gaps
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import Mark, Stream
+from producer.verify.stream import Mark, Stream, Violation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,8 @@ class Invariant:
     :param severity: the usual one; what is violated in a milder way says so itself.
     :param statement: what must hold, as a sentence.
     :param hint: usual cause of a violation.
-    :param by_event: for invariants on one marked event: its :func:`stream.violation`, NULL if it has none.
-        All of these share one scan.
-    :param by_stream: for invariants across events: one column of violations.
+    :param by_event: for invariants on one marked event; all of these share one scan.
+    :param by_stream: for invariants across events: the columns of ``Violation.found``.
     :param gaps: what cannot be checked, given the options and what the stream holds.
     """
 
@@ -32,7 +31,7 @@ class Invariant:
     statement: str
     hint: str
     gaps: Gaps
-    by_event: Callable[[VerifyOptions], Column] | None = None
+    by_event: Callable[[VerifyOptions], Violation] | None = None
     by_stream: Callable[[Stream], DataFrame] | None = None
 
 

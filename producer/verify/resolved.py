@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import Mark, Stream, latest, place, so_far, violation
+from producer.verify.stream import Mark, Stream, Violation, latest, place, so_far
 
 
 def marks() -> Iterator[Mark]:
@@ -18,19 +18,19 @@ def marks() -> Iterator[Mark]:
     yield Mark("resolved_before", resolved, behind)
 
 
-def rows_behind(options: VerifyOptions) -> Column:  # noqa: ARG001
+def rows_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-RESOLVED: rows older than a resolved event before them; equal is only worth knowing."""
     older = sf.col("commit_ts") < sf.col("resolved_before.commit_ts")
     severity = sf.when(older, "error").otherwise("info")
     return _behind("kind = 'row' and resolved_before is not null", severity)
 
 
-def ddls_behind(options: VerifyOptions) -> Column:  # noqa: ARG001
+def ddls_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-RESOLVED-DDL: DDLs older than a resolved event before them; equal is the rule at a barrier."""
     return _behind("kind = 'ddl' and commit_ts < resolved_before.commit_ts", sf.lit("error"))
 
 
-def _behind(wrong: str, severity: Column) -> Column:
+def _behind(wrong: str, severity: Column) -> Violation:
     detail = sf.format_string(
         "%s with commit-ts %d comes after resolved-ts %d, which is %d ms later",
         "kind",
@@ -38,7 +38,7 @@ def _behind(wrong: str, severity: Column) -> Column:
         "resolved_before.commit_ts",
         sf.shiftright("resolved_before.commit_ts", 18) - sf.shiftright("commit_ts", 18),
     )
-    return violation(wrong, severity, (place(sf.col("resolved_before")), place()), detail)
+    return Violation(sf.expr(wrong), severity, (place(sf.col("resolved_before")), place()), detail)
 
 
 def not_everywhere(stream: Stream) -> DataFrame:
@@ -60,4 +60,6 @@ def not_everywhere(stream: Stream) -> DataFrame:
         sf.array_join(sf.sort_array("heard_in"), ", "),
     )
     events = (sf.col("witness"), sf.when(goes_on, place(sf.col("last"))))
-    return told.select(violation(sf.lit(True), sf.when(goes_on, "error").otherwise("info"), events, detail))
+    return told.select(
+        *Violation(sf.lit(True), sf.when(goes_on, "error").otherwise("info"), events, detail).found()
+    )

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, place, violation
+from producer.verify.stream import FIRST_ROW, Violation, place
 
 
-def strayed(options: VerifyOptions) -> Column:  # noqa: ARG001
+def strayed(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-ROW-PARTITION: rows in another partition than their dispatch rule gives."""
     severity = sf.when(sf.col("certain"), "error").otherwise("warning")
     text = "rule %s: dispatch key %d belongs in partition %d, found in %d"
     detail = sf.format_string(text, "rule", "dispatch_key", "expected", "partition")
-    return violation("kind = 'row' and expected != partition", severity, (place(),), detail)
+    return Violation(sf.expr("kind = 'row' and expected != partition"), severity, (place(),), detail)
 
 
-def unsplit(options: VerifyOptions) -> Column:  # noqa: ARG001
+def unsplit(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-KEY-UPDATE-SPLIT: updates that change a handle or unique column."""
     detail = sf.concat(sf.lit("changes "), sf.col("key_change"))
-    return violation(f"{FIRST_ROW} and key_change is not null", "error", (place(),), detail)
+    return Violation(sf.expr(f"{FIRST_ROW} and key_change is not null"), sf.lit("error"), (place(),), detail)

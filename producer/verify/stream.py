@@ -48,6 +48,25 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Violation:
+    """How one event breaks an invariant.
+
+    :param wrong: whether it does.
+    :param events: references (:func:`place`) to the events concerned, in stream order; NULL is left out.
+    """
+
+    wrong: Column
+    severity: Column
+    events: tuple[Column, ...]
+    detail: Column
+
+    def found(self) -> tuple[Column, ...]:
+        """The columns ``severity``, ``events``, ``detail``."""
+        events = sf.array_compact(sf.array(*self.events))
+        return self.severity.alias("severity"), events.alias("events"), self.detail.alias("detail")
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """Classified events, and what is known of them.
 
@@ -153,26 +172,11 @@ def so_far(*group: str) -> WindowSpec:
 
 
 def latest(condition: Column) -> Column:
-    """Aggregate: the event with the highest commit-ts among those that meet the condition, placed."""
-    return sf.max(sf.when(condition, sf.struct("commit_ts", *PARTITION, *PLACE)))
+    """Aggregate: the event with the highest commit-ts among those that meet the condition."""
+    return sf.max(sf.when(condition, sf.struct("commit_ts", *PLACE)))
 
 
 def place(event: Column | None = None) -> Column:
-    """Reference to this event, or to the one that :func:`latest` or this function gave."""
-    names = (*PARTITION, *PLACE)
-    return sf.struct(*((sf.col(name) if event is None else event[name]).alias(name) for name in names))
-
-
-def violation(
-    wrong: Column | str, severity: Column | str, events: tuple[Column, ...], detail: Column
-) -> Column:
-    """A violation if the condition holds, else NULL.
-
-    The common shape is ``severity``, ``events`` (places in stream order, NULL left out), ``detail``.
-    """
-    condition = sf.expr(wrong) if isinstance(wrong, str) else wrong
-    grave = sf.lit(severity) if isinstance(severity, str) else severity
-    named = sf.array_compact(sf.array(*events))
-    return sf.when(
-        condition, sf.struct(grave.alias("severity"), named.alias("events"), detail.alias("detail"))
-    )
+    """Reference to this event, or to another one of its partition, given by its offset and index."""
+    names = (sf.col(name) if event is None else event[name] for name in PLACE)
+    return sf.struct(*PARTITION, *(part.alias(name) for name, part in zip(PLACE, names, strict=True)))

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, Mark, Stream, place, so_far, violation
+from producer.verify.stream import FIRST_ROW, PLACE, Mark, Stream, Violation, place, so_far
 
 FRAGMENT = 2048
 """Rows after which TiCDC may cut a transaction; the order holds inside each fragment."""
@@ -17,7 +17,9 @@ FRAGMENT = 2048
 def marks() -> Iterator[Mark]:
     """An insert before a delete, with the number of rows that the transaction has so far."""
     transaction = so_far("batch_key", "commit_ts")
-    insert = sf.max(sf.when(sf.expr(FIRST_ROW) & (sf.col("op") == "insert"), place())).over(transaction)
+    insert = sf.max(sf.when(sf.expr(FIRST_ROW) & (sf.col("op") == "insert"), sf.struct(*PLACE))).over(
+        transaction
+    )
     rows = sf.count_if(sf.expr(FIRST_ROW)).over(transaction)
     event = sf.when(insert.isNotNull(), insert.withField("rows", rows))
     yield Mark("insert_before", event, f"{FIRST_ROW} and op = 'delete'")
@@ -47,13 +49,13 @@ def uncollapsed(stream: Stream) -> DataFrame:
     pair = (sf.col("n") == 2) & sf.coalesce(in_order, sf.lit(False))
     detail = sf.format_string("%d events (%s) of one row with commit-ts %d", "n", "ops", "commit_ts")
     events = (sf.col("earliest"), sf.col("latest"))
-    return several.filter(~pair).select(violation(sf.lit(True), "error", events, detail))
+    return several.filter(~pair).select(*Violation(sf.lit(True), sf.lit("error"), events, detail).found())
 
 
-def inserts_first(options: VerifyOptions) -> Column:  # noqa: ARG001
+def inserts_first(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-TXN-DELETE-FIRST: a delete after an insert, in one transaction, partition and batching group."""
     insert = sf.col("insert_before")
     doubtful = sf.col("rule").isNull() | (insert["rows"] >= FRAGMENT)
     severity = sf.when(doubtful, "warning").otherwise("error")
     detail = sf.format_string("the delete comes after an insert; both have commit-ts %d", "commit_ts")
-    return violation(insert.isNotNull(), severity, (place(insert), place()), detail)
+    return Violation(insert.isNotNull(), severity, (place(insert), place()), detail)

@@ -145,13 +145,13 @@ def insert_first() -> Topic:
 
 
 BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
-    "INV-FRAME": (undecodable, [(AWAY, 6)]),
+    "INV-FRAME": (undecodable, [(AWAY, 7)]),
     "INV-BATCH-SIZE": (crowded, [(HOME, 2)]),
     "INV-ORDER-TABLE": (swapped_rows, [(HOME, 2), (HOME, 3)]),
     "INV-RESOLVED": (late_row, [(HOME, 3), (HOME, 4)]),
     "INV-RESOLVED-DDL": (late_ddl, [(0, 3 if HOME == 0 else 2), (0, 4 if HOME == 0 else 3)]),
-    "INV-RESOLVED-BROADCAST": (half_resolved, [(HOME, 12), (AWAY, 6)]),
-    "INV-DDL-BROADCAST": (half_ddl, [(HOME, 12), (AWAY, 6)]),
+    "INV-RESOLVED-BROADCAST": (half_resolved, [(HOME, 12), (AWAY, 7)]),
+    "INV-DDL-BROADCAST": (half_ddl, [(HOME, 12), (AWAY, 7)]),
     "INV-DDL-BARRIER-BEFORE": (row_after_ddl, [(HOME, 2), (HOME, 3)]),
     "INV-DDL-BARRIER-AFTER": (row_before_ddl, [(HOME, 2), (HOME, 3)]),
     "INV-ROW-PARTITION": (stray_row, [(AWAY, 2)]),
