@@ -1,0 +1,215 @@
+"""What ``array<binary>`` images cost at the JVM–Python boundary, against typed columns.
+
+Rows of sysbench's ``sbtest`` (id int, k int, c char(120), pad char(60)) lie cached in the JVM in both forms.
+Each form is read through ``mapInArrow`` by a function that does what a worker does to get at the columns,
+and the result is thrown away; once without and once with the Open Protocol encoder behind it. The forms
+alternate as A B B A, so that a drift of the machine meets both; what counts is the median of the ratios of
+the rounds, each of which holds both forms twice.
+
+    python benchmarks/boundary.py --rows 1000000 --rounds 7 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyspark
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from producer.codec.base import RowBatch
+from producer.codec.open import OpenEncoder
+from producer.model.table import TableInfo
+from producer.scenario.dataframe import tables
+from producer.session import spark_session
+
+Columns: TypeAlias = list[Sequence[bytes | None]]
+Reader: TypeAlias = Callable[[pa.RecordBatch], Columns]
+Worker: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_SBTEST = """
+CREATE TABLE sbtest (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL)
+"""
+_WIDTH = 4
+_INSERT, _COMMIT_TS = 1, 429_918_007_904_436_226
+_RULE = 1.5
+"""The design keeps array<binary> if it costs at most this many times the typed columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to bring rows across: a cached input and how its batches are read."""
+
+    input: DataFrame
+    reader: Reader
+
+
+def typed_rows(spark: SparkSession, rows: int) -> DataFrame:
+    """Rows as sysbench makes them: groups of 11 digits with ``-`` between."""
+
+    def digits(groups: int, salt: int) -> Column:
+        words = [
+            F.lpad(F.pmod(F.xxhash64(F.col("id"), F.lit(salt + g)), F.lit(10**11)).cast("string"), 11, "0")
+            for g in range(groups)
+        ]
+        return F.concat_ws("-", *words)
+
+    return spark.range(rows).select(
+        F.col("id").cast("int").alias("id"),
+        F.pmod(F.xxhash64("id"), F.lit(rows)).cast("int").alias("k"),
+        digits(10, 0).alias("c"),
+        digits(5, 100).alias("pad"),
+    )
+
+
+def as_image(typed: DataFrame) -> DataFrame:
+    """The same rows as row images of the change log."""
+    return typed.select(
+        F.array(*(F.col(name).cast("string").cast("binary") for name in typed.columns)).alias("after")
+    )
+
+
+def image_columns(batch: pa.RecordBatch) -> Columns:
+    """As ``sink.row_batches`` does it."""
+    flat = batch.column("after").drop_null().flatten().to_pylist()
+    return [flat[place::_WIDTH] for place in range(_WIDTH)]
+
+
+def typed_columns(batch: pa.RecordBatch) -> Columns:
+    """Each column by itself, its values turned into the same bytes that an image holds."""
+    return [_as_bytes(column) for column in batch.columns]
+
+
+def _as_bytes(column: pa.Array) -> Sequence[bytes | None]:
+    values = column.to_pylist()
+    if pa.types.is_integer(column.type):
+        return [None if value is None else b"%d" % value for value in values]
+    return [None if value is None else value.encode() for value in values]
+
+
+def reading(reader: Reader) -> Worker:
+    """Reads the columns; what comes back is their size, so that nothing can be left out."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield _counted(sum(len(column) for column in reader(batch)))
+
+    return work
+
+
+def encoding(reader: Reader, table: TableInfo) -> Worker:
+    """Reads the columns and encodes the rows as inserts."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        encoder = OpenEncoder()
+        for batch in batches:
+            count = batch.num_rows
+            rows = RowBatch(
+                op=[_INSERT] * count,
+                commit_ts=[_COMMIT_TS] * count,
+                table_id=[table.table_id] * count,
+                row_id=[0] * count,
+                before=[[] for _ in range(_WIDTH)],
+                after=reader(batch),
+            )
+            yield _counted(sum(len(row.value) for row in encoder.rows(table, rows)))
+
+    return work
+
+
+def _counted(number: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"n": pa.array([number], pa.int64())})
+
+
+def seconds(form: Form, worker: Worker) -> float:
+    """One run, start to end."""
+    start = time.perf_counter()
+    form.input.mapInArrow(worker, "n bigint").write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - start
+
+
+def same_work(image: Form, typed: Form, task: Callable[[Reader], Worker]) -> None:
+    """Both forms must come to the same total, or the times mean nothing."""
+    totals = [
+        form.input.mapInArrow(task(form.reader), "n bigint").agg(F.sum("n")).collect()
+        for form in (image, typed)
+    ]
+    if totals[0] != totals[1]:
+        raise SystemExit(f"the forms differ: {totals}")
+
+
+def measured(image: Form, typed: Form, task: Callable[[Reader], Worker], rounds: int) -> dict[str, Any]:
+    """Rounds of A B B A, where A is the image in even rounds."""
+    same_work(image, typed, task)  # warms both up, too
+    times: dict[str, list[float]] = {"image": [], "typed": []}
+    ratios = []
+    forms = {"image": (image, task(image.reader)), "typed": (typed, task(typed.reader))}
+    for number in range(rounds):
+        a, b = ("image", "typed") if number % 2 == 0 else ("typed", "image")
+        spent = {"image": 0.0, "typed": 0.0}
+        for name in (a, b, b, a):
+            once = seconds(*forms[name])
+            times[name].append(round(once, 3))
+            spent[name] += once
+        ratios.append(spent["image"] / spent["typed"])
+    return {
+        "ratio": round(median(ratios), 3),
+        "ratios": [round(ratio, 3) for ratio in ratios],
+        "median_seconds": {name: round(median(values), 3) for name, values in times.items()},
+        "seconds": times,
+    }
+
+
+def machine(spark: SparkSession) -> dict[str, Any]:
+    """What the numbers depend on."""
+    java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
+    return {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "spark": pyspark.__version__,
+        "java": java[0] if java else "",
+        "pyarrow": pa.__version__,
+    }
+
+
+def measure(rows: int, rounds: int) -> dict[str, Any]:
+    """Both comparisons."""
+    spark = spark_session("local[2]")
+    table = tables(_SBTEST)["sbtest"]
+    columns = typed_rows(spark, rows).repartition(4).persist()
+    images = as_image(columns).persist()
+    columns.count(), images.count()
+    image, typed = Form(images, image_columns), Form(columns, typed_columns)
+    results = {
+        "read": measured(image, typed, reading, rounds),
+        "read and encode": measured(image, typed, lambda reader: encoding(reader, table), rounds),
+    }
+    return {"rows": rows, "rounds": rounds, "rule": _RULE, "machine": machine(spark), "results": results}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true", help="print everything, as JSON")
+    options = parser.parse_args()
+    report = measure(options.rows, options.rounds)
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return
+    for name, result in report["results"].items():
+        times = result["median_seconds"]
+        print(f"{name}: image {times['image']} s, typed {times['typed']} s, ratio {result['ratio']}")
+
+
+if __name__ == "__main__":
+    main()
