@@ -7,13 +7,19 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from producer.broker import EmbeddedKafka
 from producer.session import spark_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = spark_session("local[2]")
-    session.conf.set("spark.sql.shuffle.partitions", "2")
-    session.conf.set("spark.sql.adaptive.enabled", "false")  # plans of a few rows gain nothing by it
+    session = spark_session("local[2]", light=True)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[EmbeddedKafka]:
+    """A real broker for all tests; each uses topics of its own."""
+    with EmbeddedKafka() as broker:
+        yield broker

@@ -9,7 +9,7 @@ from producer.changefeed.changefeed import Changefeed
 Properties: TypeAlias = dict[str, str | int | float | bool]
 """Client properties as librdkafka spells them."""
 
-CONNECT_SECONDS = 20
+CONNECT_SECONDS = 10
 """After this long without an answer a broker counts as unreachable."""
 
 # librdkafka's own log lines would stand between the lines of a report; errors come through callbacks.

@@ -63,8 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except ProducerError as error:
         return fail(error)
-    except typer.BadParameter as error:
-        error.show()
+    except typer.TyperException as error:  # an unknown command or option
+        typer.echo(f"ticdc-producer: {error}", err=True)
         return 2
     except BrokenPipeError:  # `| head` closed our output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,21 +15,24 @@ from producer.jobs.write_folder import replicated_state
 from producer.source.decode import decoded
 from producer.stream.expected import expected
 from producer.verify.checking import examine
-from producer.verify.comparison import Comparison, compare
+from producer.verify.comparison import compare
 from producer.verify.options import DispatchRule, VerifyOptions
 from producer.verify.registry import INVARIANTS
 from producer.verify.table_state import STATE, StateComparison, compare_state, final_state
 from producer.verify.verdict import Verdict
 
 
-def judge(job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame) -> Verdict:
+def judge(
+    job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame, skipped: Collection[str] = ()
+) -> Verdict:
     """The verdict on messages that were read back.
 
     :param events: the event stream; ``encoded`` its messages.
     :param back: messages as the topic or folder has them.
+    :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     """
     wanted = placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
-    return verdict(job.changefeed, back, job=job, wanted=wanted)
+    return verdict(job.changefeed, back, job=job, wanted=wanted, skipped=skipped)
 
 
 def verdict(
@@ -36,6 +41,7 @@ def verdict(
     *,
     job: Job | None = None,
     wanted: DataFrame | None = None,
+    skipped: Collection[str] = (),
     strict_seed: bool = False,
 ) -> Verdict:
     """Check messages; with a job, also against its expected events and state.
@@ -51,26 +57,22 @@ def verdict(
             findings=tuple(findings),
             checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
             kinds=census.kinds,
-            comparison=None if wanted is None else _events_compared(wanted, stream),
-            state=None if job is None else _state_compared(job, stream),
+            comparison=None if wanted is None else compare(wanted, stream),
+            state=None if job is None else _state_compared(job, stream, skipped),
         )
     finally:
         stream.unpersist()
 
 
-def _events_compared(wanted: DataFrame, stream: DataFrame) -> Comparison:
-    return compare(wanted, stream)
+def _state_compared(job: Job, stream: DataFrame, skipped: Collection[str]) -> StateComparison:
+    return compare_state(_expected_state(stream.sparkSession, job, skipped), final_state(stream))
 
 
-def _state_compared(job: Job, stream: DataFrame) -> StateComparison:
-    return compare_state(_expected_state(stream.sparkSession, job), final_state(stream))
-
-
-def _expected_state(spark: SparkSession, job: Job) -> DataFrame:
+def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> DataFrame:
     """Rows of the replicated tables that have a handle key; a table without rows is a line without row."""
     lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
     for table, rows in replicated_state(job):
-        if table.handle_index is None:
+        if table.handle_index is None or table.qualified_name in skipped:
             continue
         names = [column.name for column in table.sent_columns]
         lines.append((table.schema, table.name, None))

@@ -79,7 +79,8 @@ class Topics:
         places = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
         if not places:
             return {}
-        asked = self._admin().list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
+        admin = self._admin()  # its futures are cancelled when it goes
+        asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
         return {(p.topic, p.partition): self._answer(future).offset for p, future in asked.items()}
 
     def _check_empty(self, ends: Offsets) -> None:
@@ -101,12 +102,14 @@ class Topics:
             )
             for topic in topics
         ]
-        if new:
-            for topic, future in self._admin().create_topics(new, request_timeout=CONNECT_SECONDS).items():
-                try:
-                    self._answer(future)
-                except BrokerError as error:
-                    raise TopicError(f"cannot create the topic: {error.what}", topic=topic) from None
+        if not new:
+            return
+        admin = self._admin()
+        for topic, future in admin.create_topics(new, request_timeout=CONNECT_SECONDS).items():
+            try:
+                self._answer(future)
+            except BrokerError as error:
+                raise TopicError(f"cannot create the topic: {error.what}", topic=topic) from None
 
     def _answer(self, future: Any) -> Any:
         try:

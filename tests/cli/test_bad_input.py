@@ -1,0 +1,163 @@
+"""Bad input: a clear message, the right exit code, nothing written."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.cli import main
+
+GOOD = "CREATE TABLE test.t (id INT PRIMARY KEY, v TINYINT);\nINSERT INTO test.t VALUES (1, 1);\n"
+Write = Callable[[str, str], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def _write(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return _write
+
+
+def _refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], *parts: str, code: int = 2
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    for part in parts:
+        assert part in err, err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+SQL = [
+    ("", "empty.sql", "no SQL"),
+    ("SELEC 1;", "bad.sql:1", "SELEC"),
+    (GOOD + "INSERT INTO test.t VALUES (2, 300);", "bad.sql:3", "300", "v"),
+    (GOOD + "INSERT INTO test.t VALUES (1, 2);", "bad.sql:3", "Duplicate", "1"),
+    (GOOD + "\nDELETE FROM test.nobody;", "bad.sql:4", "nobody"),
+    (GOOD + "INSERT INTO test.t (id, w) VALUES (2, 1);", "bad.sql:3", "w"),
+    (GOOD + "ALTER TABLE test.t ADD COLUMN c INT;", "bad.sql:3", "ALTER"),
+    (GOOD + "BEGIN;\nINSERT INTO test.t VALUES (2, 1);", "bad.sql:3", "COMMIT"),
+]
+
+
+@pytest.mark.parametrize(("sql", "place", "parts"), [(sql, place, parts) for sql, place, *parts in SQL])
+def test_sql(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write, sql: str, place: str, parts: list[str]
+) -> None:
+    path = write(place.partition(":")[0], sql)
+    _refused(capsys, tmp_path, ["run", path, "--out", str(tmp_path / "out")], place, *parts)
+
+
+def test_a_yaml_reports_everything_that_is_wrong_at_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    path = write(
+        "bad.yaml",
+        "version: 1\nnmae: x\nclock: {evry: 1s}\nsteps:\n  - sql: CREATE TABLE test.t (id INT PRIMARY KEY)\n"
+        "  - generate: {}\n",
+    )
+    _refused(
+        capsys, tmp_path, ["scenario", "validate", path],
+        f"{path}:2", "'name'", f"{path}:3", "'every'", f"{path}:6", "generate",
+    )  # fmt: skip
+
+
+URIS = [
+    ("kafka:///t?protocol=open-protocl", "open-protocol"),
+    ("kafka:///t?protocol=canal-json", "canal-json"),
+    ("kafka:///t?partition-nm=2", "partition-num"),
+    ("kafka:///t?partition-num=0", "partition-num"),
+    ("kafka:///t?max-batch-size=many", "max-batch-size"),
+    ("mysql://root@localhost:3306/", "kafka"),
+]
+
+
+@pytest.mark.parametrize(("uri", "named"), URIS)
+def test_sink_uri(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write, uri: str, named: str
+) -> None:
+    arguments = ["run", write("good.sql", GOOD), "--sink-uri", uri, "--out", str(tmp_path / "out")]
+    _refused(capsys, tmp_path, arguments, named)
+
+
+def test_yaml_syntax_missing_files_and_unknown_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    _refused(capsys, tmp_path, ["run", write("broken.yaml", "steps: [")], "broken.yaml:1")
+    _refused(capsys, tmp_path, ["run", write("empty.yaml", "")], "empty")
+    _refused(capsys, tmp_path, ["run", str(tmp_path / "none.sql")], "none.sql", "No such file")
+    _refused(capsys, tmp_path, ["run", "seed_t2"], "seed_t1")
+    _refused(capsys, tmp_path, ["run", "seed_t1", "--set", "clock.evry=2s"], "every")
+    _refused(capsys, tmp_path, ["run", "seed_t1", "--config", str(tmp_path / "no.toml")], "no.toml")
+
+
+def test_unknown_commands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rum"]) == 2
+    assert main(["run", "seed_t1", "--sink"]) == 2
+    assert main(["verify"]) == 2
+    assert main(["decode"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_row_over_the_limit_stops_before_anything_is_written_or_is_skipped_on_demand(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    sql = "CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(2000));\n"
+    sql += f"INSERT INTO test.t VALUES (1, 'short'), (2, '{'x' * 1500}'), (3, 'short too');\n"
+    uri = "kafka:///t?protocol=open-protocol&partition-num=1&max-message-bytes=1000"
+    run = ["run", write("large.sql", sql), "--sink-uri", uri, "--out", str(tmp_path / "out")]
+    _refused(capsys, tmp_path, run, "CDC:ErrMessageTooLarge", "table:t", "maxMessageBytes:1000", "on-error")
+    assert main([*run, "--set", "on-error=skip"]) == 0
+    capsys.readouterr()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [entry["table"] for entry in manifest["skipped"]] == ["test.t"]
+    rows = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    assert [row["after"]["id"] for row in rows if row["kind"] == "row"] == ["1", "3"]
+
+
+def test_a_broker_that_does_not_answer_is_said_within_seconds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    path = write("good.sql", GOOD)
+    _refused(capsys, tmp_path, ["run", path, "--sink-uri", f"kafka://{address}/t"], address, code=3)
+
+
+def test_golden_folders_that_are_damaged(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    folder = tmp_path / "golden"
+    assert main(["run", write("good.sql", GOOD), "--out", str(folder)]) == 0
+    capsys.readouterr()
+    _refused(capsys, tmp_path, ["run", write("good.sql", GOOD), "--out", str(folder)], "exists already")
+    messages = folder / "messages.jsonl"
+    whole = messages.read_bytes()
+    messages.write_bytes(whole[:-20])
+    for command in ("verify", "decode"):
+        _refused(capsys, tmp_path, [command, "--in", str(folder)], "messages.jsonl", "not what the manifest")
+    messages.unlink()
+    _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
+    _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
+    (folder / "manifest.json").write_text("{")
+    _refused(capsys, tmp_path, ["decode", "--in", str(folder)], "manifest.json", "not JSON")
+
+
+def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    _refused(capsys, tmp_path, ["decode", write("a.jsonl", "{}\n")], "a.jsonl:1", "no message")
+    damaged = {"topic": "t", "partition": 1, "offset": 7, "key": "AAAA", "value": None}
+    assert main(["decode", write("b.jsonl", json.dumps(damaged) + "\n")]) == 1
+    assert "t/1@7[0] ERROR OPEN-KEY-SHORT at byte 0" in capsys.readouterr().out

@@ -1,0 +1,73 @@
+"""The same bytes on any number of cores and partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.jobs.frames import change_log
+from producer.jobs.prepare import prepare
+from producer.sink.messages import messages
+from producer.stream.event_stream import event_stream
+from tests.golden_events import GOLDEN
+
+KEYS = GOLDEN / "visible" / "keys.sql"
+SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
+CONFIG = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+
+def digest(spark: SparkSession, config: Path) -> str:
+    """SHA-256 over all messages in (topic, partition, offset) order."""
+    job = prepare(KEYS, sink_uri=SINK_URI, config=config)
+    stream = event_stream(spark, change_log(spark, job.history), job.stream)
+    frame = messages(stream, job.encode_plan(skip_refused=False))
+    total = hashlib.sha256()
+    for row in frame.orderBy("topic", "partition", "offset").collect():
+        total.update(json.dumps([row["partition"], row["offset"], row["type"]]).encode())
+        total.update(bytes(row["key"]) + bytes(row["value"]))
+    return total.hexdigest()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "changefeed.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_shuffle_and_arrow_batch_size_do_not_matter(spark: SparkSession, config: Path) -> None:
+    settings = {
+        "spark.sql.shuffle.partitions": ("3", "64"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": ("5", "7"),
+    }
+    before = {key: spark.conf.get(key) for key in settings}
+    try:
+        digests = set()
+        for shuffle, batch in zip(*settings.values(), strict=True):
+            spark.conf.set("spark.sql.shuffle.partitions", shuffle)
+            spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", batch)
+            digests.add(digest(spark, config))
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+    assert digests == {digest(spark, config)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", ["local[1]", "local[2]"])
+def test_the_number_of_cores_does_not_matter(spark: SparkSession, config: Path, master: str) -> None:
+    code = (
+        "import sys; from pathlib import Path; from producer.session import spark_session;"
+        "from tests.jobs.test_determinism import digest;"
+        f"print(digest(spark_session({master!r}), Path(sys.argv[1])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == digest(spark, config)

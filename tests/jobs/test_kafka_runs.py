@@ -1,0 +1,130 @@
+"""Runs into a real Kafka, read back by a client that is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kafka import KafkaConsumer
+from kafka import TopicPartition as Place
+from pyspark.sql import SparkSession
+
+import producer
+from producer.broker import EmbeddedKafka
+from producer.errors import TopicError
+from producer.sink.topics import Topics
+
+SCRIPT = """
+CREATE TABLE test.a (id INT PRIMARY KEY, v VARCHAR(20));
+INSERT INTO test.a VALUES (1,'x'),(2,'y'),(3,'z');
+UPDATE test.a SET v = 'w' WHERE id = 2;
+"""
+
+
+def _uri(kafka: EmbeddedKafka, topic: str, partitions: int = 2) -> str:
+    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={partitions}"
+
+
+def _read(kafka: EmbeddedKafka, topic: str) -> dict[int, list[tuple[bytes, bytes]]]:
+    """All messages of a topic by partition, read with kafka-python."""
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest", group_id=None)
+    places = [Place(topic, n) for n in sorted(consumer.partitions_for_topic(topic))]
+    consumer.assign(places)
+    ends = consumer.end_offsets(places)
+    got: dict[int, list[tuple[bytes, bytes]]] = {place.partition: [] for place in places}
+    while any(len(got[place.partition]) < ends[place] for place in places):
+        for records in consumer.poll(timeout_ms=10_000).values():
+            for record in records:
+                got[record.partition].append((record.key, record.value))
+    consumer.close()
+    return got
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.sql"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_seed_t1_into_the_users_kafka_and_into_a_folder(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = _uri(kafka, "seed") + "&batch-by=partition"
+    report = producer.run("seed_t1", sink_uri=uri, out=tmp_path / "seed")
+    assert report.ok
+    got = _read(kafka, "seed")
+    assert [len(messages) for messages in got.values()] == [
+        report.counts.by_partition()[f"seed/{n}"]["messages"] for n in (0, 1)
+    ]
+    lines = list(producer.decode(folder_in=tmp_path / "seed"))
+    events = list(producer.decode(sink_uri=uri))
+    keys = ("partition", "offset", "index", "kind", "commit_ts", "op")
+    assert [[e.get(k) for k in keys] for e in events] == [[e.get(k) for k in keys] for e in lines]
+    for partition, messages in got.items():
+        assert messages[0][1].endswith(b'"t":3}'), partition  # CREATE TABLE comes first everywhere
+        assert messages[-1][1] == bytes(8)
+
+
+def test_a_topic_that_holds_messages_wants_append(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    first = producer.run(script, sink_uri=_uri(kafka, "again"))
+    assert first.ok
+    with pytest.raises(TopicError, match="already holds messages"):
+        producer.run(script, sink_uri=_uri(kafka, "again"))
+    before = _read(kafka, "again")
+    second = producer.run(script, sink_uri=_uri(kafka, "again"), append=True)
+    assert second.ok, "what is verified starts at the offsets noted before writing"
+    after = _read(kafka, "again")
+    assert after == {partition: messages * 2 for partition, messages in before.items()}
+
+
+def test_another_partition_count_and_a_missing_topic_are_refused_before_anything_is_written(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    assert producer.run(script, sink_uri=_uri(kafka, "two")).ok
+    with pytest.raises(TopicError, match="2 partitions"):
+        producer.run(script, sink_uri=_uri(kafka, "two", 3), append=True)
+    with pytest.raises(TopicError, match="does not exist"):
+        producer.run(script, sink_uri=_uri(kafka, "none") + "&auto-create-topic=false")
+    assert "none" not in Topics(kafka.bootstrap).existing()
+
+
+def test_topics_by_expression_each_get_their_events(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "changefeed.toml"
+    config.write_text('[sink]\ndispatchers = [{matcher = ["test.*"], topic = "of_{schema}_{table}"}]\n')
+    report = producer.run(script, sink_uri=_uri(kafka, "rest"), config=config)
+    assert report.ok
+    kinds = {(topic, kind) for topic, _, kind in report.counts.messages}
+    assert kinds == {
+        ("of_test_a", "ddl"),
+        ("of_test_a", "row"),
+        ("of_test_a", "resolved"),
+        ("rest", "resolved"),
+    }
+    assert set(_read(kafka, "rest")) == {0, 1}
+
+
+def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    from producer.changefeed.kafka_client import producer_properties
+    from producer.jobs.frames import change_log
+    from producer.jobs.prepare import prepare
+    from producer.sink.kafka import deliver
+    from producer.stream.event_stream import event_stream
+
+    job = prepare(script, sink_uri=_uri(kafka, "retry"))
+    starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
+    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    properties = producer_properties(job.changefeed, kafka.bootstrap)
+    work = deliver(events, job.encode_plan(skip_refused=False), properties, starts)
+    accounts = [sorted(work.collect()) for _ in range(2)]
+    assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"
+    counts = {row["partition"]: 0 for row in accounts[0]}
+    for row in accounts[0]:
+        counts[row["partition"]] += row["messages"]
+    assert {partition: len(messages) for partition, messages in _read(kafka, "retry").items()} == counts
