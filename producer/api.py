@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from producer.jobs.decode import decode
 from producer.jobs.run import RunReport, run
+from producer.jobs.run_changes import run_changes
 from producer.jobs.verify import verify
 from producer.scenario.dataframe import changes, tables
 from producer.verify.verdict import Verdict
 
-__all__ = ["RunReport", "Verdict", "changes", "decode", "run", "tables", "verify"]
+__all__ = ["RunReport", "Verdict", "changes", "decode", "run", "run_changes", "tables", "verify"]

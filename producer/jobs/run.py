@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ MOST_SKIPPED = 1000
 Say = Callable[[str], None]
 
 
-def _silent(_line: str) -> None:
+def silent(_line: str) -> None:
     """The default listener of a run."""
 
 
@@ -92,7 +91,7 @@ def run(
     append: bool = False,
     dry_run: bool = False,
     keep: bool = False,
-    say: Say = _silent,
+    say: Say = silent,
 ) -> RunReport:
     """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
 
@@ -112,22 +111,47 @@ def run(
         environment fails.
     """
     job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    folder = checked_target(job, out, dry_run=dry_run)
+    played = job.history
+    say(f"scenario {job.scenario.name}: {played.commits} commits, {len(played.changes)} row changes")
+    say("starting Spark")
+    spark = spark_session(light=True)  # what SQL made on the driver is small
+    changes = change_log(spark, job.history)
+    return execute(job, changes, folder, append=append, keep=keep, dry_run=dry_run, say=say)
+
+
+def checked_target(job: Job, out: str | Path | None, *, dry_run: bool) -> Path | None:
+    """The folder to write, if any, after the cheap checks of where a run goes.
+
+    :raises FolderError: if the folder exists.
+    :raises BrokerError: if nobody answers at the sink URI's address.
+    """
     folder = None if out is None else Path(out)
     if folder is not None and folder.exists():
         raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
     uri = job.changefeed.sink_uri
     if not uri.embedded and not dry_run:
-        Topics(uri.bootstrap_servers).existing()  # fail within seconds if nobody answers
-    say(
-        f"scenario {job.scenario.name}: {job.history.commits} commits, {len(job.history.changes)} row changes"
-    )
-    with ExitStack() as stack:
-        say("starting Spark")
-        spark = spark_session(light=True)  # what SQL made on the driver is small
-        events = event_stream(spark, change_log(spark, job.history), job.stream)
-        events = events.persist(StorageLevel.MEMORY_AND_DISK)
-        stack.callback(events.unpersist)
-        return _Run(job, spark, events, folder, append=append, keep=keep, say=say).execute(dry_run=dry_run)
+        Topics(uri.bootstrap_servers).existing()
+    return folder
+
+
+def execute(
+    job: Job,
+    changes: DataFrame,
+    folder: Path | None,
+    *,
+    append: bool,
+    keep: bool,
+    dry_run: bool,
+    say: Say,
+) -> RunReport:
+    """The run of a planned job on a change log, wherever that came from."""
+    events = event_stream(changes.sparkSession, changes, job.stream).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        run = _Run(job, changes.sparkSession, events, folder, append=append, keep=keep, say=say)
+        return run.execute(dry_run=dry_run)
+    finally:
+        events.unpersist()
 
 
 @dataclass

@@ -1,0 +1,77 @@
+"""Running a change log that a user made from DataFrames of their own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from producer.errors import ScenarioError
+from producer.jobs.prepare import Job, changefeed_of
+from producer.jobs.run import RunReport, Say, checked_target, execute, silent
+from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START
+from producer.scenario.dataframe import Tables
+from producer.scenario.history import History
+from producer.scenario.load import ScenarioFile
+from producer.scenario.spec import DEFAULT_NOW
+
+
+def run_changes(
+    changes: DataFrame,
+    tables: Tables,
+    *,
+    name: str = "changes",
+    sink_uri: str | None = None,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    start: int = DEFAULT_START,
+    every_ms: int = DEFAULT_EVERY_MS,
+    append: bool = False,
+    dry_run: bool = False,
+    keep: bool = False,
+    say: Say = silent,
+) -> RunReport:
+    """Run a change log: the tables' DDL first, then the changes, as ``run`` does with a scenario.
+
+    Transaction 0 of the change log is the first commit behind the DDL. A resolved event follows every
+    commit of the clock up to the last transaction. There is no expected state to compare with.
+
+    :param changes: what ``changes`` made; for several tables the union.
+    :param tables: what ``tables`` made.
+    :param start: TSO of the first commit.
+    :param every_ms: milliseconds between two commits.
+    :raises ProducerError: as ``run``.
+    """
+    last = changes.agg(F.max("commit_seq")).collect()[0][0]
+    if last is None:
+        raise ScenarioError("the change log holds no changes")
+    job = Job(
+        scenario=_scenario(name, start, every_ms),
+        history=History(catalog=tables.catalog, changes=[], commits=tables.commits + last + 1),
+        changefeed=changefeed_of(sink_uri, config, name=name),
+    )
+    folder = checked_target(job, out, dry_run=dry_run)
+    behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
+    return execute(job, behind, folder, append=append, keep=keep, dry_run=dry_run, say=say)
+
+
+def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:
+    """The settings of a scenario without steps."""
+    return ScenarioFile(
+        file="",
+        sha256="",
+        name=name,
+        description="",
+        seed=0,
+        start=start,
+        every=timedelta(milliseconds=every_ms),
+        database="test",
+        time_zone="+00:00",
+        now=DEFAULT_NOW,
+        resolved_every=None,
+        changefeed={},
+        steps=(),
+        on_error="stop",
+    )
