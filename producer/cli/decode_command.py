@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -36,11 +35,12 @@ def decode(
     """Print the events of a topic, golden folder or file, one per line. Exit code 1 if one did not decode."""
     from producer.jobs.decode import decode as events
     from producer.model.event_line import event_line, event_text
+    from producer.model.json_value import json_line
 
     damaged = False
     rows = events(sink_uri=sink_uri, folder_in=folder, file=file, config=config, protocol=protocol)
     for row in rows:
         damaged = damaged or row["kind"] == "error"
-        text = event_text(row) if form is Format.TEXT else json.dumps(event_line(row), ensure_ascii=False)
+        text = event_text(row) if form is Format.TEXT else json_line(event_line(row))
         typer.echo(text)
     return 1 if damaged else 0

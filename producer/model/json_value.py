@@ -5,10 +5,21 @@ A string where the text is UTF-8, ``{"b64": …}`` where it is not, null for NUL
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from typing import Any
 
 from producer.model.event import Value
+
+
+# Line ends to many readers of text, though not to JSON.
+_LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
+
+
+def json_line(content: Mapping[str, Any]) -> str:
+    """One line of a ``.jsonl`` file, without its end; nothing in it is taken for one."""
+    return json.dumps(content, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def to_json(value: Value) -> Any:

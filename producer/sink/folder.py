@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Row
 
 from producer.errors import FolderError
 from producer.model.event_line import event_line
-from producer.model.json_value import to_json
+from producer.model.json_value import json_line, to_json
 from producer.model.table import TableInfo
 
 MOST_LINES = 100_000
@@ -124,4 +124,4 @@ def _sha256(path: Path) -> str:
 
 def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        file.writelines(json_line(line) + "\n" for line in lines)

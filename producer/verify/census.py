@@ -17,10 +17,12 @@ class Tally:
     """Events of one kind in one partition.
 
     :param duplicates: events identical to an earlier one of the partition.
-    :param last: the event with the highest commit-ts, as (commit_ts, offset, index).
+    :param last: commit-ts and position of the newest event, None where none has a commit-ts.
     :param unkeyed: rows of tables without handle key.
     :param unruled: rows of tables whose dispatch rule is unknown.
     :param unhashed: rows that lack a column their rule hashes.
+    :param late: rows or DDLs behind a newer row; ``barred``: rows behind a newer DDL; ``after_insert``:
+        deletes behind an insert as new. Suspects, by which invariants know whether to look closer.
     """
 
     topic: str
@@ -28,10 +30,13 @@ class Tally:
     kind: str
     count: int
     duplicates: int
-    last: tuple[int, int, int] | None
+    last: tuple[int, int] | None
     unkeyed: int
     unruled: int
     unhashed: int
+    late: int
+    barred: int
+    after_insert: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,12 @@ class Census:
         return sum(tally.count for tally in self.tallies if tally.kind == kind)
 
     def rows(self, what: str) -> int:
-        """Sum of one of the row counters of :class:`Tally`."""
-        return sum(getattr(tally, what) for tally in self.tallies if tally.kind == "row")
+        """Sum of one of the counters of :class:`Tally` over the rows."""
+        return self.sum("row", what)
+
+    def sum(self, kind: str, what: str) -> int:
+        """Sum of one of the counters of :class:`Tally` over the events of a kind."""
+        return sum(getattr(tally, what) for tally in self.tallies if tally.kind == kind)
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -71,6 +80,9 @@ def take_census(events: DataFrame) -> Census:
         sf.count_if(sf.col("row_key").isNull()).alias("unkeyed"),
         sf.count_if(sf.col("rule").isNull()).alias("unruled"),
         sf.count_if(sf.col("rule").isNotNull() & sf.col("dispatch_key").isNull()).alias("unhashed"),
+        sf.count_if(sf.col("newer_row").isNotNull()).alias("late"),
+        sf.count_if(sf.col("ddl_before").isNotNull()).alias("barred"),
+        sf.count_if(sf.col("after_insert")).alias("after_insert"),
     )
     tallies = (Tally(**_plain(row)) for row in counted.collect())
     return Census(tuple(sorted(tallies, key=lambda tally: (tally.topic, tally.partition, tally.kind))))
@@ -80,7 +92,7 @@ def _plain(row: Row) -> dict[str, Any]:
     return row.asDict() | {"last": None if row["last"] is None else tuple(row["last"])}
 
 
-_EVENT = "struct<commit_ts: long, offset: long, index: int>"
+_EVENT = "struct<commit_ts: long, position: long>"
 _TOPICS = (
     f"topic string, partitions array<int>, newest_resolved long, last_resolved map<int, {_EVENT}>, "
     f"last_event map<int, {_EVENT}>"
@@ -99,8 +111,8 @@ def topics(spark: SparkSession, census: Census, options: VerifyOptions) -> DataF
     return spark.createDataFrame(rows, _TOPICS)
 
 
-def _last(census: Census, topic: str, kinds: tuple[str, ...]) -> dict[int, tuple[int, int, int]]:
-    last: dict[int, tuple[int, int, int]] = {}
+def _last(census: Census, topic: str, kinds: tuple[str, ...]) -> dict[int, tuple[int, int]]:
+    last: dict[int, tuple[int, int]] = {}
     for tally in census.tallies:
         if tally.topic == topic and tally.kind in kinds and tally.last is not None:
             last[tally.partition] = max(tally.last, last.get(tally.partition, tally.last))

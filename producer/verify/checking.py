@@ -1,4 +1,4 @@
-"""Runs the invariants over a stream: two Spark jobs when all is well, and two more to name witnesses."""
+"""Runs the invariants over a stream: two jobs when all is well, and two more to name witnesses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pyspark.sql import functions as sf
 
 from producer.verify.census import Census, take_census, topics
 from producer.verify.finding import WITNESSES, EventRef, Finding, Witness
+from producer.verify.identity import text
 from producer.verify.options import VerifyOptions
-from producer.verify.registry import INVARIANTS, Invariant, marks
+from producer.verify.registry import INVARIANTS, Invariant
 from producer.verify.stream import PARTITION, PLACE, Stream, Violation, classify
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
@@ -36,9 +37,9 @@ def check(events: DataFrame, options: VerifyOptions) -> list[Finding]:
 
 def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], Census]:
     """As :func:`check`, with the census of the stream."""
-    with _kept(classify(events, options, marks())) as classified:
+    with _kept(classify(events, options)) as classified:
         census = take_census(classified)
-        stream = Stream(classified, options, topics(events.sparkSession, census, options))
+        stream = Stream(classified, events, options, topics(events.sparkSession, census, options))
         findings = [*_findings(stream, census), *_not_checked(options, census)]
     return sorted(findings, key=lambda finding: _RANK[finding.severity]), census
 
@@ -71,7 +72,9 @@ def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
 
 
 def _findings(stream: Stream, census: Census) -> list[Finding]:
-    invariants = _runnable(stream.options, census)
+    invariants = [
+        one for one in _runnable(stream.options, census) if not one.suspects or one.suspects(census)
+    ]
     counted = _violations(stream, invariants, ("severity",)).groupBy("id", "severity").count().collect()
     broken = [one for one in invariants if any(row["id"] == one.id for row in counted)]
     witnesses = _witnesses(stream, broken) if broken else {}
@@ -90,9 +93,15 @@ def _violations(stream: Stream, invariants: Sequence[Invariant], fields: Sequenc
 
 def _by_event(stream: Stream, violations: dict[str, Violation], fields: Sequence[str]) -> DataFrame:
     """One scan for all: rendering is left to the few events that break something."""
-    wrong = reduce(or_, (sf.coalesce(one.wrong, sf.lit(False)) for one in violations.values()))
-    found = [sf.when(one.wrong, _named(name, one, fields)) for name, one in violations.items()]
-    return stream.events.filter(wrong).select(sf.inline(sf.array_compact(sf.array(*found))))
+    wrong = {
+        name: sf.coalesce(one.wrong, sf.lit(False))
+        for name, one in violations.items()
+        if one.wrong is not None
+    }
+    found = [sf.when(wrong[name], _named(name, one, fields)) for name, one in violations.items()]
+    return stream.events.filter(reduce(or_, wrong.values())).select(
+        sf.inline(sf.array_compact(sf.array(*found)))
+    )
 
 
 def _named(invariant: str, violation: Violation, fields: Sequence[str]) -> Column:
@@ -128,17 +137,15 @@ def _witnesses(stream: Stream, broken: Sequence[Invariant]) -> dict[tuple[str, s
 def _events_at(
     places: set[tuple[str, int, int, int]], stream: Stream
 ) -> dict[tuple[str, int, int, int], EventRef]:
-    """The events at a few places."""
-    wanted = stream.events.sparkSession.createDataFrame(
+    """The events at a few places, as they were decoded."""
+    wanted = stream.decoded.sparkSession.createDataFrame(
         sorted(places), "topic string, partition int, offset long, index int"
     )
-    found = stream.events.join(sf.broadcast(wanted), [*PARTITION, *PLACE], "left_semi")
-    return {_place(row): _reference(row) for row in found.select(*PARTITION, *PLACE, *_REF).collect()}
+    found = stream.decoded.join(sf.broadcast(wanted), [*PARTITION, *PLACE], "left_semi")
+    texts = {name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table", "op")}
+    shown = found.withColumns({**texts, "text": text()}).select(*PARTITION, *PLACE, *_REF)
+    return {_place(row): EventRef(**row.asDict()) for row in shown.collect()}
 
 
 def _place(row: Row) -> tuple[str, int, int, int]:
     return row["topic"], row["partition"], row["offset"], row["index"]
-
-
-def _reference(row: Row) -> EventRef:
-    return EventRef(**row.asDict())

@@ -2,54 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, TABLE, Mark, Stream, Violation, latest, place, so_far
+from producer.verify.stream import PARTITION, Stream, Violation, place
 
-_LATE = f"{FIRST_ROW} and commit_ts <="
-_EARLY = "kind = 'ddl' and first and commit_ts <"
-
-
-def marks() -> Iterator[Mark]:
-    """Newer DDLs before a row, and newer rows before a DDL; a DDL without table concerns its database."""
-    ddl, row = sf.col("kind") == "ddl", sf.col("kind") == "row"
-    ddl_of_schema = ddl & (sf.col("table") == "")
-    yield Mark("any_ddl", latest(ddl).over(so_far()), f"{_LATE} any_ddl.commit_ts")
-    yield Mark("table_ddl", latest(ddl).over(so_far(*TABLE)), f"{_LATE} table_ddl.commit_ts")
-    yield Mark("schema_ddl", latest(ddl_of_schema).over(so_far("schema")), f"{_LATE} schema_ddl.commit_ts")
-    yield Mark("table_row", latest(row).over(so_far(*TABLE)), f"{_EARLY} table_row.commit_ts")
-    in_schema = f"{_EARLY} schema_row.commit_ts and table = ''"
-    yield Mark("schema_row", latest(row).over(so_far("schema")), in_schema)
+_SAME_TABLE = """events.topic = ddls.topic and events.partition = ddls.partition
+    and events.schema = ddls.schema and (events.table = ddls.table or ddls.table = '')"""
+"""A DDL without table concerns all tables of its database."""
 
 
-def rows_after(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def rows_after(stream: Stream) -> DataFrame:
     """INV-DDL-BARRIER-BEFORE: rows with commit-ts ≤ x after the DDL with ts x.
 
     An error for the DDL's own tables. Only classic TiCDC holds back the rows of every table, so that
     other tables give a warning.
     """
-    own = sf.coalesce(sf.col("table_ddl"), sf.col("schema_ddl"))
-    barrier = sf.coalesce(own, sf.col("any_ddl"))
-    severity = sf.when(own.isNotNull(), "error").otherwise("warning")
+    late = stream.rows.filter("ddl_before is not null")
+    ddls = stream.events.filter("kind = 'ddl'")
+    barrier = "ddls.position < events.position and ddls.commit_ts >= events.commit_ts"
+    own = _concerned(late, ddls, barrier, "left").groupBy(*_events(*PARTITION, "position", "commit_ts"))
+    judged = own.agg(
+        sf.max(sf.struct("ddls.commit_ts", "ddls.position")).alias("own"),
+        sf.first("events.ddl_before").alias("any"),
+    ).withColumn(
+        "barrier", sf.coalesce(sf.when(sf.col("own.position").isNotNull(), sf.col("own")), sf.col("any"))
+    )
+    severity = sf.when(sf.col("own.position").isNotNull(), "error").otherwise("warning")
     text = "row with commit-ts %d comes after a DDL with ts %d"
-    detail = sf.format_string(text, "commit_ts", barrier["commit_ts"])
-    return Violation(barrier.isNotNull(), severity, (place(barrier), place()), detail)
+    detail = sf.format_string(text, "commit_ts", "barrier.commit_ts")
+    return judged.select(*Violation(severity, (place(sf.col("barrier.position")), place()), detail).found())
 
 
-def rows_before(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def rows_before(stream: Stream) -> DataFrame:
     """INV-DDL-BARRIER-AFTER: rows of the DDL's table with commit-ts > x before its first copy.
 
     One violation per DDL; the witness is the newest row before it.
     """
-    row = sf.coalesce(sf.col("table_row"), sf.col("schema_row"))
-    detail = sf.format_string(
-        "row with commit-ts %d comes before the DDL with ts %d", row["commit_ts"], "commit_ts"
+    early = sf.broadcast(stream.events.filter("kind = 'ddl' and newer_row is not null"))
+    barrier = "events.position < ddls.position and events.commit_ts > ddls.commit_ts"
+    passed = _concerned(stream.rows, early, barrier, "inner")
+    newest = sf.max(sf.struct("events.commit_ts", "events.position")).alias("row")
+    judged = passed.groupBy(*_ddls(*PARTITION, "position", "commit_ts")).agg(newest)
+    text = "row with commit-ts %d comes before the DDL with ts %d"
+    detail = sf.format_string(text, "row.commit_ts", "commit_ts")
+    return judged.select(
+        *Violation(sf.lit("error"), (place(sf.col("row.position")), place()), detail).found()
     )
-    return Violation(row.isNotNull(), sf.lit("error"), (place(row), place()), detail)
+
+
+def _concerned(rows: DataFrame, ddls: DataFrame, barrier: str, how: str) -> DataFrame:
+    """Rows with the DDLs of their table that meet a condition."""
+    condition = sf.expr(f"{_SAME_TABLE} and {barrier}")
+    return rows.alias("events").join(ddls.alias("ddls"), condition, how)
+
+
+def _events(*names: str) -> list[Column]:
+    return [sf.col(f"events.{name}") for name in names]
+
+
+def _ddls(*names: str) -> list[Column]:
+    return [sf.col(f"ddls.{name}") for name in names]
 
 
 def misplaced(stream: Stream) -> DataFrame:
@@ -68,8 +81,6 @@ def misplaced(stream: Stream) -> DataFrame:
         .withColumn("last", sf.try_element_at("last_event", sf.col("partition")))
     )
     went_on = sf.coalesce(sf.col("last.commit_ts") > sf.col("commit_ts"), sf.lit(False))
-    severity = sf.when(went_on | ~sf.col("lacks"), "error").otherwise("warning")
-    events = (sf.col("witness"), sf.when(went_on & sf.col("lacks"), place(sf.col("last"))))
     detail = sf.format_string(
         "DDL with ts %d %s partition %d; it stands in %s",
         "commit_ts",
@@ -77,4 +88,6 @@ def misplaced(stream: Stream) -> DataFrame:
         "partition",
         sf.array_join(sf.sort_array("heard_in"), ", "),
     )
-    return found.select(*Violation(sf.lit(True), severity, events, detail).found())
+    severity = sf.when(went_on | ~sf.col("lacks"), "error").otherwise("warning")
+    events = (sf.col("witness"), sf.when(went_on & sf.col("lacks"), place(sf.col("last.position"))))
+    return found.select(*Violation(severity, events, detail).found())

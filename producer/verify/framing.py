@@ -11,7 +11,7 @@ from producer.verify.stream import Violation, place
 def undecodable(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-FRAME: messages that break the protocol's strict rules."""
     detail = sf.format_string("%s at byte %d: expected %s", "error", "error_byte", "error_expected")
-    return Violation(sf.col("kind") == "error", sf.lit("error"), (place(),), detail)
+    return Violation(sf.lit("error"), (place(),), detail, sf.col("kind") == "error")
 
 
 def oversized(options: VerifyOptions) -> Violation:
@@ -19,7 +19,7 @@ def oversized(options: VerifyOptions) -> Violation:
     events, size = options.max_batch_size, options.max_message_bytes
     crowded = sf.lit(False) if events is None else sf.col("events") > events
     large = sf.lit(False) if size is None else (sf.col("size") > size) & (sf.col("events") > 1)
-    starts = (sf.col("index") == 0) & (sf.col("kind") != "error")
+    starts = (place()["index"] == 0) & (sf.col("kind") != "error")
     limits = f"{'any number' if events is None else events} and {'any number' if size is None else size}"
     detail = sf.format_string(f"%d events in %d bytes; allowed: {limits}", "events", "size")
-    return Violation(starts & (crowded | large), sf.lit("error"), (place(),), detail)
+    return Violation(sf.lit("error"), (place(),), detail, starts & (crowded | large))

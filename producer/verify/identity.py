@@ -91,3 +91,12 @@ def readable_entries(pairs: Column) -> Column:
     return sf.array_join(
         sf.transform(pairs, lambda pair: sf.concat(pair.key, sf.lit("="), readable(pair.value))), ", "
     )
+
+
+def text() -> Column:
+    """What an event says of itself in one line: handle key, query, or the code of a damaged message."""
+    return (
+        sf.when(sf.col("kind") == "row", readable_entries(handle_entries()))
+        .when(sf.col("kind") == "ddl", sf.substring("query", 1, 120))
+        .otherwise(sf.coalesce(sf.col("error"), sf.lit("")))
+    )

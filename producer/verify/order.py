@@ -2,48 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import FIRST_ROW, TABLE, Mark, Violation, latest, place, so_far
+from producer.verify.stream import PARTITION, TABLE, Stream, Violation, latest, place, so_far
+
+_BY_VALUE = "rule in ('index-value', 'columns')"
 
 
-def marks() -> Iterator[Mark]:
-    """Newer rows of the same physical table, the same row, the same batch."""
-    row = sf.expr(FIRST_ROW)
-    groups = {"in_table": (*TABLE, "table_id"), "of_row": ("row_key",), "in_batch": ("batch_key",)}
-    for name, group in groups.items():
-        newer = f"newer_{name}"
-        yield Mark(newer, latest(row).over(so_far(*group)), f"{FIRST_ROW} and commit_ts < {newer}.commit_ts")
-
-
-def table_order(options: VerifyOptions) -> Violation:
+def table_order(stream: Stream) -> DataFrame:
     """INV-ORDER-TABLE: per partition and physical table, commit-ts never falls.
 
     Batching groups rows by dispatch key, so that only table dispatch promises it for a whole table.
     """
-    promised = sf.lit(options.strict_seed) | sf.col("rule").eqNullSafe("table")
-    return _late(sf.col("newer_in_table"), sf.when(promised, "error").otherwise("warning"))
+    promised = sf.lit(stream.options.strict_seed) | sf.col("rule").eqNullSafe("table")
+    late = _late(stream.rows, (*TABLE, "table_id"))
+    return _violations(late, sf.when(promised, "error").otherwise("warning"))
 
 
-def key_order(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def key_order(stream: Stream) -> DataFrame:
     """INV-ORDER-KEY: per partition and dispatch key, and per partition and row key, commit-ts never falls.
 
-    Under table dispatch the dispatch key is the table, which INV-ORDER-TABLE covers.
+    Under table dispatch the dispatch key is the table, which INV-ORDER-TABLE covers; a dispatch key made
+    of the handle key covers the row key.
     """
-    of_row = sf.when(sf.col("row_key").isNotNull(), sf.col("newer_of_row"))
-    in_batch = sf.when(sf.col("rule").isin("index-value", "columns"), sf.col("newer_in_batch"))
-    return _late(sf.coalesce(of_row, in_batch), sf.lit("error"))
+    covered = f"{_BY_VALUE} and dispatch_key is not null and hashes_handle"
+    of_row = stream.rows.filter(f"row_key is not null and not coalesce({covered}, false)")
+    in_batch = stream.rows.filter(_BY_VALUE)
+    both = _late(of_row, ("row_key",)).union(_late(in_batch, ("batch_key",)))
+    return _violations(both.dropDuplicates([*PARTITION, "position"]), sf.lit("error"))
 
 
-def _late(newer: Column, severity: Column) -> Violation:
+def _late(rows: DataFrame, group: tuple[str, ...]) -> DataFrame:
+    """Rows older than one before them in their group; only groups with a suspected row are sorted."""
+    suspected = rows.filter("newer_row is not null").select(*PARTITION, *group).distinct()
+    grouped = rows.select(*PARTITION, "position", "commit_ts", "rule", *group)
+    looked_at = grouped.join(suspected, [*PARTITION, *group], "left_semi")
+    newer = looked_at.withColumn("newer", latest(sf.lit(True)).over(so_far(*group)))
+    late = newer.filter("commit_ts < newer.commit_ts")
+    return late.select(*PARTITION, "position", "commit_ts", "rule", "newer")
+
+
+def _violations(late: DataFrame, severity: Column) -> DataFrame:
     detail = sf.format_string(
         "commit-ts %d comes after %d, which is %d ms later",
         "commit_ts",
-        newer["commit_ts"],
-        sf.shiftright(newer["commit_ts"], 18) - sf.shiftright("commit_ts", 18),
+        "newer.commit_ts",
+        sf.shiftright("newer.commit_ts", 18) - sf.shiftright("commit_ts", 18),
     )
-    return Violation(newer.isNotNull(), severity, (place(newer), place()), detail)
+    return late.select(*Violation(severity, (place(sf.col("newer.position")), place()), detail).found())

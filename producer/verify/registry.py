@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from producer.verify import ddl, framing, gaps, order, resolved, rows, transaction
+from producer.verify.census import Census
 from producer.verify.finding import Severity
 from producer.verify.gaps import Gaps
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import Mark, Stream, Violation
+from producer.verify.stream import Stream, Violation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Invariant:
     :param hint: usual cause of a violation.
     :param by_event: for invariants on one marked event; all of these share one scan.
     :param by_stream: for invariants across events: the columns of ``Violation.found``.
+    :param suspects: how many events may break it, as far as one pass tells: where none does, it holds.
     :param gaps: what cannot be checked, given the options and what the stream holds.
     """
 
@@ -33,11 +35,11 @@ class Invariant:
     gaps: Gaps
     by_event: Callable[[VerifyOptions], Violation] | None = None
     by_stream: Callable[[Stream], DataFrame] | None = None
+    suspects: Callable[[Census], int] | None = None
 
 
-def marks() -> list[Mark]:
-    """What the invariants need to be marked while the stream is classified."""
-    return [*order.marks(), *resolved.marks(), *ddl.marks(), *transaction.marks()]
+def _late_rows(census: Census) -> int:
+    return census.rows("late")
 
 
 INVARIANTS: tuple[Invariant, ...] = (
@@ -64,7 +66,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         statement="In a partition, the commit-ts of a table's rows never falls, duplicates aside.",
         hint="rows of one table were sent by several producers, or reordered on the way to the partition; "
         "with a dispatch rule other than table, TiCDC's batching does so too",
-        by_event=order.table_order,
+        suspects=_late_rows,
+        by_stream=order.table_order,
         gaps=gaps.needs("row"),
     ),
     Invariant(
@@ -72,7 +75,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="In a partition, the commit-ts of one row or dispatch key never falls, duplicates aside.",
         hint="changes of one row were reordered; a consumer that applies them in turn ends with an old value",
-        by_event=order.key_order,
+        suspects=_late_rows,
+        by_stream=order.key_order,
         gaps=gaps.keyed,
     ),
     Invariant(
@@ -113,7 +117,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="After a DDL with ts x, no partition gets a new row with commit-ts ≤ x.",
         hint="the DDL was sent before all rows up to its ts were acknowledged; they have the old schema",
-        by_event=ddl.rows_after,
+        suspects=lambda census: census.rows("barred"),
+        by_stream=ddl.rows_after,
         gaps=gaps.needs("row", "ddl"),
     ),
     Invariant(
@@ -121,7 +126,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Before the first copy of a DDL with ts x, no partition gets a row of its table > x.",
         hint="the table was not held back until its DDL was sent; consumers do not know the row's schema yet",
-        by_event=ddl.rows_before,
+        suspects=lambda census: census.sum("ddl", "late"),
+        by_stream=ddl.rows_before,
         gaps=gaps.needs("row", "ddl"),
     ),
     Invariant(
@@ -153,7 +159,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         severity="error",
         statement="Of one table, commit-ts and partition, deletes come before inserts.",
         hint="a split update's halves were not sorted; a consumer meets a duplicate unique key",
-        by_event=transaction.inserts_first,
+        suspects=lambda census: census.rows("after_insert"),
+        by_stream=transaction.inserts_first,
         gaps=gaps.needs("row"),
     ),
 )

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.verify.options import VerifyOptions
-from producer.verify.stream import Mark, Stream, Violation, latest, place, so_far
-
-
-def marks() -> Iterator[Mark]:
-    """The highest resolved-ts before a first-time event, unless the event is newer."""
-    resolved = latest(sf.col("kind") == "resolved").over(so_far())
-    behind = "first and kind in ('row', 'ddl') and commit_ts <= resolved_before.commit_ts"
-    yield Mark("resolved_before", resolved, behind)
+from producer.verify.stream import Stream, Violation, place
 
 
 def rows_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001
@@ -38,7 +29,8 @@ def _behind(wrong: str, severity: Column) -> Violation:
         "resolved_before.commit_ts",
         sf.shiftright("resolved_before.commit_ts", 18) - sf.shiftright("commit_ts", 18),
     )
-    return Violation(sf.expr(wrong), severity, (place(sf.col("resolved_before")), place()), detail)
+    events = (place(sf.col("resolved_before.position")), place())
+    return Violation(severity, events, detail, sf.expr(wrong))
 
 
 def not_everywhere(stream: Stream) -> DataFrame:
@@ -59,7 +51,5 @@ def not_everywhere(stream: Stream) -> DataFrame:
         "partition",
         sf.array_join(sf.sort_array("heard_in"), ", "),
     )
-    events = (sf.col("witness"), sf.when(goes_on, place(sf.col("last"))))
-    return told.select(
-        *Violation(sf.lit(True), sf.when(goes_on, "error").otherwise("info"), events, detail).found()
-    )
+    events = (sf.col("witness"), sf.when(goes_on, place(sf.col("last.position"))))
+    return told.select(*Violation(sf.when(goes_on, "error").otherwise("info"), events, detail).found())

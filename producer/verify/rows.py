@@ -13,10 +13,11 @@ def strayed(options: VerifyOptions) -> Violation:  # noqa: ARG001
     severity = sf.when(sf.col("certain"), "error").otherwise("warning")
     text = "rule %s: dispatch key %d belongs in partition %d, found in %d"
     detail = sf.format_string(text, "rule", "dispatch_key", "expected", "partition")
-    return Violation(sf.expr("kind = 'row' and expected != partition"), severity, (place(),), detail)
+    return Violation(severity, (place(),), detail, sf.expr("kind = 'row' and expected != partition"))
 
 
 def unsplit(options: VerifyOptions) -> Violation:  # noqa: ARG001
     """INV-KEY-UPDATE-SPLIT: updates that change a handle or unique column."""
     detail = sf.concat(sf.lit("changes "), sf.col("key_change"))
-    return Violation(sf.expr(f"{FIRST_ROW} and key_change is not null"), sf.lit("error"), (place(),), detail)
+    wrong = sf.expr(f"{FIRST_ROW} and key_change is not null")
+    return Violation(sf.lit("error"), (place(),), detail, wrong)

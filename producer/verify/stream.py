@@ -1,23 +1,22 @@
-"""The stream as the invariants see it: events reduced to what is compared, classified and marked.
+"""The stream as the invariants see it: events reduced to what is compared, classified, and suspected.
 
 ``Stream.events`` has one row per decoded event and these columns:
 
-* place: ``topic``, ``partition``, ``offset``, ``index``;
-* ``kind``, ``commit_ts``, ``schema``, ``table``, ``table_id``, ``op``, ``text`` (for humans);
+* ``topic``, ``partition``, ``position`` (offset and index in one number, see :func:`position`);
+* ``kind``, ``commit_ts``, ``schema``, ``table``, ``table_id``, ``op``;
 * ``identity``: fingerprint that identical events share; ``first``: none came before in the partition;
 * ``row_key``: fingerprint, NULL without handle key; ``batch_key``: of the rows that are batched in order;
-* ``rule``, ``dispatch_key``, ``expected``, ``certain``: see ``routing``;
+* ``rule``, ``hashes_handle``, ``dispatch_key``, ``expected``, ``certain``: see ``routing``;
 * ``key_change``: the unique or handle columns an update changes, as text, NULL if none;
 * ``events``, ``size``, ``error``, ``error_byte``, ``error_expected`` of the message;
-* one column per :class:`Mark`.
+* the marks of :func:`_marked`: what one pass over each partition finds wrong, or suspects.
 
-All windows run in one pass over the stream, before it is kept; most invariants then are a condition on
-one event.
+An event that is late in any group of its partition is late in the partition. So one pass tells the few
+groups that have to be looked at; where it suspects nothing, the invariants of all groups hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -32,48 +31,19 @@ PLACE = ("offset", "index")
 TABLE = ("schema", "table")
 FIRST_ROW = "kind = 'row' and first"
 _MESSAGE = ("events", "size", "error", "error_byte", "error_expected")
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """An earlier event of the partition that an event should not come after.
-
-    :param event: the window that finds it, made of :func:`latest` and :func:`so_far`.
-    :param wrong: SQL condition on the event and the mark (by its name) under which it is kept.
-    """
-
-    name: str
-    event: Column
-    wrong: str
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """How one event breaks an invariant.
-
-    :param wrong: whether it does.
-    :param events: references (:func:`place`) to the events concerned, in stream order; NULL is left out.
-    """
-
-    wrong: Column
-    severity: Column
-    events: tuple[Column, ...]
-    detail: Column
-
-    def found(self) -> tuple[Column, ...]:
-        """The columns ``severity``, ``events``, ``detail``."""
-        events = sf.array_compact(sf.array(*self.events))
-        return self.severity.alias("severity"), events.alias("events"), self.detail.alias("detail")
+_INDEX_BITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Classified events, and what is known of them.
 
+    :param decoded: the events as they were given.
     :param topics: one row per topic whose number of partitions is known, see ``census.topics``.
     """
 
     events: DataFrame
+    decoded: DataFrame
     options: VerifyOptions
     topics: DataFrame
 
@@ -83,13 +53,56 @@ class Stream:
         return self.events.filter(FIRST_ROW)
 
 
-def classify(decoded: DataFrame, options: VerifyOptions, marks: Sequence[Mark]) -> DataFrame:
-    """The events to check. They are shuffled once, by Kafka partition, which every window keeps."""
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """How an event, or a group of events, breaks an invariant.
+
+    :param events: references (:func:`place`) to the events concerned, in stream order; NULL is left out.
+    :param wrong: whether it does.
+    """
+
+    severity: Column
+    events: tuple[Column, ...]
+    detail: Column
+    wrong: Column | None = None
+
+    def found(self) -> tuple[Column, ...]:
+        """The columns ``severity``, ``events``, ``detail``."""
+        events = sf.array_compact(sf.array(*self.events))
+        return self.severity.alias("severity"), events.alias("events"), self.detail.alias("detail")
+
+
+def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
+    """The events to check. They are shuffled once, by Kafka partition, which all windows keep."""
     reduced = _reduced(routing.routed(_named(decoded), options), options).repartition(*PARTITION)
-    by_identity = Window.partitionBy(*PARTITION, "identity").orderBy(*PLACE)
+    by_identity = Window.partitionBy(*PARTITION, "identity").orderBy("position")
     first = (sf.row_number().over(by_identity) == 1) | (sf.col("kind") == "error")
-    marked = reduced.withColumn("first", first).withColumns({mark.name: mark.event for mark in marks})
-    return marked.withColumns({mark.name: sf.when(sf.expr(mark.wrong), sf.col(mark.name)) for mark in marks})
+    return _marked(reduced.withColumn("first", first))
+
+
+def _marked(events: DataFrame) -> DataFrame:
+    """Adds what comes too late, judged by the newest events before it in the partition.
+
+    ``newer_row``, ``resolved_before``, ``ddl_before``: such an event, NULL if it is not newer (the latter
+    two: nor of the same commit-ts); ``after_insert``: a delete behind an insert that is as new.
+    """
+    before = so_far()
+    newest = {
+        "newer_row": latest(sf.expr(FIRST_ROW)).over(before),
+        "resolved_before": latest(sf.col("kind") == "resolved").over(before),
+        "ddl_before": latest(sf.col("kind") == "ddl").over(before),
+        "insert_ts": sf.max(sf.when(sf.expr(f"{FIRST_ROW} and op = 'insert'"), sf.col("commit_ts"))).over(
+            before
+        ),
+    }
+    wrong = {
+        "newer_row": "first and kind in ('row', 'ddl') and commit_ts < newer_row.commit_ts",
+        "resolved_before": "first and kind in ('row', 'ddl') and commit_ts <= resolved_before.commit_ts",
+        "ddl_before": f"{FIRST_ROW} and commit_ts <= ddl_before.commit_ts",
+    }
+    after_insert = sf.expr(f"{FIRST_ROW} and op = 'delete' and commit_ts <= insert_ts")
+    marks = {name: sf.when(sf.expr(condition), sf.col(name)) for name, condition in wrong.items()}
+    return events.withColumns(newest).withColumns({**marks, "after_insert": after_insert}).drop("insert_ts")
 
 
 def _named(decoded: DataFrame) -> DataFrame:
@@ -109,30 +122,22 @@ def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
     keyed = prepared.withColumn("dispatch_key", sf.when(row, routing.dispatch_key(sf.col("hashed"))))
     return keyed.select(
         *PARTITION,
-        *PLACE,
+        position().alias("position"),
         "kind",
         "commit_ts",
         *TABLE,
         "table_id",
         "op",
-        _text().alias("text"),
         identity.identity().alias("identity"),
         sf.when(row, identity.row_key(sf.col("handle"))).alias("row_key"),
         "rule",
+        sf.col("rule_columns").isNull().alias("hashes_handle"),
         "dispatch_key",
         _batch_key().alias("batch_key"),
         routing.expected_partition(sf.col("dispatch_key"), options.partitions).alias("expected"),
         routing.certain(sf.col("hashed")).alias("certain"),
         _key_change().alias("key_change"),
         *_MESSAGE,
-    )
-
-
-def _text() -> Column:
-    return (
-        sf.when(sf.col("kind") == "row", identity.readable_entries(sf.col("handle")))
-        .when(sf.col("kind") == "ddl", sf.substring("query", 1, 120))
-        .otherwise(sf.coalesce(sf.col("error"), sf.lit("")))
     )
 
 
@@ -161,22 +166,35 @@ def _key_change() -> Column:
         old, new = (identity.readable(sf.try_element_at(image, column["name"])) for image in (before, after))
         return sf.concat(column["name"], sf.lit(": "), old, sf.lit(" → "), new)
 
-    changes = sf.filter("columns", changed)
-    update = (sf.col("op") == "update") & before.isNotNull()
-    return sf.when(update & (sf.size(changes) > 0), sf.array_join(sf.transform(changes, shown), ", "))
+    changes = sf.when(sf.col("op") == "update", sf.filter("columns", changed))
+    return sf.nullif(sf.array_join(sf.transform(changes, shown), ", "), sf.lit(""))
+
+
+def position() -> Column:
+    """Offset and index in a message as one number, which sorts and hashes as fast as any.
+
+    It holds a million events per message and 2^43 messages per partition.
+    """
+    return sf.shiftleft(sf.col("offset"), _INDEX_BITS) + sf.col("index")
+
+
+def place(position: Column | None = None, partition: Column | None = None) -> Column:
+    """Reference to this event, or to the one at a position of its topic and its or another partition."""
+    at = sf.col("position") if position is None else position
+    return sf.struct(
+        sf.col("topic"),
+        (sf.col("partition") if partition is None else partition).alias("partition"),
+        sf.shiftright(at, _INDEX_BITS).alias("offset"),
+        at.bitwiseAND(sf.lit((1 << _INDEX_BITS) - 1)).cast("int").alias("index"),
+    )
 
 
 def so_far(*group: str) -> WindowSpec:
     """All events before this one in its partition, of the same group."""
-    return Window.partitionBy(*PARTITION, *group).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
+    before = Window.partitionBy(*PARTITION, *group).orderBy("position")
+    return before.rowsBetween(Window.unboundedPreceding, -1)
 
 
 def latest(condition: Column) -> Column:
-    """Aggregate: the event with the highest commit-ts among those that meet the condition."""
-    return sf.max(sf.when(condition, sf.struct("commit_ts", *PLACE)))
-
-
-def place(event: Column | None = None) -> Column:
-    """Reference to this event, or to another one of its partition, given by its offset and index."""
-    names = (sf.col(name) if event is None else event[name] for name in PLACE)
-    return sf.struct(*PARTITION, *(part.alias(name) for name, part in zip(PLACE, names, strict=True)))
+    """Aggregate: commit-ts and position of the newest event among those that meet the condition."""
+    return sf.max(sf.when(condition, sf.struct("commit_ts", "position")))

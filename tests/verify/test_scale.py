@@ -1,0 +1,94 @@
+"""The same jobs on many events, made in the JVM: all is well, and one swap among them is found."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from producer.verify import DispatchRule, VerifyOptions, check
+from tests.verify.topic import FIELDS, HANDLE, PLAIN, Topic, ts
+
+ROWS = 200_000
+KEYS = 5_000
+PARTITIONS = 4
+OPTIONS = VerifyOptions(
+    rules=[DispatchRule(schema="bank", table="accounts", rule="index-value")], partitions={"bank": PARTITIONS}
+)
+
+
+def text(number: Column) -> Column:
+    return number.cast("string").cast("binary")
+
+
+def commit_ts() -> Column:
+    return sf.lit(ts(1)) + sf.col("id") * (1 << 18)
+
+
+def updates(spark: SparkSession) -> DataFrame:
+    """Row ``id`` is the next balance of one of a few thousand accounts."""
+    key = sf.col("id") % KEYS
+    hashed = sf.crc32(sf.lit(b"bankaccounts")).bitwiseXOR(sf.crc32(sf.concat(sf.lit(b"id"), text(key))))
+
+    def image(balance: Column) -> Column:
+        return sf.create_map(sf.lit("id"), text(key), sf.lit("balance"), text(balance))
+
+    columns = [
+        sf.struct(sf.lit(name).alias("name"), sf.lit("bigint").alias("type"), sf.lit(flag).alias("flag"))
+        for name, flag in (("id", HANDLE), ("balance", PLAIN))
+    ]
+    return shaped(
+        spark.range(ROWS),
+        partition=sf.pmod(hashed, sf.lit(PARTITIONS)),
+        kind=sf.lit("row"),
+        schema=sf.lit("bank"),
+        table=sf.lit("accounts"),
+        op=sf.lit("update"),
+        columns=sf.array(*columns),
+        before=image(sf.col("id") - KEYS),
+        after=image(sf.col("id")),
+    )
+
+
+def resolved(spark: SparkSession) -> DataFrame:
+    """A resolved event in every partition, right after each thousandth row."""
+    moments = spark.range(999, ROWS, 1000)
+    everywhere = sf.explode(sf.array(*(sf.lit(partition) for partition in range(PARTITIONS))))
+    placed = moments.withColumn("partition", everywhere)
+    return shaped(placed, partition=sf.col("partition"), kind=sf.lit("resolved"), index=sf.lit(1))
+
+
+def shaped(rows: DataFrame, **fields: Column) -> DataFrame:
+    """Events at offset ``id``, one millisecond apart."""
+    known = {"topic": sf.lit("bank"), "offset": sf.col("id"), "index": sf.lit(0), "commit_ts": commit_ts()} | fields
+    return rows.select(
+        *(known.get(name, sf.lit(None)).cast(kind).alias(name) for name, kind in FIELDS.items())
+    )
+
+
+def whole(spark: SparkSession) -> DataFrame:
+    ddl = Topic(partitions=PARTITIONS).ddl(ts(0), "CREATE TABLE bank.accounts (id INT PRIMARY KEY, balance INT)")
+    first = ddl.frame(spark).withColumn("offset", sf.lit(-1).cast("long"))
+    return first.union(updates(spark)).union(resolved(spark))
+
+
+def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
+    """The stream with two rows in each other's place."""
+    offset = sf.when(sf.col("kind") == "row", sf.col("offset"))
+    exchanged = sf.when(offset == early, late).when(offset == late, early).otherwise(sf.col("offset"))
+    return events.withColumn("offset", exchanged.cast("long"))
+
+
+def test_many_events_pass(spark: SparkSession) -> None:
+    assert {finding.id for finding in check(whole(spark), OPTIONS)} == {"INV-BATCH-SIZE"}
+
+
+def test_one_swap_among_many_events_is_found(spark: SparkSession) -> None:
+    early, late = 120_000, 120_000 + KEYS
+    findings = {finding.id: finding for finding in check(swapped(whole(spark), early, late), OPTIONS)}
+    broken = findings["INV-ORDER-KEY"]
+    assert (broken.severity, broken.count) == ("error", 1)
+    newer, older = broken.witnesses[0].events
+    assert (newer.offset, older.offset) == (early, late)
+    assert newer.partition == older.partition
+    assert newer.text == older.text == "id=0"
+    assert findings["INV-RESOLVED"].count == 1
