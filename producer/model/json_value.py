@@ -12,7 +12,6 @@ from typing import Any
 
 from producer.model.event import Value
 
-
 # Line ends to many readers of text, though not to JSON.
 _LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
 
