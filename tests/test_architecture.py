@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "errors": set(),
     "resources": set(),
     "quiet_jvm": set(),
+    "__main__": {"cli"},
     "changefeed": {"model"},
     "dispatch": {"model", "changefeed"},
     "codec": {"model"},

@@ -1,0 +1,102 @@
+"""The command as a process: what it prints, how it ends, and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from producer.sink.folder import MANIFEST
+from tests.golden_events import GOLDEN
+
+COMMAND = [sys.executable, "-m", "producer"]
+WITHOUT_JAVA = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"} | {
+    "PATH": os.pathsep.join(
+        part for part in os.environ["PATH"].split(os.pathsep) if not (Path(part) / "java").exists()
+    )
+}
+
+
+def _ours(mark: str) -> list[psutil.Process]:
+    """Processes that carry a mark in their environment: all that a command started, wherever it stands."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("TICDC_PRODUCER_TEST") == mark:
+                found.append(process)
+        except (psutil.AccessDenied, psutil.NoSuchProcess, OSError):
+            continue
+    return found
+
+
+def _nothing_left(mark: str) -> bool:
+    _, alive = psutil.wait_procs(_ours(mark), timeout=30)
+    return not alive
+
+
+def _marked(mark: str, base: dict[str, str] | None = None) -> dict[str, str]:
+    return {**(base or dict(os.environ)), "TICDC_PRODUCER_TEST": mark}
+
+
+def test_the_main_job_without_a_broker_and_without_java(tmp_path: Path) -> None:
+    mark = tmp_path.name
+    done = subprocess.run(
+        [*COMMAND, "run", "seed_t1"],
+        env=_marked(mark, WITHOUT_JAVA),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("ran seed_t1 into kafka://127.0.0.1:")
+    assert r'1. [partition=0] [key="{\"ts\":415508856908021766,' in done.stdout
+    assert "all 15 expected events came, in order" in done.stdout
+    assert done.stdout.rstrip().endswith("verified")
+    assert "WARN" not in done.stderr
+    assert _nothing_left(mark)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_golden_file_into_a_folder_with_json(tmp_path: Path) -> None:
+    script = GOLDEN / "visible" / "canal_tp_int.sql"
+    done = subprocess.run(
+        [*COMMAND, "run", str(script), "--out", str(tmp_path / "out"), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    report = json.loads(done.stdout)
+    assert report["verdict"]["ok"] is True
+    assert (tmp_path / "out" / MANIFEST).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_the_broker_runs(tmp_path: Path, number: int) -> None:
+    mark = f"{tmp_path.name}-{number}"
+    process = subprocess.Popen(
+        [*COMMAND, "run", "seed_t1"],
+        env=_marked(mark),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("writing"):
+            break
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == ""
+    assert _nothing_left(mark)
