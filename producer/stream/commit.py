@@ -51,6 +51,8 @@ def localise(changes: DataFrame, facts: DataFrame, time_zone: str) -> DataFrame:
 def _local(value: Column, time_zone: str) -> Column:
     text = value.cast("string")
     seconds, fraction = F.substring(text, 1, 19), F.substring(text, 20, 7)
-    local = F.from_utc_timestamp(F.try_to_timestamp(seconds), time_zone)
+    # Without a zone of its own, so that the Spark session's zone has no say.
+    utc = F.to_timestamp_ntz(seconds)
+    local = F.convert_timezone(F.lit("UTC"), F.lit(time_zone), utc)
     shown = F.concat(F.date_format(local, "yyyy-MM-dd HH:mm:ss"), fraction)
     return F.when(F.startswith(text, F.lit("0000-")), value).otherwise(shown.cast("binary"))
