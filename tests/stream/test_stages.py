@@ -33,8 +33,8 @@ TRANSACTIONS: list[tuple[str, list[str]]] = [
     ("UPDATE test.c SET v='t' WHERE id=9; UPDATE test.c SET v='y' WHERE id=9;", []),
     ("UPDATE test.n SET u=11 WHERE id=1; UPDATE test.n SET v='w' WHERE id=2;",
      ["-1,10a", "2,20b>2,20w", "+1,11a"]),
-    ("UPDATE test.n SET id=5 WHERE id=3; INSERT INTO test.n VALUES (6,60,'f');"
-     " DELETE FROM test.n WHERE id=2;", ["-2,20w", "-3,30c", "+5,30c", "+6,60f"]),
+    (("UPDATE test.n SET id=5 WHERE id=3; INSERT INTO test.n VALUES (6,60,'f');"
+     " DELETE FROM test.n WHERE id=2;"), ["-2,20w", "-3,30c", "+5,30c", "+6,60f"]),
 ]  # fmt: skip
 
 
