@@ -1,0 +1,140 @@
+"""The tables of the documentation that are made of the code.
+
+Each stands in a page between ``<!-- generated: NAME -->`` and ``<!-- end -->``.
+``python -m tests.docs.generated_tables`` writes them anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from producer.changefeed import PARAMETERS, Owner, Parameter, State
+from producer.changefeed.parameters import FILE_KEYS_NOT_YET
+from producer.scenario.spec import scenario_schema
+from producer.verify.registry import INVARIANTS
+
+DOCS = Path(__file__).parents[2] / "docs"
+_MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [list(head), *(list(row) for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "".join("| " + " | ".join(_cell(text) for text in line) + " |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _code(text: object) -> str:
+    return f"`{text}`"
+
+
+def options() -> str:
+    """The options that do something."""
+    honoured = [option for option in PARAMETERS if option.state == State.HONOURED]
+    rows = [
+        [
+            _code(option.name),
+            str(option.owner),
+            option.value.allowed,
+            _plain(option.default),
+            _places(option),
+            option.effect,
+        ]
+        for option in honoured
+    ]
+    return table(["option", "whose", "value", "default", "set in", "effect"], rows)
+
+
+def options_without_effect() -> str:
+    """Options of TiCDC that are accepted and change nothing."""
+    idle = [option for option in PARAMETERS if option.state == State.NO_EFFECT]
+    return table(
+        ["option", "value", "set in"],
+        [[_code(option.name), option.value.allowed, _places(option)] for option in idle],
+    )
+
+
+def options_not_yet() -> str:
+    """Names that TiCDC knows and that are refused."""
+    names = sorted(
+        option.name for option in PARAMETERS if option.state == State.NOT_YET and option.owner == Owner.TICDC
+    )
+    return (
+        f"In a sink URI: {', '.join(map(_code, names))}.\n\n"
+        f"In a changefeed file: {', '.join(map(_code, sorted(FILE_KEYS_NOT_YET)))}.\n"
+    )
+
+
+def _plain(value: object) -> str:
+    return _code(str(value).lower() if isinstance(value, bool) else value)
+
+
+def _places(option: Parameter) -> str:
+    places = ["URI"] if option.in_uri else []
+    return ", ".join(places + ([_code(option.file_key)] if option.file_key else []))
+
+
+_GIVEN = {"version": "required", "steps": "required", "resolved": "`{after: transaction}`"}
+"""Defaults that the JSON Schema does not tell."""
+
+
+def scenario_keys() -> str:
+    """The keys of a scenario file, but for what stands in ``changefeed``."""
+    schema = scenario_schema()
+    rows = _keys("", schema, schema["definitions"])
+    return table(["key", "default", "meaning"], rows)
+
+
+def _keys(above: str, part: dict[str, Any], definitions: dict[str, Any]) -> Iterator[list[str]]:
+    for name, key in part["properties"].items():
+        path = above + name
+        default = _plain(key["default"]) if key.get("default") not in (None, "") else ""
+        below = definitions[_reference(key)] if _reference(key) else {}
+        meaning = key.get("description") or below.get("description", "")
+        yield [_code(path), _GIVEN.get(path, default), meaning]
+        if name != "changefeed" and below:
+            separator = "[]." if key.get("type") == "array" else "."
+            yield from _keys(path + separator, below, definitions)
+
+
+def _reference(key: dict[str, Any]) -> str:
+    return str(key.get("$ref") or key.get("items", {}).get("$ref", "")).rpartition("/")[2]
+
+
+def invariants() -> str:
+    """What ``verify`` checks."""
+    return table(
+        ["id", "what must hold", "usual cause of a violation"],
+        [[_code(one.id), one.statement, one.hint] for one in INVARIANTS],
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "options": options,
+    "options-without-effect": options_without_effect,
+    "options-not-yet": options_not_yet,
+    "scenario-keys": scenario_keys,
+    "invariants": invariants,
+}
+
+
+def regenerated(text: str) -> str:
+    """A page with its tables as the code has them now."""
+    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+def names(text: str) -> list[str]:
+    """The tables that a page holds."""
+    return [found[2] for found in _MARKED.finditer(text)]
+
+
+if __name__ == "__main__":
+    for page in sorted(DOCS.glob("*.md")):
+        page.write_text(regenerated(page.read_text("utf-8")), "utf-8")

@@ -1,0 +1,157 @@
+"""The documentation against the code: links, generated tables, commands, names, examples."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import typer
+
+import producer
+from producer.changefeed import parse_sink_uri
+from producer.cli.app import app
+from producer.scenario.library import shipped
+from producer.scenario.load import load_scenario
+from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
+
+ROOT = DOCS.parent
+PAGES = sorted(DOCS.glob("*.md"))
+TEXTS = [*PAGES, ROOT / "README.md"]
+IDS = [page.name for page in TEXTS]
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_COMMAND = re.compile(r"(?:^|/bin/|[|&$] )ticdc-producer (.+)")
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    """Code blocks of a page in one of the languages."""
+    return [text for language, text in _FENCED.findall(page.read_text("utf-8")) if language in languages]
+
+
+def prose(page: Path) -> str:
+    """A page without its code blocks."""
+    return _FENCED.sub("", page.read_text("utf-8"))
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Arguments of every ``ticdc-producer`` command, whether in a block or between backquotes."""
+    lines = [line for block in blocks(page, "", "bash") for line in _joined(block)]
+    lines += re.findall(r"`(ticdc-producer [^`]+)`", prose(page))
+    for line in lines:
+        if command := _COMMAND.search(line):
+            yield _simple(shlex.split(command[1], comments=True))
+
+
+def _joined(block: str) -> list[str]:
+    return block.replace("\\\n", " ").splitlines()
+
+
+def _simple(words: list[str]) -> list[str]:
+    """The words up to a pipe or a redirection."""
+    ends = [place for place, word in enumerate(words) if word in ("|", ">", "&&", ";", "2>")]
+    return words[: ends[0]] if ends else words
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ +(.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_relative_links_resolve(page: Path) -> None:
+    for target in _LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, fragment = unquote(target).partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{page.name}: {target}"
+        if fragment and linked.suffix == ".md":
+            assert fragment in anchors(linked), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_generated_tables_are_current(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert regenerated(text) == text, "python -m tests.docs.generated_tables"
+
+
+def test_every_generated_table_stands_once() -> None:
+    found = [name for page in PAGES for name in names(page.read_text("utf-8"))]
+    assert sorted(found) == sorted(TABLES)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_commands_parse(page: Path) -> None:
+    for arguments in commands(page):
+        _parse(arguments)
+
+
+def _parse(arguments: list[str]) -> None:
+    """Parse as the program would, down to the last subcommand, without running it."""
+    group = typer.main.get_command(app)
+    context = group.make_context("ticdc-producer", list(arguments), resilient_parsing=False)
+    while subcommand := getattr(group, "resolve_command", None):
+        rest = [*context._protected_args, *context.args]
+        if not rest:
+            return
+        name, group, rest = subcommand(context, rest)
+        context = group.make_context(name, rest, parent=context)
+    _check_values(context.params)
+
+
+def _check_values(params: dict[str, object]) -> None:
+    """What a command line names must be there: sink URI parameters, scenarios, keys that are set."""
+    uri, scenario, sets = params.get("sink_uri"), params.get("scenario"), params.get("sets")
+    if isinstance(uri, str) and "HOST:PORT" not in uri:
+        parse_sink_uri(uri)
+    if isinstance(scenario, str) and not scenario.endswith((".yaml", ".sql")) and scenario != "SCENARIO":
+        assert scenario in shipped()
+        load_scenario(scenario, sets if isinstance(sets, list) else [])
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_scenarios_in_the_docs_are_of_the_right_form(page: Path, tmp_path: Path) -> None:
+    for number, block in enumerate(blocks(page, "yaml")):
+        if "steps:" in block:
+            path = tmp_path / f"{number}.yaml"
+            path.write_text(block, "utf-8")
+            load_scenario(path)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_python_in_the_docs_compiles_and_names_what_there_is(page: Path) -> None:
+    for block in blocks(page, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert node.value.id != "producer" or node.attr in producer.__all__, node.attr
+
+
+def test_all_public_names_are_described() -> None:
+    text = (DOCS / "python.md").read_text("utf-8")
+    assert [
+        name for name in producer.__all__ if f"`{name}" not in text and f"producer.{name}" not in text
+    ] == []
+
+
+def test_every_decode_error_is_described() -> None:
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "producer/codec/open").glob("*.py"))
+    raised = {f"OPEN-{part}-TRUNCATED" for part in ("KEY", "VALUE")}
+    raised.update(re.findall(r'"(OPEN-[A-Z0-9-]+)"', sources))
+    page = (DOCS / "open-protocol.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(OPEN-[A-Z0-9-]+)`", page, re.MULTILINE)) == raised
+
+
+def test_every_page_can_be_reached() -> None:
+    linked = {
+        (page.parent / target.partition("#")[0]).resolve()
+        for page in TEXTS
+        for target in _LINK.findall(prose(page))
+        if not re.match(r"[a-z]+:", target)
+    }
+    assert [page.name for page in PAGES if page.resolve() not in linked] == []
