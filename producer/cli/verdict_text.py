@@ -22,7 +22,8 @@ def show(verdict: Verdict, console: Console | None = None) -> None:
     if verdict.comparison is not None and verdict.comparison.ok:
         console.print(f"all {verdict.comparison.expected:,} expected events came, in order")
     if verdict.state is not None and verdict.state.ok:
-        console.print(f"the {verdict.state.rows:,} rows of {verdict.state.tables} tables are as expected")
+        tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
+        console.print(f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected")
     console.print(Text("verified", "bold green") if verdict.ok else Text("VIOLATED", "bold red"))
 
 

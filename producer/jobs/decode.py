@@ -35,13 +35,19 @@ def decode(
     if sum(source is not None for source in (sink_uri, folder_in, file)) != 1:
         what = "name one thing to decode: --sink-uri, --in or a file"
         raise ChangefeedError(what, parameter="sink-uri")
-    content = None if config is None else load_changefeed_toml(config)
-    feed = resolve(sink_uri, content, name="decode")
+    feed = _changefeed(sink_uri, folder_in, config)
     options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
     decoder = registry.decoder(protocol or feed.protocol, options)
     for record in _records(feed, sink_uri, folder_in, file):
         place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
         yield from event_rows(place, decoder)
+
+
+def _changefeed(sink_uri: str | None, folder_in: str | Path | None, config: str | Path | None) -> Changefeed:
+    if folder_in is not None:
+        return Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
+    content = None if config is None else load_changefeed_toml(config)
+    return resolve(sink_uri, content, name="decode")
 
 
 def _records(
@@ -50,7 +56,6 @@ def _records(
     if sink_uri is not None:
         return _of_topic(feed)
     if folder_in is not None:
-        folder.manifest(Path(folder_in))
         return folder.records(Path(folder_in) / "messages.jsonl")
     return folder.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
 

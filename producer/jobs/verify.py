@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark import StorageLevel
@@ -57,7 +58,9 @@ def verify(
     job = None if scenario is None else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets)
     feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
     ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
+    # How many partitions there are the topic knows better than the URI.
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
+    job = None if job is None else replace(job, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
     return _verdict(

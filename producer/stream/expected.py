@@ -51,7 +51,7 @@ def _tables(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
 def _described(table: TableInfo, losses: Losses) -> list[tuple[str, str, int, int]]:
     columns = []
     for place, (column, full) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
-        flag = full if losses.flags else full & ColumnFlag.HANDLE_KEY
+        flag = full if losses.flags else int(full & ColumnFlag.HANDLE_KEY)
         binary, unsigned = bool(flag & ColumnFlag.BINARY), bool(flag & ColumnFlag.UNSIGNED)
         columns.append((column.name, bare_name(column.type, binary=binary, unsigned=unsigned), flag, place))
     return sorted(columns, key=lambda column: column[0].encode()) if losses.sorted_columns else columns

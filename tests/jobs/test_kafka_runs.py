@@ -59,6 +59,8 @@ def test_seed_t1_into_the_users_kafka_and_into_a_folder(
     ]
     lines = list(producer.decode(folder_in=tmp_path / "seed"))
     events = list(producer.decode(sink_uri=uri))
+    bare = uri.split("?")[0] + "?protocol=open-protocol"  # how many partitions there are the topic says
+    assert producer.verify(sink_uri=bare, scenario="seed_t1").ok
     keys = ("partition", "offset", "index", "kind", "commit_ts", "op")
     assert [[e.get(k) for k in keys] for e in events] == [[e.get(k) for k in keys] for e in lines]
     for partition, messages in got.items():

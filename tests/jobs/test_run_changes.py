@@ -29,12 +29,11 @@ def test_a_typed_dataframe_becomes_a_verified_folder(spark: SparkSession, tmp_pa
     report = producer.run_changes(log, tables, out=tmp_path / "items")
     assert report.ok
     lines = [json.loads(line) for line in (tmp_path / "items" / "events.jsonl").read_text().splitlines()]
-    events = sorted(
-        (line["commit_ts"], line["op"], line["before"] or {}, line["after"] or {})
-        for line in lines
-        if line["kind"] == "row"
-    )
-    assert [(op, old.get("price"), new.get("price")) for _, op, old, new in events] == [
+    rows = sorted((line for line in lines if line["kind"] == "row"), key=lambda line: line["commit_ts"])
+    events = [
+        (row["op"], (row["before"] or {}).get("price"), (row["after"] or {}).get("price")) for row in rows
+    ]
+    assert sorted(events[:2]) + events[2:] == [
         ("insert", None, "1.50"),
         ("insert", None, "2.00"),
         ("update", "1.50", "3.25"),
