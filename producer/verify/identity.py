@@ -50,13 +50,16 @@ def handle_columns() -> Column:
     return sf.filter("columns", lambda column: has_flag(column.flag, ColumnFlag.HANDLE_KEY))
 
 
-def handle_entries() -> Column:
-    """Name and value of the handle key columns, sorted by name; NULL or empty where there is none."""
-    image = key_image()
+def handle_entries(image: Column | None = None) -> Column:
+    """Name and value of the handle key columns, sorted by name; NULL or empty where there is none.
+
+    :param image: :func:`key_image`, where a column holds it already.
+    """
+    values = key_image() if image is None else image
     pairs = sf.transform(
         handle_columns(),
         lambda column: sf.struct(
-            column["name"].alias("key"), sf.try_element_at(image, column["name"]).alias("value")
+            column["name"].alias("key"), sf.try_element_at(values, column["name"]).alias("value")
         ),
     )
     return sf.sort_array(pairs)

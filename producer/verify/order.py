@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, TABLE, Stream, Violation, latest, place, so_far
+from producer.verify.stream import PARTITION, TABLE_PART, Stream, Violation, latest, place, so_far
 
 _BY_VALUE = "rule in ('index-value', 'columns')"
 
@@ -16,7 +16,7 @@ def table_order(stream: Stream) -> DataFrame:
     Batching groups rows by dispatch key, so that only table dispatch promises it for a whole table.
     """
     promised = sf.lit(stream.options.strict_seed) | sf.col("rule").eqNullSafe("table")
-    late = _late(stream.rows, (*TABLE, "table_id"))
+    late = _late(stream.rows, TABLE_PART)
     return _violations(late, sf.when(promised, "error").otherwise("warning"))
 
 
@@ -28,8 +28,8 @@ def key_order(stream: Stream) -> DataFrame:
     """
     covered = f"{_BY_VALUE} and dispatch_key is not null and hashes_handle"
     of_row = stream.rows.filter(f"row_key is not null and not coalesce({covered}, false)")
-    in_batch = stream.rows.filter(_BY_VALUE)
-    both = _late(of_row, ("row_key",)).union(_late(in_batch, ("batch_key",)))
+    in_batch = stream.batched_rows.filter(_BY_VALUE)
+    both = _late(of_row, ("row_key",)).union(_late(in_batch, (*TABLE_PART, "batch_value")))
     return _violations(both.dropDuplicates([*PARTITION, "position"]), sf.lit("error"))
 
 

@@ -7,24 +7,24 @@ unsigned result modulo the number of partitions (stream-semantics §6).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from zlib import crc32
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.model.flags import ColumnFlag
-from producer.verify.identity import has_flag, key_image
+from producer.verify.identity import has_flag
 from producer.verify.options import DispatchRule, VerifyOptions
 
-_RULES = "schema string, table string, rule string, rule_columns array<string>, certain boolean"
+_RULES = (
+    "schema string, table string, rule string, rule_columns array<string>, certain boolean, table_hash long"
+)
 
 
 def routed(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """The events with the dispatch rule of their table: ``rule``, ``rule_columns``, ``certain``.
-
-    All three are NULL where no rule is known.
-    """
+    """The events with the rule of their table: the columns of ``_RULES``, NULL where none is known."""
     rules = _rules(events, options)
-    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain) for r in rules]
+    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain, _hash(r)) for r in rules]
     table = events.sparkSession.createDataFrame(rows, _RULES)
     return events.join(sf.broadcast(table), ["schema", "table"], "left")
 
@@ -37,6 +37,10 @@ def _rules(events: DataFrame, options: VerifyOptions) -> list[DispatchRule]:
     tables = events.filter("kind = 'row'").select("schema", "table").distinct().collect()
     found = (options.rules(row["schema"], row["table"]) for row in tables)
     return [rule for rule in found if rule is not None]
+
+
+def _hash(rule: DispatchRule) -> int:
+    return crc32(f"{rule.schema}{rule.table}".encode())
 
 
 def _lower(columns: tuple[str, ...] | None) -> list[str] | None:
@@ -56,11 +60,10 @@ def hashed_columns() -> Column:
 
 def dispatch_key(columns: Column) -> Column:
     """The number that decides the partition; NULL if no rule is known or a hashed column is missing."""
-    image = key_image()
-    table = sf.crc32(sf.concat(sf.encode("schema", "UTF-8"), sf.encode("table", "UTF-8")))
+    image = sf.col("key_image")
     values = sf.aggregate(
         columns,
-        table,
+        sf.col("table_hash"),
         lambda hashed, column: hashed.bitwiseXOR(
             sf.crc32(
                 sf.concat(
@@ -71,7 +74,7 @@ def dispatch_key(columns: Column) -> Column:
         ),
     )
     return (
-        sf.when(sf.col("rule") == "table", table)
+        sf.when(sf.col("rule") == "table", sf.col("table_hash"))
         .when(sf.col("rule") == "ts", sf.col("commit_ts"))
         .when(sf.col("rule").isNotNull() & _all_present(columns, image), values)
     )
@@ -85,7 +88,7 @@ def _all_present(columns: Column, image: Column) -> Column:
 
 def certain(columns: Column) -> Column:
     """False where TiCDC's result is disputed: NULLs (its programs differ), reduced rows, doubted rules."""
-    image = key_image()
+    image = sf.col("key_image")
     null = sf.exists(columns, lambda column: sf.try_element_at(image, column["name"]).isNull())
     reduced = sf.coalesce(sf.col("handle_key_only"), sf.lit(0)) != 0
     by_value = sf.col("rule").isin("index-value", "columns")

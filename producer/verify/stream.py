@@ -5,9 +5,9 @@
 * ``topic``, ``partition``, ``position`` (offset and index in one number, see :func:`position`);
 * ``kind``, ``commit_ts``, ``schema``, ``table``, ``table_id``, ``op``;
 * ``identity``: fingerprint that identical events share; ``first``: none came before in the partition;
-* ``row_key``: fingerprint, NULL without handle key; ``batch_key``: of the rows that are batched in order;
-* ``rule``, ``hashes_handle``, ``dispatch_key``, ``expected``, ``certain``: see ``routing``;
-* ``key_change``: the unique or handle columns an update changes, as text, NULL if none;
+* ``row_key``: fingerprint, NULL without handle key;
+* ``rule``, ``hashes_handle``, ``dispatch_key``, ``certain``: see ``routing``;
+* ``key_change``: names of the unique or handle columns that an update changes;
 * ``events``, ``size``, ``error``, ``error_byte``, ``error_expected`` of the message;
 * the marks of :func:`_marked`: what one pass over each partition finds wrong, or suspects.
 
@@ -29,6 +29,7 @@ from producer.verify.options import VerifyOptions
 PARTITION = ("topic", "partition")
 PLACE = ("offset", "index")
 TABLE = ("schema", "table")
+TABLE_PART = (*TABLE, "table_id")
 FIRST_ROW = "kind = 'row' and first"
 _MESSAGE = ("events", "size", "error", "error_byte", "error_expected")
 _INDEX_BITS = 20
@@ -46,6 +47,15 @@ class Stream:
     decoded: DataFrame
     options: VerifyOptions
     topics: DataFrame
+
+    @property
+    def batched_rows(self) -> DataFrame:
+        """:attr:`rows` with ``batch_value``: what rows of a table must share for TiCDC's batcher to keep
+        their order; -1 where that is the table alone. With :data:`TABLE_PART` it is the batch.
+        """
+        by_value = sf.col("rule").isin("index-value", "columns")
+        shared = sf.when(by_value, sf.col("dispatch_key")).otherwise(sf.lit(-1))
+        return self.rows.withColumn("batch_value", sf.coalesce(shared, sf.lit(-1)))
 
     @property
     def rows(self) -> DataFrame:
@@ -74,7 +84,8 @@ class Violation:
 
 def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
     """The events to check. They are shuffled once, by Kafka partition, which all windows keep."""
-    reduced = _reduced(routing.routed(_named(decoded), options), options).repartition(*PARTITION)
+    shuffled = _reduced(routing.routed(_named(decoded), options)).repartition(*PARTITION)
+    reduced = shuffled.withColumn("row_key", identity.row_key(sf.col("handle"))).drop("handle")
     by_identity = Window.partitionBy(*PARTITION, "identity").orderBy("position")
     first = (sf.row_number().over(by_identity) == 1) | (sf.col("kind") == "error")
     return _marked(reduced.withColumn("first", first))
@@ -111,15 +122,17 @@ def _named(decoded: DataFrame) -> DataFrame:
     return decoded.withColumns({**plain, "table_id": sf.coalesce(sf.col("table_id"), sf.lit(0))})
 
 
-def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    row = sf.col("kind") == "row"
-    prepared = events.withColumns(
-        {
-            "handle": sf.when(row, identity.handle_entries()),
-            "hashed": sf.when(row & sf.col("rule").isNotNull(), routing.hashed_columns()),
-        }
+def _reduced(events: DataFrame) -> DataFrame:
+    """Events without their images. Columns are NULL for DDL and resolved events, as ``columns`` is.
+
+    The JVM does not compile methods above 8000 bytes, and all of this is one: what is used twice is a
+    column of its own, what needs no image is left to later steps, and no text is rendered.
+    """
+    imaged = events.withColumn("key_image", identity.key_image())
+    prepared = imaged.withColumns(
+        {"handle": identity.handle_entries(sf.col("key_image")), "hashed": routing.hashed_columns()}
     )
-    keyed = prepared.withColumn("dispatch_key", sf.when(row, routing.dispatch_key(sf.col("hashed"))))
+    keyed = prepared.withColumn("dispatch_key", routing.dispatch_key(sf.col("hashed")))
     return keyed.select(
         *PARTITION,
         position().alias("position"),
@@ -129,27 +142,18 @@ def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
         "table_id",
         "op",
         identity.identity().alias("identity"),
-        sf.when(row, identity.row_key(sf.col("handle"))).alias("row_key"),
+        "handle",
         "rule",
         sf.col("rule_columns").isNull().alias("hashes_handle"),
         "dispatch_key",
-        _batch_key().alias("batch_key"),
-        routing.expected_partition(sf.col("dispatch_key"), options.partitions).alias("expected"),
         routing.certain(sf.col("hashed")).alias("certain"),
         _key_change().alias("key_change"),
         *_MESSAGE,
     )
 
 
-def _batch_key() -> Column:
-    """What TiCDC's batcher groups rows by: the table, and its dispatch key where that is finer."""
-    by_value = sf.col("rule").isin("index-value", "columns")
-    finer = sf.when(by_value, sf.col("dispatch_key")).otherwise(sf.lit(-1))
-    return identity.fingerprint(sf.col("schema"), sf.col("table"), sf.col("table_id"), finer)
-
-
 def _key_change() -> Column:
-    """Handle and unique columns that differ between the images; NULL if none, or if no image tells.
+    """Names of the handle and unique columns that differ between an update's images.
 
     An old image reduced to the updated columns lacks the others: those did not change.
     """
@@ -162,12 +166,7 @@ def _key_change() -> Column:
         same = sf.try_element_at(before, name).eqNullSafe(sf.try_element_at(after, name))
         return identity.has_flag(column.flag, keys) & both & ~same
 
-    def shown(column: Column) -> Column:
-        old, new = (identity.readable(sf.try_element_at(image, column["name"])) for image in (before, after))
-        return sf.concat(column["name"], sf.lit(": "), old, sf.lit(" → "), new)
-
-    changes = sf.when(sf.col("op") == "update", sf.filter("columns", changed))
-    return sf.nullif(sf.array_join(sf.transform(changes, shown), ", "), sf.lit(""))
+    return sf.transform(sf.filter("columns", changed), lambda column: column["name"])
 
 
 def position() -> Column:

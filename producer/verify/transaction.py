@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, Stream, Violation, place
+from producer.verify.stream import PARTITION, TABLE_PART, Stream, Violation, place
 
 FRAGMENT = 2048
 """Rows after which TiCDC may cut a transaction; the order holds inside each fragment."""
@@ -42,9 +42,9 @@ def uncollapsed(stream: Stream) -> DataFrame:
 
 def inserts_first(stream: Stream) -> DataFrame:
     """INV-TXN-DELETE-FIRST: a delete after an insert, in one transaction, partition and batching group."""
-    group = [*PARTITION, "batch_key", "commit_ts"]
-    suspected = stream.rows.filter("after_insert").select(*group).distinct()
-    rows = stream.rows.select(*group, "position", "op", "rule").join(suspected, group, "left_semi")
+    group = [*PARTITION, *TABLE_PART, "batch_value", "commit_ts"]
+    suspected = stream.batched_rows.filter("after_insert").select(*group).distinct()
+    rows = stream.batched_rows.select(*group, "position", "op", "rule").join(suspected, group, "left_semi")
     transactions = rows.groupBy(*group).agg(
         sf.min(_positions_of("insert")).alias("inserted"),
         sf.max(_positions_of("delete")).alias("deleted"),
