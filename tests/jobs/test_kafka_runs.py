@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer
 from kafka import TopicPartition as Place
 from pyspark.sql import SparkSession
 
 import producer
 from producer.broker import EmbeddedKafka
-from producer.errors import TopicError
+from producer.errors import DeliveryError, TopicError
 from producer.sink.topics import Topics
 
 SCRIPT = """
@@ -130,3 +132,37 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     for row in accounts[0]:
         counts[row["partition"]] += row["messages"]
     assert {partition: len(messages) for partition, messages in _read(kafka, "retry").items()} == counts
+
+
+def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    script = tmp_path / "large.sql"
+    script.write_text(
+        "CREATE TABLE test.l (id INT PRIMARY KEY, v VARCHAR(4000));\n"
+        "INSERT INTO test.l VALUES (1,'small');\n"
+        f"INSERT INTO test.l VALUES (2,'{'x' * 3000}');\n"
+        "INSERT INTO test.l VALUES (3,'small');\n"
+    )
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    topic = NewTopic("narrow", 1, 1, config={"max.message.bytes": "2000", "compression.type": "uncompressed"})
+    admin.create_topics([topic])["narrow"].result()
+    with pytest.raises(DeliveryError) as failed:
+        producer.run(script, sink_uri=_uri(kafka, "narrow", 1) + "&compression=none")
+    error = failed.value
+    assert (error.topic, error.partition) == ("narrow", 0)
+    there = _read(kafka, "narrow")[0]
+    assert error.delivered == {("narrow", 0): len(there)}
+    assert f"narrow/0: {len(there)}" in str(error)
+
+
+@pytest.mark.slow
+def test_keep_leaves_a_broker_that_can_be_read_and_killed(spark: SparkSession, script: Path) -> None:
+    report = producer.run(script, keep=True)
+    try:
+        bare = report.target + "?protocol=open-protocol"
+        assert len(list(producer.decode(sink_uri=bare))) == sum(report.counts.events.values())
+    finally:
+        broker = psutil.Process(report.broker_pid)
+        broker.terminate()
+        broker.wait(timeout=60)
