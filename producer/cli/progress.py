@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.status import Status
+if TYPE_CHECKING:
+    from rich.status import Status
 
 
 class Progress:
     """Shows the current step."""
 
     def __init__(self) -> None:
+        from rich.console import Console  # not at the top: --help has no use for it
+
         self._console = Console(stderr=True, highlight=False)
         self._status: Status | None = None
 

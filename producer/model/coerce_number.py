@@ -52,7 +52,7 @@ def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     real = _to_double(number)
     largest = _MAX_FLOAT if column.type == T.FLOAT else math.inf
     if column.decimal >= 0 and math.isfinite(real):
-        largest = _largest_of_digits(column)
+        largest = min(largest, _largest_of_digits(column))
         real = _round_double(real, column.decimal)
     if column.unsigned and real < 0:
         return mode.reject(column.name, value, "Out of range value", b"0")
