@@ -7,6 +7,6 @@ from producer.jobs.run import RunReport, run
 from producer.jobs.run_changes import run_changes
 from producer.jobs.verify import verify
 from producer.scenario.dataframe import changes, tables
-from producer.verify.verdict import Verdict
+from producer.verifier.verdict import Verdict
 
 __all__ = ["RunReport", "Verdict", "changes", "decode", "run", "run_changes", "tables", "verify"]

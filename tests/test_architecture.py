@@ -23,14 +23,14 @@ MAY_IMPORT = {
     "sink": {"model", "changefeed", "codec"},
     "source": {"model", "changefeed", "codec"},
     "broker": set(),
-    "verify": {"model", "changefeed", "dispatch", "source"},
+    "verifier": {"model", "changefeed", "dispatch", "source"},
     "session": {"broker", "quiet_jvm"},
     "jobs": {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
-        "verify", "session",
+        "verifier", "session",
     },
-    "api": {"jobs", "scenario", "verify"},
-    "cli": {"api", "jobs", "model", "verify", "scenario"},
+    "api": {"jobs", "scenario", "verifier"},
+    "cli": {"api", "jobs", "model", "verifier", "scenario"},
 }  # fmt: skip
 
 

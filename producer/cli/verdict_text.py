@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from producer.verify.finding import Finding
-from producer.verify.verdict import Verdict
+from producer.verifier.finding import Finding
+from producer.verifier.verdict import Verdict
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": "dim"}
 

@@ -14,12 +14,12 @@ from producer.jobs.prepare import Job
 from producer.jobs.write_folder import replicated_state
 from producer.source.decode import decoded
 from producer.stream.expected import expected
-from producer.verify.checking import examine
-from producer.verify.comparison import compare
-from producer.verify.options import DispatchRule, VerifyOptions
-from producer.verify.registry import INVARIANTS
-from producer.verify.table_state import STATE, StateComparison, compare_state, final_state
-from producer.verify.verdict import Verdict
+from producer.verifier.checking import examine
+from producer.verifier.comparison import compare
+from producer.verifier.options import DispatchRule, VerifyOptions
+from producer.verifier.registry import INVARIANTS
+from producer.verifier.table_state import STATE, StateComparison, compare_state, final_state
+from producer.verifier.verdict import Verdict
 
 
 def judge(

@@ -24,7 +24,7 @@ from producer.session import spark_session
 from producer.sink.messages import REFUSED, messages
 from producer.sink.topics import Topics
 from producer.stream.event_stream import event_stream
-from producer.verify.verdict import Verdict
+from producer.verifier.verdict import Verdict
 
 MOST_SKIPPED = 1000
 """So many refused events are listed by name; all are counted."""

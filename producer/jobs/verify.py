@@ -23,7 +23,7 @@ from producer.source.folder import manifest
 from producer.source.frame import kafka_messages
 from producer.stream.event_stream import event_stream
 from producer.stream.expected import expected
-from producer.verify.verdict import Verdict
+from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
 LIGHT_MESSAGES = 100_000

@@ -14,7 +14,7 @@ from typing import Any
 from producer.changefeed import PARAMETERS, Owner, Parameter, State
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.scenario.spec import scenario_schema
-from producer.verify.registry import INVARIANTS
+from producer.verifier.registry import INVARIANTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

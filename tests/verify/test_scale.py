@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from producer.verify import DispatchRule, VerifyOptions, check
+from producer.verifier import DispatchRule, VerifyOptions, check
 from tests.verify.topic import FIELDS, HANDLE, PLAIN, Topic, ts
 
 ROWS = 200_000
@@ -59,15 +59,17 @@ def resolved(spark: SparkSession) -> DataFrame:
 
 def shaped(rows: DataFrame, **fields: Column) -> DataFrame:
     """Events at offset ``id``, one millisecond apart."""
-    known = {"topic": sf.lit("bank"), "offset": sf.col("id"), "index": sf.lit(0), "commit_ts": commit_ts()} | fields
+    placed = {"topic": sf.lit("bank"), "offset": sf.col("id"), "index": sf.lit(0), "commit_ts": commit_ts()}
+    known = placed | fields
     return rows.select(
         *(known.get(name, sf.lit(None)).cast(kind).alias(name) for name, kind in FIELDS.items())
     )
 
 
 def whole(spark: SparkSession) -> DataFrame:
-    ddl = Topic(partitions=PARTITIONS).ddl(ts(0), "CREATE TABLE bank.accounts (id INT PRIMARY KEY, balance INT)")
-    first = ddl.frame(spark).withColumn("offset", sf.lit(-1).cast("long"))
+    topic = Topic(partitions=PARTITIONS)
+    create = topic.ddl(ts(0), "CREATE TABLE bank.accounts (id INT PRIMARY KEY, balance INT)").frame(spark)
+    first = create.withColumn("offset", sf.lit(-1).cast("long"))
     return first.union(updates(spark)).union(resolved(spark))
 
 

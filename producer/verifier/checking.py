@@ -12,12 +12,12 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
-from producer.verify.census import Census, take_census, topics
-from producer.verify.finding import WITNESSES, EventRef, Finding, Witness
-from producer.verify.identity import text
-from producer.verify.options import VerifyOptions
-from producer.verify.registry import INVARIANTS, Invariant
-from producer.verify.stream import PARTITION, PLACE, Stream, Violation, classify
+from producer.verifier.census import Census, take_census, topics
+from producer.verifier.finding import WITNESSES, EventRef, Finding, Witness
+from producer.verifier.identity import text
+from producer.verifier.options import VerifyOptions
+from producer.verifier.registry import INVARIANTS, Invariant
+from producer.verifier.stream import PARTITION, PLACE, Stream, Violation, classify
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 _REF = ("kind", "commit_ts", "schema", "table", "op", "text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, TABLE_PART, Stream, Violation, latest, place, so_far
+from producer.verifier.stream import PARTITION, TABLE_PART, Stream, Violation, latest, place, so_far
 
 _BY_VALUE = "rule in ('index-value', 'columns')"
 

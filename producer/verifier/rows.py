@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.routing import expected_partition
-from producer.verify.stream import FIRST_ROW, Violation, place
+from producer.verifier.options import VerifyOptions
+from producer.verifier.routing import expected_partition
+from producer.verifier.stream import FIRST_ROW, Violation, place
 
 
 def strayed(options: VerifyOptions) -> Violation:

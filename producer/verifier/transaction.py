@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, TABLE_PART, Stream, Violation, place
+from producer.verifier.stream import PARTITION, TABLE_PART, Stream, Violation, place
 
 FRAGMENT = 2048
 """Rows after which TiCDC may cut a transaction; the order holds inside each fragment."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from producer.verify.comparison import Comparison
-from producer.verify.finding import Finding
-from producer.verify.table_state import StateComparison
+from producer.verifier.comparison import Comparison
+from producer.verifier.finding import Finding
+from producer.verifier.table_state import StateComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

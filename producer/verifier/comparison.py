@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from producer.model.event_line import event_text
-from producer.verify.identity import identity
-from producer.verify.stream import PARTITION, PLACE
+from producer.verifier.identity import identity
+from producer.verifier.stream import PARTITION, PLACE
 
 SHOWN = 5
 """Examples of each kind of difference."""

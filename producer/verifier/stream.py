@@ -23,8 +23,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
 from producer.model.flags import ColumnFlag
-from producer.verify import identity, routing
-from producer.verify.options import VerifyOptions
+from producer.verifier import identity, routing
+from producer.verifier.options import VerifyOptions
 
 PARTITION = ("topic", "partition")
 PLACE = ("offset", "index")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from producer.verify.checking import check
-from producer.verify.finding import EventRef, Finding, Witness
-from producer.verify.options import DispatchRule, VerifyOptions
+from producer.verifier.checking import check
+from producer.verifier.finding import EventRef, Finding, Witness
+from producer.verifier.options import DispatchRule, VerifyOptions
 
 __all__ = ["DispatchRule", "EventRef", "Finding", "VerifyOptions", "Witness", "check"]

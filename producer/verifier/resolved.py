@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import Stream, Violation, place
+from producer.verifier.options import VerifyOptions
+from producer.verifier.stream import Stream, Violation, place
 
 
 def rows_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001

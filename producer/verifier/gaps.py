@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from producer.verify.census import Census
-from producer.verify.options import VerifyOptions
+from producer.verifier.census import Census
+from producer.verifier.options import VerifyOptions
 
 
 @dataclass(frozen=True, slots=True)

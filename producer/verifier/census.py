@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import PARTITION, latest
+from producer.verifier.options import VerifyOptions
+from producer.verifier.stream import PARTITION, latest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

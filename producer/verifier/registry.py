@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from producer.verify import ddl, framing, gaps, order, resolved, rows, transaction
-from producer.verify.census import Census
-from producer.verify.finding import Severity
-from producer.verify.gaps import Gaps
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import Stream, Violation
+from producer.verifier import ddl, framing, gaps, order, resolved, rows, transaction
+from producer.verifier.census import Census
+from producer.verifier.finding import Severity
+from producer.verifier.gaps import Gaps
+from producer.verifier.options import VerifyOptions
+from producer.verifier.stream import Stream, Violation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

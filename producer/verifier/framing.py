@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as sf
 
-from producer.verify.options import VerifyOptions
-from producer.verify.stream import Violation, place
+from producer.verifier.options import VerifyOptions
+from producer.verifier.stream import Violation, place
 
 
 def undecodable(options: VerifyOptions) -> Violation:  # noqa: ARG001

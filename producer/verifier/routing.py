@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.model.flags import ColumnFlag
-from producer.verify.identity import has_flag
-from producer.verify.options import DispatchRule, VerifyOptions
+from producer.verifier.identity import has_flag
+from producer.verifier.options import DispatchRule, VerifyOptions
 
 _RULES = (
     "schema string, table string, rule string, rule_columns array<string>, certain boolean, table_hash long"

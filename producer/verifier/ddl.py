@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.stream import PARTITION, Stream, Violation, place
+from producer.verifier.stream import PARTITION, Stream, Violation, place
 
 _SAME_TABLE = """events.topic = ddls.topic and events.partition = ddls.partition
     and events.schema = ddls.schema and (events.table = ddls.table or ddls.table = '')"""

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verify.identity import entries, fingerprint, handle_entries, marked, readable_entries, row_key
+from producer.verifier.identity import entries, fingerprint, handle_entries, marked, readable_entries, row_key
 
 SHOWN = 5
 _DROP_SCHEMA, _DROP_TABLE, _TRUNCATE_TABLE = 2, 4, 11
