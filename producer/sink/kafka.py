@@ -107,11 +107,17 @@ class PartitionWriter:
         producer = Producer({**self._properties, "error_cb": self._on_error})
         for _ in islice(counted, there):
             pass
-        for message in counted:
-            self._produce(producer, message)
-        while producer.flush(_FLUSH_SECONDS):
+        try:
+            for message in counted:
+                self._produce(producer, message)
+            while producer.flush(_FLUSH_SECONDS):
+                self._check()
             self._check()
-        self._check()
+        except DeliveryError:
+            # What is on its way may still arrive; only then is the account of the partition exact.
+            producer.purge(in_queue=True, in_flight=False)
+            producer.flush(CONNECT_SECONDS)
+            raise
         return [
             (self._topic, self._partition, kind, count, account.events[kind], account.size[kind], None)
             for kind, count in sorted(account.messages.items())

@@ -1,0 +1,29 @@
+"""``run --dry-run`` counts everything and writes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.cli import main
+
+
+def test_a_dry_run_counts_and_writes_nothing(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # Nobody listens at that address: a dry run does not even ask.
+    uri = "kafka://127.0.0.1:1/nowhere?protocol=open-protocol&partition-num=2"
+    arguments = ["run", "seed_t1", "--dry-run", "--out", str(tmp_path / "out"), "--sink-uri", uri]
+    assert main([*arguments, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["dry_run"] is True
+    assert report["verdict"] is None
+    assert report["kinds"]["row"]["events"] == 7
+    assert set(report["partitions"]) == {"nowhere/0", "nowhere/1"}
+    assert sum(place["bytes"] for place in report["partitions"].values()) > 0
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith("dry run of seed_t1\n")
+    assert list(tmp_path.iterdir()) == []
