@@ -6,6 +6,7 @@ module of the model that needs Spark; nothing that a codec imports leads here.
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -83,6 +84,21 @@ MESSAGES = _struct(
     ("events", IntegerType()),
 )
 """Kafka records; ``timestamp`` in Unix milliseconds, ``events`` how many events one carries."""
+
+MESSAGES_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("timestamp", pa.int64()),
+        ("type", pa.string()),
+        ("events", pa.int32()),
+    ]
+)
+"""The same for the workers: ``mapInArrow`` wants the very types and casts nothing."""
 
 EVENT_COLUMN = _struct(("name", StringType()), ("type", StringType()), ("flag", IntegerType()))
 EVENT_IMAGE = MapType(StringType(), BinaryType(), valueContainsNull=True)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from producer.errors import EncodeError
 from producer.model import tso
 from producer.model.event import Message
-from producer.model.shapes import MESSAGES
+from producer.model.shapes import MESSAGES, MESSAGES_ARROW
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
 REFUSED = "refused"
@@ -21,19 +21,6 @@ which event of the partition it was."""
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
-_ARROW = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-        ("timestamp", pa.int64()),
-        ("type", pa.string()),
-        ("events", pa.int32()),
-    ]
-)
 
 
 def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
@@ -93,6 +80,6 @@ def _chunks(lines: Iterable[tuple[object, ...]]) -> Iterator[pa.RecordBatch]:
 def _batch(chunk: list[tuple[object, ...]]) -> pa.RecordBatch:
     columns = zip(*chunk, strict=True)
     return pa.record_batch(
-        [pa.array(column, type=field.type) for column, field in zip(columns, _ARROW, strict=True)],
-        schema=_ARROW,
+        [pa.array(column, type=field.type) for column, field in zip(columns, MESSAGES_ARROW, strict=True)],
+        schema=MESSAGES_ARROW,
     )

@@ -9,23 +9,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.model.record import Record
-from producer.model.shapes import MESSAGES
+from producer.model.shapes import MESSAGES, MESSAGES_ARROW
 from producer.source.kafka import Range, read
 
 _CHUNK = 1000
-_ARROW = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-        ("timestamp", pa.int64()),
-        ("type", pa.string()),
-        ("events", pa.int32()),
-    ]
-)
 
 
 def kafka_messages(spark: SparkSession, bootstrap: str, ranges: Sequence[Range]) -> DataFrame:
@@ -46,14 +33,14 @@ def kafka_messages(spark: SparkSession, bootstrap: str, ranges: Sequence[Range])
 
 def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     """Records that the driver holds, as a DataFrame of shape ``MESSAGES``."""
-    table = pa.Table.from_batches(list(_batches(records)), schema=_ARROW)
+    table = pa.Table.from_batches(list(_batches(records)), schema=MESSAGES_ARROW)
     return spark.createDataFrame(table, MESSAGES)
 
 
 def _batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
-        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=_ARROW)
+        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=MESSAGES_ARROW)
 
 
 def _row(record: Record) -> dict[str, object]:
