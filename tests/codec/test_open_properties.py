@@ -252,3 +252,10 @@ def test_the_older_forms_of_the_seeds_logs() -> None:
     assert isinstance(event, RowEvent)
     assert event.after == {"id": b"1", "val": b"aa"}
     assert [column.flag for column in event.columns] == [2, 0]
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**64 - 1])
+def test_without_flags_an_integer_may_be_signed_or_not(number: int) -> None:
+    (event,) = OpenDecoder().events(HEAD, _framed(b'{"u":{"c":{"t":8,"h":true,"v":%d}}}' % number))
+    assert isinstance(event, RowEvent)
+    assert event.after == {"c": b"%d" % number}

@@ -40,7 +40,7 @@ class _ColumnJSON(msgspec.Struct):
     t: int
     v: int | float | str | None
     h: bool | None = None
-    f: int = 0
+    f: int | None = None
 
 
 class _RowJSON(msgspec.Struct):
@@ -146,9 +146,10 @@ def _columns(columns: dict[str, _ColumnJSON], start: int) -> tuple[EventColumn, 
 
 
 def _column(name: str, column: _ColumnJSON, start: int) -> EventColumn:
-    if not 0 <= column.t <= 0xFF or not 0 <= column.f <= 0xFFFFFFFF:
+    sent = column.f or 0
+    if not 0 <= column.t <= 0xFF or not 0 <= sent <= 0xFFFFFFFF:
         raise DecodeError("OPEN-COLUMN", f"a type of one byte in column {name!r}", part="value", byte=start)
-    flag = column.f | ColumnFlag.HANDLE_KEY if column.h else column.f
+    flag = sent | ColumnFlag.HANDLE_KEY if column.h else sent
     binary, unsigned = bool(flag & ColumnFlag.BINARY), bool(flag & ColumnFlag.UNSIGNED)
     return EventColumn(name, bare_name(column.t, binary=binary, unsigned=unsigned), int(flag))
 

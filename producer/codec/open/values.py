@@ -50,10 +50,11 @@ class BadValue(Exception):
         self.expected = expected
 
 
-def canonical(code: int, flag: int, value: JSONValue, *, legacy_base64: bool = False) -> Value:
+def canonical(code: int, flag: int | None, value: JSONValue, *, legacy_base64: bool = False) -> Value:
     """Canonical text of one column value.
 
-    :param code: MySQL type code; :param flag: column flag.
+    :param code: MySQL type code.
+    :param flag: column flag, None where the producer is too old to send one.
     :raises BadValue: if the value has not the form of its type.
     """
     if value is None:
@@ -61,21 +62,24 @@ def canonical(code: int, flag: int, value: JSONValue, *, legacy_base64: bool = F
     reader = _READERS.get(code)
     if reader is None:
         raise BadValue("OPEN-COLUMN", f"null for type {code}")
-    if legacy_base64 and code in STRINGS and not flag & ColumnFlag.BINARY:
+    if legacy_base64 and code in STRINGS and not (flag or 0) & ColumnFlag.BINARY:
         return _lob(code, flag, value)
     return reader(code, flag, value)
 
 
-def _integer(code: int, flag: int, value: JSONValue) -> bytes:
+def _integer(code: int, flag: int | None, value: JSONValue) -> bytes:
     if not isinstance(value, int):
         raise BadValue("OPEN-COLUMN", "an integer")
-    low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))
+    if flag is None:  # signed or not: it may be either
+        low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
+    else:
+        low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))
     if not low <= value <= high:
         raise BadValue("OPEN-RANGE", f"{low} … {high}")
     return b"%d" % value
 
 
-def _float(code: int, _flag: int, value: JSONValue) -> bytes:
+def _float(code: int, _flag: int | None, value: JSONValue) -> bytes:
     if isinstance(value, str) or value is None:
         raise BadValue("OPEN-COLUMN", "a number")
     try:
@@ -87,7 +91,7 @@ def _float(code: int, _flag: int, value: JSONValue) -> bytes:
     return plain_text(number, code)
 
 
-def _plain_text(code: int, _flag: int, value: JSONValue) -> bytes:
+def _plain_text(code: int, _flag: int | None, value: JSONValue) -> bytes:
     text = _text(value)
     form, expected = _TEXT_FORMS[T(code)]
     if form.fullmatch(text) is None:
@@ -95,20 +99,20 @@ def _plain_text(code: int, _flag: int, value: JSONValue) -> bytes:
     return text.encode()
 
 
-def _json(_code: int, _flag: int, value: JSONValue) -> bytes:
+def _json(_code: int, _flag: int | None, value: JSONValue) -> bytes:
     return _text(value).encode()
 
 
-def _lob(_code: int, _flag: int, value: JSONValue) -> bytes:
+def _lob(_code: int, _flag: int | None, value: JSONValue) -> bytes:
     try:
         return b64decode(_text(value), validate=True)
     except ValueError:
         raise BadValue("OPEN-BASE64", "Base64 with padding") from None
 
 
-def _string(_code: int, flag: int, value: JSONValue) -> bytes:
+def _string(_code: int, flag: int | None, value: JSONValue) -> bytes:
     text = _text(value)
-    if not flag & ColumnFlag.BINARY:
+    if not (flag or 0) & ColumnFlag.BINARY:
         return text.encode()
     try:
         return go_quote.unquote(text)
@@ -122,7 +126,7 @@ def _text(value: JSONValue) -> str:
     return value
 
 
-_Reader: TypeAlias = Callable[[int, int, JSONValue], bytes]
+_Reader: TypeAlias = Callable[[int, int | None, JSONValue], bytes]
 _READERS: dict[int, _Reader] = {
     **dict.fromkeys(INTEGERS | NUMBERED, _integer),
     **dict.fromkeys(FLOATS, _float),
