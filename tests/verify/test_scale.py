@@ -85,7 +85,9 @@ def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
 def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession) -> None:
     early, late = ROWS // 2, ROWS // 2 + KEYS
     sound, unsound = (whole(spark).withColumn("topic", sf.lit(name)) for name in TOPICS)
-    findings = check(sound.union(swapped(unsound, early, late)), OPTIONS)
+    events = sound.union(swapped(unsound, early, late)).persist()
+    findings = check(events, OPTIONS)
+    events.unpersist()
     by_id = {finding.id: finding for finding in findings if finding.severity != "not checked"}
     assert by_id.keys() == {"INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-RESOLVED"}
     for finding in by_id.values():
