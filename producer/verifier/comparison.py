@@ -1,7 +1,7 @@
 """Expected events against those that came: what is missing, what nobody expected, what is out of order.
 
-Events are matched by identity inside their partition. More copies than expected are duplicates, which
-at-least-once delivery allows.
+Events are matched inside their partition, by identity and by what they say of their columns. More copies
+than expected are duplicates, which at-least-once delivery allows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from producer.model.event_line import event_text
-from producer.verifier.identity import identity
+from producer.verifier.identity import fingerprint, identity
 from producer.verifier.stream import PARTITION, PLACE
 
 SHOWN = 5
@@ -96,7 +96,8 @@ def _matched(expected: DataFrame, actual: DataFrame) -> DataFrame:
 def _counted(events: DataFrame, count: str, first: str) -> DataFrame:
     named = events.withColumns({name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table")})
     named = named.withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
-    grouped = named.withColumn("identity", identity()).groupBy(*PARTITION, "identity")
+    told = fingerprint(identity(), sf.array_sort("columns"))
+    grouped = named.withColumn("identity", told).groupBy(*PARTITION, "identity")
     return grouped.agg(sf.count("*").alias(count), sf.min(sf.struct(*PLACE)).alias(first))
 
 
