@@ -22,7 +22,7 @@ def plain_text(value: float, code: int) -> bytes:
     """
     if value == 0:
         return b"0"
-    digits = _shortest32(value) if code == MySQLType.FLOAT else repr(value)
+    digits = _shortest32(value) if code == MySQLType.FLOAT else repr(float(value))
     text = format(Decimal(digits), "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text).encode()
 
