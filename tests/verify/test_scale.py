@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from producer.verifier import DispatchRule, VerifyOptions, check
 from tests.verify.topic import FIELDS, HANDLE, PLAIN, Topic, ts
 
-ROWS = 100_000
 KEYS = 5_000
 PARTITIONS = 4
 TOPICS = ("sound", "unsound")
@@ -26,7 +26,7 @@ def commit_ts() -> Column:
     return sf.lit(ts(1)) + sf.col("id") * (1 << 18)
 
 
-def updates(spark: SparkSession) -> DataFrame:
+def updates(spark: SparkSession, rows: int) -> DataFrame:
     """Row ``id`` is the next balance of one of a few thousand accounts."""
     key = sf.col("id") % KEYS
     hashed = sf.crc32(sf.lit(b"bankaccounts")).bitwiseXOR(sf.crc32(sf.concat(sf.lit(b"id"), text(key))))
@@ -39,7 +39,7 @@ def updates(spark: SparkSession) -> DataFrame:
         for name, flag in (("id", HANDLE), ("balance", PLAIN))
     ]
     return shaped(
-        spark.range(ROWS),
+        spark.range(rows),
         partition=sf.pmod(hashed, sf.lit(PARTITIONS)),
         kind=sf.lit("row"),
         schema=sf.lit("bank"),
@@ -51,9 +51,9 @@ def updates(spark: SparkSession) -> DataFrame:
     )
 
 
-def resolved(spark: SparkSession) -> DataFrame:
+def resolved(spark: SparkSession, rows: int) -> DataFrame:
     """A resolved event in every partition, right after each thousandth row."""
-    moments = spark.range(999, ROWS, 1000)
+    moments = spark.range(999, rows, 1000)
     everywhere = sf.explode(sf.array(*(sf.lit(partition) for partition in range(PARTITIONS))))
     placed = moments.withColumn("partition", everywhere)
     return shaped(placed, partition=sf.col("partition"), kind=sf.lit("resolved"), index=sf.lit(1))
@@ -68,11 +68,11 @@ def shaped(rows: DataFrame, **fields: Column) -> DataFrame:
     )
 
 
-def whole(spark: SparkSession) -> DataFrame:
+def whole(spark: SparkSession, rows: int) -> DataFrame:
     topic = Topic(partitions=PARTITIONS)
     create = topic.ddl(ts(0), "CREATE TABLE bank.accounts (id INT PRIMARY KEY, balance INT)").frame(spark)
     first = create.withColumn("offset", sf.lit(-1).cast("long"))
-    return first.union(updates(spark)).union(resolved(spark))
+    return first.union(updates(spark, rows)).union(resolved(spark, rows))
 
 
 def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
@@ -82,9 +82,10 @@ def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
     return events.withColumn("offset", exchanged.cast("long"))
 
 
-def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession) -> None:
-    early, late = ROWS // 2, ROWS // 2 + KEYS
-    sound, unsound = (whole(spark).withColumn("topic", sf.lit(name)) for name in TOPICS)
+@pytest.mark.parametrize("rows", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession, rows: int) -> None:
+    early, late = rows // 2, rows // 2 + KEYS
+    sound, unsound = (whole(spark, rows).withColumn("topic", sf.lit(name)) for name in TOPICS)
     events = sound.union(swapped(unsound, early, late)).persist()
     findings = check(events, OPTIONS)
     events.unpersist()
