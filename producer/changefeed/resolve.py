@@ -39,11 +39,9 @@ def resolve(
     uri = parse_sink_uri(sink_uri or file.sink_uri or default_sink_uri(name))
     options = {**_defaults(), **file.options(), **uri.parameters}
     _check_together(options)
+    values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
-        sink_uri=uri.target,
-        dispatchers=file.dispatchers,
-        warnings=tuple(_warnings(options)),
-        **{field: options[option] for field, option in _fields().items()},  # type: ignore[arg-type]
+        sink_uri=uri.target, dispatchers=file.dispatchers, warnings=tuple(_warnings(options)), **values
     )
 
 
@@ -69,8 +67,10 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping)
-        merged[key] = _merge(below, value) if both else value  # type: ignore[arg-type]
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = _merge(below, value)
+        else:
+            merged[key] = value
     return merged
 
 

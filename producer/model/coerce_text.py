@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-import numpy as np
-
 from producer.model.mysql_type import LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.sql_value import BinaryLiteral, Moment, Span, SQLValue
@@ -52,8 +50,7 @@ def to_text(value: SQLValue) -> str:
     if isinstance(value, Decimal):
         text = f"{value:f}"
         return text.lstrip("-") if value == 0 else text
-    assert value is not None  # noqa: S101  # NULL never comes here
-    return str(int(value))
+    return str(int(value or 0))  # NULL never comes here
 
 
 def float_text(number: float) -> str:
@@ -63,13 +60,11 @@ def float_text(number: float) -> str:
     """
     if number == 0 or not math.isfinite(number):
         return "0" if number == 0 else str(number)
+    shortest = Decimal(repr(float(number))).normalize()
     if 1e-15 <= abs(number) < 1e15:
-        return np.format_float_positional(number, unique=True, trim="-")
-    mantissa, _, exponent = repr(number).partition("e")
-    if not exponent:
-        digits = np.format_float_scientific(number, unique=True, trim="-")
-        mantissa, _, exponent = digits.partition("e")
-    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+        return f"{shortest:f}"
+    mantissa, _, exponent = f"{shortest:e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:

@@ -41,8 +41,7 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
     if isinstance(value, Moment | Span):
         number = value.number()
         return (number, True) if value.fsp > 0 else (int(number), True)
-    assert value is not None  # noqa: S101  # NULL never comes here
-    return value, True
+    return value or 0, True  # NULL never comes here
 
 
 def _text_number(text: str) -> tuple[int | Decimal, bool]:

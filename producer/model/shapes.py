@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     ByteType,
+    DataType,
     IntegerType,
     LongType,
     MapType,
@@ -20,8 +21,8 @@ from pyspark.sql.types import (
 )
 
 
-def _struct(*fields: tuple[str, object]) -> StructType:
-    return StructType([StructField(name, kind) for name, kind in fields])  # type: ignore[arg-type]
+def _struct(*fields: tuple[str, DataType]) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in fields])
 
 
 IMAGE = ArrayType(BinaryType(), containsNull=True)

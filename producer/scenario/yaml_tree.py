@@ -58,12 +58,12 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def _refused(self, what: str) -> yaml.MarkedYAMLError:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stubs
         return yaml.composer.ComposerError(None, None, what, event.start_mark)
 
     def tag_of(self, text: str) -> str:
         """The type that a plain scalar of this text has."""
-        return str(self.resolve(ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]
+        return str(self.resolve(ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]  # PyYAML's stubs
 
 
 def read_yaml(text: str, file: str) -> YAMLTree:

@@ -69,7 +69,7 @@ def _chunks(lines: Iterable[tuple[object, ...]]) -> Iterator[pa.RecordBatch]:
     size = 0
     for line in lines:
         chunk.append(line)
-        size += len(line[3] or b"") + len(line[4] or b"")  # type: ignore[arg-type]
+        size += len(line[3] or b"") + len(line[4] or b"")  # type: ignore[arg-type]  # key and value are bytes
         if len(chunk) >= _CHUNK or size >= _CHUNK_BYTES:
             yield _batch(chunk)
             chunk, size = [], 0

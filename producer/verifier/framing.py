@@ -8,7 +8,7 @@ from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import Violation, place
 
 
-def undecodable(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def undecodable(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
     """INV-FRAME: messages that break the protocol's strict rules."""
     detail = sf.format_string("%s at byte %d: expected %s", "error", "error_byte", "error_expected")
     return Violation(sf.lit("error"), (place(),), detail, sf.col("kind") == "error")

@@ -9,14 +9,14 @@ from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import Stream, Violation, place
 
 
-def rows_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def rows_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
     """INV-RESOLVED: rows older than a resolved event before them; equal is only worth knowing."""
     older = sf.col("commit_ts") < sf.col("resolved_before.commit_ts")
     severity = sf.when(older, "error").otherwise("info")
     return _behind("kind = 'row' and resolved_before is not null", severity)
 
 
-def ddls_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def ddls_behind(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
     """INV-RESOLVED-DDL: DDLs older than a resolved event before them; equal is the rule at a barrier."""
     return _behind("kind = 'ddl' and commit_ts < resolved_before.commit_ts", sf.lit("error"))
 

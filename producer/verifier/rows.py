@@ -19,7 +19,7 @@ def strayed(options: VerifyOptions) -> Violation:
     return Violation(severity, (place(),), detail, wrong)
 
 
-def unsplit(options: VerifyOptions) -> Violation:  # noqa: ARG001
+def unsplit(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
     """INV-KEY-UPDATE-SPLIT: updates that change a handle or unique column."""
     detail = sf.concat(sf.lit("changes "), sf.array_join("key_change", ", "))
     wrong = sf.expr(f"{FIRST_ROW} and size(key_change) > 0")

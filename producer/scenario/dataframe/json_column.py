@@ -29,7 +29,7 @@ def json_column(document: Column, column: str) -> Column:
     def texts(documents: pa.Array) -> pa.Array:
         return json_texts(documents, column)
 
-    return arrow_udf(texts, "binary")(document)  # type: ignore[call-overload,no-any-return]
+    return arrow_udf(texts, "binary")(document)  # type: ignore[call-overload,no-any-return]  # its stubs miss closures
 
 
 def _text(document: str | None, column: str) -> bytes | None:

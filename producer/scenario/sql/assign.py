@@ -113,8 +113,9 @@ def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]
     assigned = set()
     for assignment in assignments:
         target = assignment.this
-        offset = scope.offset(target.name, target.text("table"), target.text("db"))
-        scope.row[offset] = assigned_value(assignment.expression, scope.table.columns[offset], scope)  # type: ignore[union-attr]
+        name = target.name, target.text("table"), target.text("db")
+        offset, column = scope.offset(*name), scope.column(*name)
+        scope.row[offset] = assigned_value(assignment.expression, column, scope)
         assigned.add(offset)
     return assigned
 
