@@ -19,11 +19,12 @@ from producer.model.coerce_number import (
 )
 from producer.model.coerce_temporal import coerce_moment, coerce_span
 from producer.model.coerce_text import coerce_text
+from producer.model.coerce_vector import coerce_vector
 from producer.model.event import Value
 from producer.model.float_text import narrow
 from producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, STRINGS, MySQLType
 from producer.model.sql_mode import SQLMode, value_error
-from producer.model.sql_value import Bits, JsonText, Member, Moment, Span, SQLValue, Unsigned
+from producer.model.sql_value import Bits, ColumnBytes, JsonText, Member, Moment, Span, SQLValue, Unsigned
 from producer.model.table import ColumnInfo
 from producer.model.temporal_text import moment_of, parse_moment, parse_span, shifted
 
@@ -57,6 +58,7 @@ _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = 
     T.ENUM: coerce_enum,
     T.SET: coerce_set,
     T.JSON: coerce_json,
+    T.VECTOR_FLOAT32: coerce_vector,
 }
 
 
@@ -102,7 +104,9 @@ def _read_text(column: ColumnInfo, value: bytes) -> SQLValue:
         bits = int(value)
         names = [name for place, name in enumerate(column.elements) if bits >> place & 1]
         return Member(",".join(names), bits)
-    return value if column.charset == "binary" else value.decode("utf-8", "surrogateescape")
+    if column.charset == "binary":
+        return ColumnBytes(value, column.type)
+    return value.decode("utf-8", "surrogateescape")
 
 
 def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
@@ -114,10 +118,12 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     if code == T.JSON:
         return JsonText(value.decode("utf-8", "surrogateescape"))
     text = value.decode()
+    if code == T.VECTOR_FLOAT32:
+        return text
     if code == T.DURATION:
         return parse_span(text, max(column.decimal, 0))
     fsp = -1 if code in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
-    moment = parse_moment(text, fsp)
+    moment = parse_moment(text, fsp, invalid_dates=True)
     if code == T.TIMESTAMP and moment is not None and not moment.is_zero:
         return shifted(moment, UTC, mode.zone)
     return moment

@@ -38,7 +38,7 @@ def coerce_moment(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     zero = Moment(0, 0, 0, fsp=fsp)
     what = f"Incorrect {column.type_name} value"
     moment = to_moment(value, fsp, mode)
-    if moment is None or not _allowed(moment, mode):
+    if moment is None or not allowed(moment, mode):
         return mode.reject(column.name, value, what, zero.text().encode())
     if column.type == T.TIMESTAMP and not moment.is_zero:
         utc = shifted(moment, mode.zone, UTC)
@@ -73,12 +73,12 @@ def to_moment(value: SQLValue, fsp: int, mode: SQLMode) -> Moment | None:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
-        return parse_moment(value, fsp, mode.zone)
+        return parse_moment(value, fsp, mode.zone, invalid_dates=mode.invalid_dates)
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value or 0)
     if not number.is_finite() or number.adjusted() > 20:
         return None
     whole, _, micro = f"{number:f}".partition(".")
-    return moment_of_number(int(whole), micro, fsp)
+    return moment_of_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
 
 
 def to_span(value: SQLValue, fsp: int) -> Span | None:
@@ -115,7 +115,8 @@ def _of_one_day(span: Span) -> bool:
     return 0 <= span.microseconds < 24 * 3600 * 1_000_000
 
 
-def _allowed(moment: Moment, mode: SQLMode) -> bool:
+def allowed(moment: Moment, mode: SQLMode) -> bool:
+    """Whether sql_mode admits the zero date, or zero parts, where the moment has them."""
     if moment.is_zero:
         return mode.zero_dates
     if moment.month == 0 or moment.day == 0:

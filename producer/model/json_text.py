@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import NoReturn, TypeAlias
 
-import numpy as np
+from producer.model.sql_value import Unsigned
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 MAX_DEPTH = 100
+_MAX_SIGNED = (1 << 63) - 1
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -26,7 +28,10 @@ def json_text(source: str) -> str:
 
 
 def parse_json(source: str) -> JsonValue:
-    """The document; integers beyond 64 bits are doubles, of equal members the last counts."""
+    """The document; integers beyond 64 bits are doubles, of equal members the last counts.
+
+    :raises ValueError: if ``source`` is not JSON.
+    """
     try:
         parsed: JsonValue = json.loads(
             source, parse_int=_integer, parse_float=_double, parse_constant=_refuse
@@ -44,11 +49,15 @@ def print_json(value: JsonValue, depth: int = 0) -> str:
     if depth > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        members = sorted(value.items(), key=lambda member: member[0].encode("utf-8", "surrogatepass"))
-        return "{" + ", ".join(f"{quoted(k)}: {print_json(v, depth + 1)}" for k, v in members) + "}"
+        return "{" + ", ".join(f"{quoted(k)}: {print_json(v, depth + 1)}" for k, v in members(value)) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(print_json(element, depth + 1) for element in value) + "]"
     return _scalar(value)
+
+
+def members(value: dict[str, JsonValue]) -> list[tuple[str, JsonValue]]:
+    """The members of an object in TiDB's order."""
+    return sorted(value.items(), key=lambda member: member[0].encode("utf-8", "surrogatepass"))
 
 
 def quoted(text: str) -> str:
@@ -57,14 +66,14 @@ def quoted(text: str) -> str:
 
 
 def json_double(number: float) -> str:
-    """``1.0``, ``1e-10``, ``1e100``: shortest digits, an exponent below 1e-15 and from 1e15."""
+    """``1.0``, ``1e-16``, ``1e100``: shortest digits, an exponent below 1e-15 and from 1e15."""
     if number == 0:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
+    digits = Decimal(repr(float(number))).normalize()
     if 1e-15 <= abs(number) < 1e15:
-        return np.format_float_positional(np.float64(number), unique=True, trim="0")
-    mantissa, _, exponent = np.format_float_scientific(np.float64(number), unique=True, trim="-").partition(
-        "e"
-    )
+        text = f"{digits:f}"
+        return text if "." in text else text + ".0"
+    mantissa, _, exponent = f"{digits:e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 
@@ -74,7 +83,7 @@ def _scalar(value: JsonValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return str(int(value))
     if isinstance(value, float):
         return json_double(value)
     return quoted(str(value))
@@ -94,7 +103,8 @@ def _integer(digits: str) -> int | float:
     if digits == "-0":
         return 0
     if len(digits) <= 20 and -(1 << 63) <= int(digits) < 1 << 64:
-        return int(digits)
+        number = int(digits)
+        return Unsigned(number) if number > _MAX_SIGNED else number
     return _double(digits)
 
 

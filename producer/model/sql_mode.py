@@ -18,6 +18,7 @@ class SQLMode:
     :param strict: STRICT_TRANS_TABLES: what does not fit is an error, else it is cut to fit.
     :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is a date.
     :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is a date.
+    :param invalid_dates: ALLOW_INVALID_DATES: every month of a DATE or DATETIME has 31 days.
     :param zone: the session's time zone; TIMESTAMP columns hold UTC.
     :param now: what ``NOW()`` is.
     :param utf8_check: off with ``tidb_skip_utf8_check``: text columns take any bytes.
@@ -26,6 +27,7 @@ class SQLMode:
     strict: bool = True
     zero_dates: bool = False
     zero_in_date: bool = False
+    invalid_dates: bool = False
     division_by_zero_error: bool = True
     zone: tzinfo = UTC
     now: datetime = DEFAULT_NOW
@@ -50,6 +52,8 @@ def value_error(column: str, value: object, what: str) -> ScenarioError:
 
 def shown_value(value: object) -> str:
     """A value as a message shows it: text as itself, bytes in hex, cut to a readable length."""
+    if isinstance(value, bool):
+        value = int(value)
     text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

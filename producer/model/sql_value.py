@@ -1,8 +1,8 @@
 """Values as SQL computes with them, between a literal or a column and the canonical bytes of a row.
 
 Plain Python types serve where they mean the same: ``None`` is NULL, ``int`` a signed integer,
-``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. The classes here
-are for what Python has no word for.
+``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is what TRUE
+and comparisons give: 1 or 0, but true or false in JSON. The classes here are for what Python has no word for.
 """
 
 from __future__ import annotations
@@ -29,6 +29,20 @@ class Bits(BinaryLiteral):
     """The value of a BIT column: a number in every comparison."""
 
 
+class ColumnBytes(bytes):
+    """The value of a BINARY, VARBINARY or BLOB column.
+
+    :param code: type code of the column, which a JSON document made of it names.
+    """
+
+    code: int
+
+    def __new__(cls, data: bytes, code: int) -> ColumnBytes:
+        value = super().__new__(cls, data)
+        value.code = code
+        return value
+
+
 class Member(str):
     """A value of an ENUM or SET: text with a number behind it."""
 
@@ -41,7 +55,17 @@ class Member(str):
 
 
 class JsonText(str):
-    """A JSON value, as TiDB prints it."""
+    """A JSON value, as TiDB prints it.
+
+    :param document: the value that the text was printed from; what is read from a column has none.
+    """
+
+    document: object
+
+    def __new__(cls, text: str, document: object = None) -> JsonText:
+        value = super().__new__(cls, text)
+        value.document = document
+        return value
 
 
 @dataclass(frozen=True, slots=True)

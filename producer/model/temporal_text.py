@@ -29,13 +29,14 @@ _PACKED_SPAN = re.compile(r"(-)?(\d{1,7})(?:\.(\d{0,30}))?", re.ASCII)
 _LONGEST = 100
 
 
-def parse_moment(text: str, fsp: int, zone: tzinfo = UTC) -> Moment | None:
+def parse_moment(text: str, fsp: int, zone: tzinfo = UTC, *, invalid_dates: bool = False) -> Moment | None:
     """A date, with or without time, rounded to ``fsp`` digits; None if it is none.
 
     Zero parts pass (``2021-00-00``); impossible ones do not (``2021-02-30``).
 
     :param fsp: digits of the fraction; -1 drops the time.
     :param zone: the session's zone, for text that names an offset of its own.
+    :param invalid_dates: ALLOW_INVALID_DATES: every month has 31 days.
     """
     text = text.strip()
     if len(text) > _LONGEST:
@@ -46,13 +47,13 @@ def parse_moment(text: str, fsp: int, zone: tzinfo = UTC) -> Moment | None:
         numbers = [int(part or 0) for part in parts]
         if len(parts[0]) <= 2:
             numbers[0] = two_digit_year(numbers[0]) if any(numbers[:3]) else 0
-        moment = _checked(numbers, micro or "", fsp)
+        moment = _checked(numbers, micro or "", fsp, invalid_dates)
         return shifted(moment, offset_zone(offset), zone) if moment and offset else moment
     packed = _PACKED.fullmatch(text)
-    return _from_packed(packed[1], packed[2] or "", fsp) if packed else None
+    return _from_packed(packed[1], packed[2] or "", fsp, invalid_dates) if packed else None
 
 
-def moment_of_number(number: int, micro: str, fsp: int) -> Moment | None:
+def moment_of_number(number: int, micro: str, fsp: int, *, invalid_dates: bool = False) -> Moment | None:
     """A date from ``[YY]YYMMDD[hhmmss]`` as a number; 0 is the zero date."""
     digits = str(number)
     if number < 0 or len(digits) > 14:
@@ -60,35 +61,39 @@ def moment_of_number(number: int, micro: str, fsp: int) -> Moment | None:
     if number == 0:
         return Moment(0, 0, 0, fsp=fsp)
     width = next(width for width in (6, 8, 12, 14) if len(digits) <= width)
-    return _from_packed(digits.zfill(width), micro, fsp)
+    return _from_packed(digits.zfill(width), micro, fsp, invalid_dates)
 
 
-def _from_packed(digits: str, micro: str, fsp: int) -> Moment | None:
+def _from_packed(digits: str, micro: str, fsp: int, invalid_dates: bool) -> Moment | None:
     year_width = 4 if len(digits) in (8, 14) else 2
     year = int(digits[:year_width])
     if year_width == 2:
         year = two_digit_year(year)
     rest = digits[year_width:]
     parts = [int(rest[place : place + 2]) for place in range(0, len(rest), 2)]
-    return _checked([year, *parts, 0, 0, 0][:6], micro, fsp)
+    return _checked([year, *parts, 0, 0, 0][:6], micro, fsp, invalid_dates)
 
 
 def two_digit_year(year: int) -> int:
     return year + (2000 if year < 70 else 1900) if year < 100 else year
 
 
-def _checked(numbers: list[int], micro: str, fsp: int) -> Moment | None:
+def _checked(numbers: list[int], micro: str, fsp: int, invalid_dates: bool) -> Moment | None:
     year, month, day, hour, minute, second = numbers
     if month > 12 or hour > 23 or minute > 59 or second > 59:
         return None
-    longest = 31 if month == 0 or year == 0 else monthrange(max(year, 1), month)[1]
-    if month == 2 and year == 0:
-        longest = 29
-    if day > longest:
+    if day > (31 if invalid_dates else days_in_month(year, month)):
         return None
     if fsp < 0:
         return Moment(year, month, day, fsp=-1)
     return with_fraction(Moment(year, month, day, hour, minute, second, 0, fsp), micro)
+
+
+def days_in_month(year: int, month: int) -> int:
+    """The longest day that passes: 31 where year or month is zero, but 29 in February of year zero."""
+    if month == 2 and year == 0:
+        return 29
+    return 31 if month == 0 or year == 0 else monthrange(year, month)[1]
 
 
 def with_fraction(moment: Moment, micro: str) -> Moment | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from producer.errors import ScenarioError
+from producer.model.coerce_vector import MAX_DIMENSIONS
 from producer.model.mysql_type import CHARSET_BEARING, MySQLType
 from producer.scenario.sql.cursor import Cursor
 
@@ -239,6 +240,13 @@ def _json(_: Cursor) -> TypeSpec:
     return TypeSpec(type=T.JSON, length=4294967295, decimal=0)
 
 
+def _vector(cursor: Cursor) -> TypeSpec:
+    dimensions = _parameters(cursor)
+    if dimensions and not 1 <= dimensions[0] <= MAX_DIMENSIONS:
+        raise cursor.error(f"a VECTOR has 1 to {MAX_DIMENSIONS} dimensions")
+    return TypeSpec(type=T.VECTOR_FLOAT32, length=dimensions[0] if dimensions else -1, decimal=0)
+
+
 def _members(cursor: Cursor) -> tuple[str, ...]:
     cursor.expect("(")
     names = [cursor.string().rstrip(" ")]
@@ -274,4 +282,5 @@ _READERS: dict[str, Callable[[Cursor], TypeSpec]] = {
     "TIME": _with_fsp(T.DURATION, 10), "CHAR": _char, "CHARACTER": _char, "NCHAR": _char,
     "NATIONAL": _national, "BINARY": _binary, "VARCHAR": _varchar, "VARCHARACTER": _varchar,
     "NVARCHAR": _varchar, "VARBINARY": _varbinary, "LONG": _long, "JSON": _json, "ENUM": _enum, "SET": _set,
+    "VECTOR": _vector,
 }  # fmt: skip

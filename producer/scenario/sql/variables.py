@@ -21,7 +21,7 @@ _CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
 _SQL_MODES = frozenset({
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
-    "NO_ENGINE_SUBSTITUTION",
+    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES",
 })  # fmt: skip
 _DEFAULT_SQL_MODE = "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
 
@@ -112,6 +112,7 @@ def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
         strict=bool(flags & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}),
         zero_dates="NO_ZERO_DATE" not in flags,
         zero_in_date="NO_ZERO_IN_DATE" not in flags,
+        invalid_dates="ALLOW_INVALID_DATES" in flags,
         division_by_zero_error="ERROR_FOR_DIVISION_BY_ZERO" in flags,
     )
 
