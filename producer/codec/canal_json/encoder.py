@@ -1,0 +1,109 @@
+"""Encoder of Canal-JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from producer.codec.base import EncodedRow, RowBatch
+from producer.codec.canal_json import json_text, row_batch
+from producer.codec.canal_json.event_type import WATERMARK, ddl_word
+from producer.codec.canal_json.large_message import handle_large
+from producer.codec.canal_json.losses import CanalJSONLosses
+from producer.codec.canal_json.options import CanalJSONOptions
+from producer.codec.canal_json.row_form import Forms, table_forms
+from producer.model.event import DDLEvent, Kind, Message
+from producer.model.table import TableInfo
+from producer.model.tso import physical
+
+
+class CanalJSONEncoder:
+    """Values in, messages out; keeps the compiled forms of every table version it has met."""
+
+    def __init__(self, options: CanalJSONOptions | None = None) -> None:
+        self.options = options or CanalJSONOptions()
+        self._forms: dict[TableInfo, Forms] = {}
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
+        """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
+        forms = self._forms_of(table)
+        texts = _texts(forms, batch)
+        rows = [EncodedRow(b"", *row) for row in zip(texts, batch.commit_ts, strict=True)]
+
+        def handle_key_texts(places: Sequence[int]) -> list[bytes]:
+            return _texts(forms, row_batch.at(batch, places), large=True)
+
+        handle_large(rows, table, self.options, handle_key_texts)
+        return rows
+
+    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+        """One message per row, without a key.
+
+        :raises EncodeError: the refusal of a row that has one.
+        """
+        for row in rows:
+            if row.refusal is not None:
+                raise row.refusal
+            yield Message(None, row.value, Kind.ROW.word, row.commit_ts)
+
+    def ddl(self, event: DDLEvent) -> Message:
+        ts = event.commit_ts
+        extension = b"commitTs" if self.options.enable_tidb_extension else b""
+        names = (json_text.string(event.schema), json_text.string(event.table))
+        return self._without_rows(
+            Kind.DDL, ts, names, ddl_word(event.ddl_type), json_text.string(event.query), extension
+        )
+
+    def resolved(self, ts: int) -> Message | None:
+        """A watermark; without the extension there is none."""
+        if not self.options.enable_tidb_extension:
+            return None
+        return self._without_rows(Kind.RESOLVED, ts, (b'""', b'""'), WATERMARK, b'""', b"watermarkTs")
+
+    @property
+    def losses(self) -> CanalJSONLosses:
+        options = self.options
+        return CanalJSONLosses(
+            sorted_columns=False,
+            old_values="updated" if options.updated_columns_only else "all",
+            deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
+            flags=False,
+            commit_ts="exact" if options.enable_tidb_extension else "milliseconds",
+            column_types="full" if options.content_compatible else "bare",
+            resolved=options.enable_tidb_extension,
+        )
+
+    def _forms_of(self, table: TableInfo) -> Forms:
+        if table not in self._forms:
+            self._forms[table] = table_forms(table, self.options)
+        return self._forms[table]
+
+    def _without_rows(
+        self, kind: Kind, ts: int, names: tuple[bytes, bytes], word: str, sql: bytes, extension: bytes
+    ) -> Message:
+        """A DDL or watermark: here ``data`` stands before ``old``, in the order of a Go struct."""
+        built = self.options.build_ts_ms
+        value = (
+            b'{"id":0,"database":%b,"table":%b,"pkNames":null,"isDdl":%b,"type":"%b","es":%d,"ts":%d,'
+            b'"sql":%b,"sqlType":null,"mysqlType":null,"data":null,"old":null%b}'
+        ) % (
+            *names,
+            b"true" if kind is Kind.DDL else b"false",
+            word.encode(),
+            physical(ts),
+            physical(ts) if built is None else built,
+            sql,
+            b',"_tidb":{"%b":%d}' % (extension, ts) if extension else b"",
+        )
+        return Message(None, value, kind.word, ts)
+
+
+def _texts(forms: Forms, batch: RowBatch, *, large: bool = False) -> list[bytes]:
+    """One message per row, in the batch's order.
+
+    :param large: the rows were too large and show their handle keys alone.
+    """
+    texts = [b""] * len(batch.op)
+    for op, places, part in row_batch.by_op(batch):
+        for place, text in zip(places, forms[op, large].texts(part), strict=True):
+            texts[place] = text
+    return texts

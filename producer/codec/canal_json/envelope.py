@@ -1,0 +1,102 @@
+"""The JSON object of a message, checked member by member before anything is read from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from producer.errors import DecodeError
+from producer.model.tso import LOGICAL_BITS, MAX_TS
+
+TSO: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS)]
+Milliseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS >> LOGICAL_BITS)]
+RowJSON: TypeAlias = dict[str, str | None]
+
+
+class Extension(msgspec.Struct, rename="camel"):
+    """``_tidb``; a zero commit-ts or watermark stands for none."""
+
+    commit_ts: TSO = 0
+    watermark_ts: TSO = 0
+    only_handle_key: bool = False
+    claim_check_location: str = ""
+    rowkey: str | None = None
+
+
+class Envelope(msgspec.Struct, rename="camel"):
+    """One message object; ``ts`` and ``id`` say nothing of the event."""
+
+    database: str
+    table: str
+    is_ddl: bool
+    type: str
+    es: Milliseconds
+    sql: str = ""
+    pk_names: list[str] | None = None
+    sql_type: dict[str, int] | None = None
+    mysql_type: dict[str, str] | None = None
+    data: list[RowJSON] | None = None
+    old: list[RowJSON] | None = None
+    tidb: Extension | None = msgspec.field(default=None, name="_tidb")
+
+
+_DECODER = msgspec.json.Decoder(Envelope)
+_PLACE = re.compile(r"\(byte (\d+)\)")
+_FOLLOWED = "trailing characters"
+
+
+def objects(value: bytes) -> Iterator[tuple[int, Envelope]]:
+    """The objects of a message value with the byte each starts at.
+
+    :raises DecodeError: for anything that is not one or more such objects.
+    """
+    start, rest = 0, memoryview(value)
+    while True:
+        try:
+            yield start, _DECODER.decode(rest)
+            return
+        except msgspec.DecodeError as error:
+            end = _end_of_first(error)
+            if not end:
+                raise _error(error, value, start) from None
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise _error(error, value, start) from None
+        yield start, _first(rest[:end], value, start)
+        start, rest = start + end, rest[end:]
+
+
+def _end_of_first(error: msgspec.DecodeError) -> int:
+    """Where the first object ended if only what follows it was in the way, else 0."""
+    place = _PLACE.search(str(error))
+    return int(place[1]) if place and _FOLLOWED in str(error) else 0
+
+
+def _first(json: memoryview, value: bytes, start: int) -> Envelope:
+    try:
+        return _DECODER.decode(json)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _error(error, value, start) from None
+
+
+def _error(error: Exception, value: bytes, start: int) -> DecodeError:
+    if isinstance(error, RecursionError):
+        return DecodeError("CANAL-JSON", "JSON of a few levels", part="value", byte=start)
+    if isinstance(error, UnicodeDecodeError):
+        return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=_first_bad_byte(value, start))
+    sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
+    if isinstance(error, msgspec.ValidationError):
+        return DecodeError("CANAL-MEMBER", sentence, part="value", byte=start)
+    place = _PLACE.search(str(error))
+    byte = start + int(place[1]) if place else len(value)
+    return DecodeError("CANAL-JSON", f"valid JSON ({sentence})", part="value", byte=byte)
+
+
+def _first_bad_byte(value: bytes, start: int) -> int:
+    try:
+        value[start:].decode()
+    except UnicodeDecodeError as error:
+        return start + error.start
+    return start

@@ -1,0 +1,63 @@
+"""Options of Canal-JSON, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from producer.errors import ChangefeedError, nearest
+
+DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
+
+LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only"]
+_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanalJSONOptions:
+    """How events are written.
+
+    :param enable_tidb_extension: whether messages carry ``_tidb``, and watermarks are sent at all.
+    :param content_compatible: as official Canal: types with their parameters, and of an old image only
+        what changed.
+    :param only_output_updated_columns: whether old images leave unchanged columns out.
+    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
+    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
+    :param large_message_handle_option: what becomes of a row over that limit: ``none`` refuses it,
+        ``handle-key-only`` sends its handle key.
+    :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
+        commit time of each event.
+    :param delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
+    :param data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
+    :raises ChangefeedError: for a large message handle that TiCDC would not accept.
+    """
+
+    enable_tidb_extension: bool = False
+    content_compatible: bool = False
+    only_output_updated_columns: bool = False
+    delete_only_output_handle_key_columns: bool = False
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    large_message_handle_option: LargeMessageHandle = "none"
+    build_ts_ms: int | None = None
+    delete_old: bool = False
+    data_before_old: bool = False
+
+    def __post_init__(self) -> None:
+        chosen = self.large_message_handle_option
+        if chosen not in _LARGE_MESSAGE_HANDLES:
+            raise ChangefeedError(
+                f"unknown large-message-handle-option {chosen!r}",
+                parameter="large-message-handle-option",
+                hint=nearest(chosen, _LARGE_MESSAGE_HANDLES),
+            )
+        if chosen != "none" and not self.enable_tidb_extension:
+            raise ChangefeedError(
+                f"large-message-handle-option {chosen!r} of Canal-JSON needs the TiDB extension",
+                parameter="large-message-handle-option",
+                hint="set enable-tidb-extension=true",
+            )
+
+    @property
+    def updated_columns_only(self) -> bool:
+        """Whether old images are cut to what changed; content-compatible implies it."""
+        return self.only_output_updated_columns or self.content_compatible

@@ -1,0 +1,128 @@
+"""Values of Canal-JSON back to canonical text, by the type text of their column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TypeAlias
+
+from producer.model.float_text import plain_text
+from producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    NUMBERED,
+    STRINGS,
+    MySQLType,
+    bare_name,
+    integer_range,
+)
+
+T = MySQLType
+Reader: TypeAlias = Callable[[str], bytes]
+"""JSON string to canonical text; raises ``BadValue``."""
+
+
+class BadValue(Exception):
+    """A type that is none, or a value that does not fit its type."""
+
+    def __init__(self, code: str, expected: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.expected = expected
+
+
+_NAMES = {
+    bare_name(code, binary=binary, unsigned=False): (code, binary)
+    for code in MySQLType
+    for binary in (True, False)
+    if code not in (T.UNSPECIFIED, T.NEW_DATE)
+}
+_NAME = re.compile(r"[a-z_]+")
+_REST = re.compile(r"(?:\(\d{1,10}(?:, ?\d{1,10})?\))?( unsigned)?(?: zerofill)?")
+_ELEMENTS = re.compile(r"(?:\('.*'\))?", re.DOTALL)
+
+
+def reader_of(text: str) -> Reader:
+    """The reader of a column's values.
+
+    :param text: the type, without its parameters or with them, as TiCDC or official Canal writes it.
+    :raises BadValue: if it is no MySQL type.
+    """
+    name = _NAME.match(text)
+    known = _NAMES.get(name[0]) if name else None
+    if name is None or known is None:
+        raise BadValue("CANAL-MYSQL-TYPE", "a MySQL type")
+    code, binary = known
+    if code in (T.ENUM, T.SET):
+        rest = _ELEMENTS.fullmatch(text, name.end())
+        unsigned = False
+    else:
+        rest = _REST.fullmatch(text, name.end())
+        unsigned = bool(rest and rest[1])
+    if rest is None:
+        raise BadValue("CANAL-MYSQL-TYPE", f"parameters of {name[0]}")
+    return _reader(code, binary, unsigned)
+
+
+@cache
+def _reader(code: MySQLType, binary: bool, unsigned: bool) -> Reader:
+    if code in INTEGERS | NUMBERED:
+        return partial(_integer, *integer_range(code, unsigned=unsigned))
+    if code in FLOATS:
+        return partial(_float, code)
+    if code in _FORMS:
+        return partial(_formed, *_FORMS[code])
+    return _bytes if binary and code in STRINGS | LOBS else str.encode
+
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")
+
+
+def _integer(low: int, high: int, text: str) -> bytes:
+    if _INTEGER.fullmatch(text) is None:
+        raise BadValue("CANAL-VALUE", "decimal digits")
+    if not low <= int(text) <= high:
+        raise BadValue("CANAL-RANGE", f"{low} … {high}")
+    return text.encode()
+
+
+_MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
+_NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:E-?[0-9]{1,3})?")  # official Canal writes 1.0E10
+
+
+def _float(code: MySQLType, text: str) -> bytes:
+    if _NUMBER.fullmatch(text) is None:
+        raise BadValue("CANAL-VALUE", "a number")
+    number = float(text)
+    if not math.isfinite(number) or (code == T.FLOAT and abs(number) >= _MAX_FLOAT32):
+        raise BadValue("CANAL-RANGE", "a finite number of the column's width")
+    return plain_text(number, code)
+
+
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r":[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+_DATETIME = (re.compile(f"{_DATE} [0-9]{{2}}{_TIME}"), "YYYY-MM-DD HH:MM:SS[.f]")
+_FORMS = {
+    T.NEW_DECIMAL: (re.compile(r"-?[0-9]{1,65}(?:\.[0-9]{1,30})?"), "decimal digits"),
+    T.DATE: (re.compile(_DATE), "YYYY-MM-DD"),
+    T.DATETIME: _DATETIME,
+    T.TIMESTAMP: _DATETIME,
+    T.DURATION: (re.compile(f"-?[0-9]{{2,3}}{_TIME}"), "[-]HH:MM:SS[.f]"),
+    T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
+}
+
+
+def _formed(form: re.Pattern[str], expected: str, text: str) -> bytes:
+    if form.fullmatch(text) is None:
+        raise BadValue("CANAL-VALUE", expected)
+    return text.encode()
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise BadValue("CANAL-BYTES", "characters up to U+00FF, one per byte") from None
