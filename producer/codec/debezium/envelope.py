@@ -1,0 +1,128 @@
+"""What surrounds the row images: ``source``, and the schemas that are the same for every table.
+
+Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from producer.codec.debezium import text
+from producer.codec.debezium.options import DebeziumOptions
+from producer.model.tso import physical
+
+Schema = dict[str, Any]
+
+
+def compact(schema: Schema) -> bytes:
+    """A schema as JSON; its names are plain ASCII."""
+    return json.dumps(schema, separators=(",", ":")).encode()
+
+
+def _field(kind: str, name: str, *, optional: bool = False) -> Schema:
+    return {"type": kind, "optional": optional, "field": name}
+
+
+_SNAPSHOT = {
+    "type": "string",
+    "optional": True,
+    "name": "io.debezium.data.Enum",
+    "version": 1,
+    "parameters": {"allowed": "true,last,false,incremental"},
+    "default": "false",
+    "field": "snapshot",
+}
+
+SOURCE_SCHEMA: Schema = {
+    "type": "struct",
+    "fields": [
+        _field("string", "version"),
+        _field("string", "connector"),
+        _field("string", "name"),
+        _field("int64", "ts_ms"),
+        _SNAPSHOT,
+        _field("string", "db"),
+        _field("string", "sequence", optional=True),
+        _field("string", "table", optional=True),
+        _field("int64", "server_id"),
+        _field("string", "gtid", optional=True),
+        _field("string", "file"),
+        _field("int64", "pos"),
+        _field("int32", "row"),
+        _field("int64", "thread", optional=True),
+        _field("string", "query", optional=True),
+    ],
+    "optional": False,
+    "name": "io.debezium.connector.mysql.Source",
+    "field": "source",
+}
+
+_TRANSACTION_SCHEMA: Schema = {
+    "type": "struct",
+    "fields": [
+        _field("string", "id"),
+        _field("int64", "total_order"),
+        _field("int64", "data_collection_order"),
+    ],
+    "optional": True,
+    "name": "event.block",
+    "version": 1,
+    "field": "transaction",
+}
+
+_COMMON_FIELDS = [
+    SOURCE_SCHEMA,
+    _field("string", "op"),
+    _field("int64", "ts_ms", optional=True),
+    _TRANSACTION_SCHEMA,
+]
+
+
+def source(cluster: str, schema: str, table: str) -> bytes:
+    """The ``source`` object, as a template of the commit's Unix milliseconds and its TSO.
+
+    Debezium's binlog position stands empty. ``commit_ts`` and ``cluster_id`` are TiCDC's own.
+    """
+    name, db, tbl = (text.string(part).replace(b"%", b"%%") for part in (cluster, schema, table))
+    return (
+        b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name
+        + b',"ts_ms":%d,"snapshot":"false","db":' + db + b',"table":' + tbl
+        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":%d'
+        + b',"cluster_id":' + name + b"}"
+    )  # fmt: skip
+
+
+def key_schema(prefix: str, columns: bytes) -> bytes:
+    """Schema of a row's or watermark's key.
+
+    :param columns: the column schemas, joined.
+    """
+    return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
+
+
+def row_schema(prefix: str, columns: bytes) -> bytes:
+    """Schema of a row's value: both images, although an event may hold one."""
+    images = [
+        b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
+        % (prefix.encode(), image, columns)
+        for image in (b"before", b"after")
+    ]
+    return _envelope(prefix, images + [compact(field) for field in _COMMON_FIELDS])
+
+
+def watermark_schema(prefix: str) -> bytes:
+    """Schema of a watermark's value."""
+    return _envelope(prefix, [compact(field) for field in _COMMON_FIELDS])
+
+
+def _envelope(prefix: str, fields: list[bytes]) -> bytes:
+    return b'{"type":"struct","optional":false,"name":"%b.Envelope","version":1,"fields":[%b]}' % (
+        prefix.encode(),
+        b",".join(fields),
+    )
+
+
+def build_time(commit_ts: int, options: DebeziumOptions) -> int:
+    """Unix milliseconds at which a message counts as made."""
+    return physical(commit_ts) if options.build_ts_ms is None else options.build_ts_ms

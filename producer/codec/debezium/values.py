@@ -1,0 +1,119 @@
+"""How the values of a column are written, and what stands for its NULL and its DEFAULT.
+
+TiCDC writes the DEFAULT of a column where the row holds NULL. Source: tiflow ``debezium/codec.go``
+(writeDebeziumFieldValue, writeDebeziumFieldSchema), ``debezium/helper.go`` (getValue).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from producer.codec import go_json
+from producer.codec.debezium import members, temporal, text
+from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.debezium.zone import zone_of
+from producer.codec.go_json import NULL
+from producer.model.event import Value
+from producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from producer.model.table import ColumnInfo
+
+T = MySQLType
+Renderer: TypeAlias = Callable[[Sequence[Value]], list[bytes]]
+
+_NOW = "CURRENT_TIMESTAMP"
+_FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
+
+
+def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
+    """What turns a column's values into JSON; a value that TiCDC refuses becomes ``temporal.REFUSED``."""
+    match column.type:
+        case T.BIT:
+            return partial(members.bits, length=column.length)
+        case T.ENUM | T.SET:
+            return members.member_strings(column)
+        case T.NEW_DECIMAL:
+            return text.decimals
+        case T.DATE | T.NEW_DATE:
+            return partial(temporal.days, invalid=_zero(column))
+        case T.DATETIME:
+            return partial(temporal.epochs, fsp=column.decimal, zero=_zero(column))
+        case T.TIMESTAMP:
+            return partial(temporal.zoned, zone=zone_of(options.time_zone))
+        case T.DURATION:
+            return temporal.spans
+        case T.LONGLONG if column.unsigned:
+            return text.wrapped_integers
+    if column.type in FLOATS:
+        return text.floats
+    if column.type in INTEGERS or column.type == T.YEAR:
+        return go_json.numbers
+    if column.type in STRINGS | LOBS and column.binary:
+        return text.base64_strings
+    return partial(text.strings, invalid_utf8=options.invalid_utf8)
+
+
+def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
+    """What is written for NULL: the column's DEFAULT if it has one."""
+    if column.default_expression == _NOW:
+        return _now_for_null(column)
+    default = column.default
+    if default is None:
+        return NULL
+    if column.type == T.YEAR:  # the text of the DEFAULT, where a value is a number
+        return b'"%04d"' % int(default)
+    if column.type in FLOATS:
+        return text.float64(default)
+    if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
+        return NULL
+    return renderer(column, options)([default])[0]
+
+
+def _now_for_null(column: ColumnInfo) -> bytes:
+    if column.type == T.DATETIME:
+        return b"0"
+    return NULL if column.nullable else temporal.EPOCH
+
+
+def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
+    """The ``default`` of a column's schema, None where it has none."""
+    if column.default_expression == _NOW:
+        return _now_in_schema(column)
+    default = column.default
+    if default is None:
+        return None
+    if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # byte strings too, and not as Base64
+        return text.strings([default], options.invalid_utf8)[0]
+    if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
+        shown = renderer(column, options)([default])[0]
+        return b"0" if shown == temporal.REFUSED else None if shown == NULL else shown
+    if column.type == T.TIMESTAMP:
+        return _timestamp_in_schema(column, default)
+    if column.type == T.YEAR:
+        return b"%d" % _full_year(int(default))
+    if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
+        return text.float64(default)
+    return renderer(column, options)([default])[0]
+
+
+def _now_in_schema(column: ColumnInfo) -> bytes | None:
+    if column.type == T.DATETIME:
+        return b"0"
+    return None if column.nullable else temporal.EPOCH
+
+
+def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
+    """TiDB keeps this DEFAULT in UTC, and here TiCDC takes it so."""
+    if default[:19] < _FIRST_TIMESTAMP:
+        return None if column.nullable else temporal.EPOCH
+    return temporal.zoned([default], zone_of("UTC"))[0] or b"0"
+
+
+def _full_year(year: int) -> int:
+    return year + 2000 if year < 70 else year + 1900 if year < 100 else year
+
+
+def _zero(column: ColumnInfo) -> bytes:
+    """What a zero DATE or DATETIME becomes."""
+    return NULL if column.nullable else b"0"
