@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
-from producer.errors import EncodeError
 from producer.model.event import Message
 from tests.codec.debezium_events import DebeziumDDL, events_of
-from tests.codec.golden_messages import GoldenMessage, encode_rows, load_messages
+from tests.codec.golden_messages import encode_rows, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 
 BUILT = 946684800000
@@ -54,9 +53,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
         assert (got.key, got.value) == (message.key, message.value)
 
 
-def encoded(
-    encoder: DebeziumEncoder, events: Sequence[GoldenEvent | DebeziumDDL]
-) -> list[Message | None]:
+def encoded(encoder: DebeziumEncoder, events: Sequence[GoldenEvent | DebeziumDDL]) -> list[Message | None]:
     messages: list[Message | None] = []
     for event in events:
         if isinstance(event, GoldenRow):

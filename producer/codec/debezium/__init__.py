@@ -4,8 +4,8 @@ Source of the rules: ``tiflow pkg/sink/codec/debezium``; the bytes of its real e
 judge.
 """
 
-# from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.decoder import DebeziumDecoder
 from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.codec.debezium.options import DebeziumOptions
 
-__all__ = ["DebeziumEncoder", "DebeziumOptions"]
+__all__ = ["DebeziumDecoder", "DebeziumEncoder", "DebeziumOptions"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from producer.codec.debezium import members, text
 from producer.codec.debezium.ddl_query import ColumnDefinition
-from producer.codec.debezium.options import InvalidUTF8
 from producer.codec.go_json import NULL
 from producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from producer.model.table import ColumnInfo
@@ -36,9 +35,7 @@ _EPOCH = b'"1970-01-01 00:00:00"'
 """What stands for CURRENT_TIMESTAMP, as in Debezium."""
 
 
-def column_object(
-    column: ColumnInfo, position: int, defined: ColumnDefinition | None, invalid_utf8: InvalidUTF8
-) -> bytes:
+def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition | None) -> bytes:
     """One element of ``columns``.
 
     :param position: place in the table, from 1, hidden columns counted.
@@ -52,7 +49,7 @@ def column_object(
         (b"jdbcType", b"%d" % jdbc_type(column)),
         (b"nativeType", NULL),
         (b"comment", comment),
-        (b"defaultValueExpression", _default(column, defined, invalid_utf8)),
+        (b"defaultValueExpression", _default(column, defined)),
         (b"enumValues", _enum_values(column)),
         (b"typeName", text.string(name)),
         (b"typeExpression", text.string(expression)),
@@ -134,18 +131,20 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
     usual = _USUAL_LENGTH[column.type]
     if column.unsigned and column.type in INTEGERS - {T.LONGLONG}:
         usual -= 1
+    if column.zerofill and column.type == T.TINY:
+        usual += 1
     return -1 if column.length == usual else column.length
 
 
-def _default(column: ColumnInfo, defined: ColumnDefinition | None, invalid_utf8: InvalidUTF8) -> bytes:
+def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
     if defined is not None and column.type in _TIMES | {T.YEAR}:
         if defined.has_default:
             return _expression(defined.default)
         if column.origin_default is not None:
-            return _literal(column, column.origin_default, invalid_utf8)
+            return _literal(column, column.origin_default)
     if column.default_expression:
         return _expression(column.default_expression)
-    return NULL if column.default is None else _literal(column, column.default, invalid_utf8)
+    return NULL if column.default is None else _literal(column, column.default)
 
 
 def _expression(shown: str | None) -> bytes:
@@ -154,18 +153,21 @@ def _expression(shown: str | None) -> bytes:
     return _EPOCH if shown.upper() == "CURRENT_TIMESTAMP" else text.string(shown)
 
 
-def _literal(column: ColumnInfo, value: bytes, invalid_utf8: InvalidUTF8) -> bytes:
+def _literal(column: ColumnInfo, value: bytes) -> bytes:
     if column.type in (T.ENUM, T.SET):
         return text.string(members.member_text(column, value))
     if column.type == T.BIT:
         return b'"%b"' % _binary_digits(int(value), column.length)
     if column.type == T.YEAR:
         return b'"%04d"' % int(value)
-    return text.strings([value], invalid_utf8)[0]
+    return text.default_string(value)
 
 
 def _binary_digits(number: int, length: int) -> bytes:
-    """Whole bytes, but the first only as wide as the bits of ``length`` beyond the last whole byte."""
+    """Whole bytes, but the first only as wide as the bits of ``length`` beyond the last whole byte.
+
+    TiDB keeps them as a text in JSON: what of them is not UTF-8 shows the bytes of U+FFFD.
+    """
     size = max((number.bit_length() + 7) // 8, 1)
-    first, *rest = number.to_bytes(size, "big")
+    first, *rest = text.stored_default(number.to_bytes(size, "big"))
     return (f"{first:0{length % 8}b}" + "".join(f"{byte:08b}" for byte in rest)).encode()

@@ -50,7 +50,7 @@ def ddl_message(
         envelope.build_time(commit_ts, options),
         database,
         text.string(event.query),
-        _table_change(event, change, table, before, options),
+        _table_change(event, change, table, before),
     )
     if not options.disable_schema:
         key += b',"schema":' + envelope.compact(KEY_SCHEMA)
@@ -63,7 +63,6 @@ def _table_change(
     change: bytes,
     table: TableInfo | None,
     before: TableInfo | None,
-    options: DebeziumOptions,
 ) -> bytes:
     """The one element of ``tableChanges``; nothing for a DDL of a database or a TRUNCATE."""
     if not event.table or event.ddl_type == _TRUNCATE_TABLE:
@@ -73,7 +72,7 @@ def _table_change(
         names = f"{_quoted(before.schema, before.name)},{names}"
     shown = NULL
     if table is not None and event.ddl_type != _DROP_TABLE:
-        shown = _table(event, table, options)
+        shown = _table(event, table)
     return b'{"type":"%b","id":%b,"table":%b}' % (change, text.string(names), shown)
 
 
@@ -81,15 +80,29 @@ def _quoted(schema: str, table: str) -> str:
     return f'"{schema}"."{table}"'
 
 
-def _table(event: DDLEvent, table: TableInfo, options: DebeziumOptions) -> bytes:
-    key = table.handle_index
-    key_names = [table.columns[offset].name for offset in key.offsets] if key is not None else []
+def _table(event: DDLEvent, table: TableInfo) -> bytes:
+    key_names = [table.columns[offset].name for offset in _key_offsets(table)]
     defined = column_definitions(event.query)
     columns = [
-        column_object(column, position, defined.get(column.name), options.invalid_utf8)
+        column_object(column, position, defined.get(column.name))
         for position, column in enumerate(table.columns, 1)
         if not column.hidden
     ]
-    return (
-        b'{"defaultCharsetName":%b,"primaryKeyColumnNames":[%b],"columns":[%b],"comment":null}'
-    ) % (text.string(table.charset), b",".join(map(text.string, key_names)), b",".join(columns))
+    return (b'{"defaultCharsetName":%b,"primaryKeyColumnNames":[%b],"columns":[%b],"comment":null}') % (
+        text.string(table.charset),
+        b",".join(map(text.string, key_names)),
+        b",".join(columns),
+    )
+
+
+def _key_offsets(table: TableInfo) -> tuple[int, ...]:
+    """The primary key, else the first unique index without NULLs, which need not be the handle key.
+
+    Source: tidb ``model.TableInfo.GetPrimaryKey``.
+    """
+    if table.primary_key is not None:
+        return table.primary_key.offsets
+    for index in table.indexes:
+        if index.unique and not any(table.columns[offset].nullable for offset in index.offsets):
+            return index.offsets
+    return ()

@@ -6,8 +6,9 @@ Values that arrive changed, whatever the options:
   TIMESTAMP NULL);
 - DECIMAL arrives as the nearest float64, without its scale;
 - DATE and DATETIME with a year below 100 arrive in 1970 … 2069; the zero date (of DATE any impossible
-  date) arrives as NULL, or as 1970-01-01 where the column is NOT NULL; the zero TIMESTAMP likewise;
-- the digits of fraction of DATETIME and TIME arrive without their trailing zeros;
+  date) arrives as NULL, or as 1970-01-01 where the column is NOT NULL;
+- the digits of fraction of DATETIME and TIME arrive without their trailing zeros, those of the zero
+  TIMESTAMP not at all;
 - a wall time of TIMESTAMP that occurs twice in the changefeed's time zone arrives as one of the two;
 - an empty ENUM member and the empty error value arrive as one, as do members that differ in ``''`` and
   ``'`` only; a SET mask beyond the members arrives as 0.

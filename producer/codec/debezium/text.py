@@ -39,6 +39,16 @@ def string(text: str) -> bytes:
     return strings([text.encode()])[0]
 
 
+def default_string(value: bytes) -> bytes:
+    """The string literal of a DEFAULT."""
+    return strings([stored_default(value)])[0]
+
+
+def stored_default(value: bytes) -> bytes:
+    """A DEFAULT as TiDB's own JSON keeps it: bytes that are not UTF-8 have become U+FFFD there."""
+    return _valid([value])[0]
+
+
 def base64_strings(values: Sequence[Value]) -> list[bytes]:
     """Byte strings as Base64 with padding."""
     return go_json.quoted(None if value is None else b2a_base64(value, newline=False) for value in values)
@@ -76,9 +86,7 @@ def float64(text: bytes) -> bytes:
 
 def wrapped_integers(values: Sequence[Value]) -> list[bytes]:
     """BIGINT UNSIGNED as the same 64 bits with a sign, as Debezium knows no larger type."""
-    return [
-        NULL if value is None else value if len(value) < 19 else _wrapped(int(value)) for value in values
-    ]
+    return [NULL if value is None else value if len(value) < 19 else _wrapped(int(value)) for value in values]
 
 
 def _wrapped(number: int) -> bytes:

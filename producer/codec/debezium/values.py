@@ -84,7 +84,7 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     if default is None:
         return None
     if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # byte strings too, and not as Base64
-        return text.strings([default], options.invalid_utf8)[0]
+        return text.default_string(default)
     if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
         shown = renderer(column, options)([default])[0]
         return b"0" if shown == temporal.REFUSED else None if shown == NULL else shown

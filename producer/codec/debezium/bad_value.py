@@ -1,0 +1,15 @@
+"""A value that does not fit its column."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+JSONValue: TypeAlias = bool | int | float | str | None
+
+
+class BadValue(Exception):
+    """``expected`` is what had to stand there."""
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(expected)
+        self.expected = expected

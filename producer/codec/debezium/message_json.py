@@ -1,0 +1,100 @@
+"""The JSON of a Debezium message, taken apart as far as it is the same for every table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from producer.codec.debezium.bad_value import JSONValue
+from producer.codec.debezium.raw_bytes import Marks, readable
+from producer.errors import DecodeError
+
+
+class SourceJSON(msgspec.Struct):
+    commit_ts: int
+    db: str = ""
+    table: str = ""
+
+
+class PayloadJSON(msgspec.Struct):
+    source: SourceJSON
+    op: str | None = None
+    before: dict[str, JSONValue] | None = None
+    after: dict[str, JSONValue] | None = None
+    ddl: str | None = None
+    database_name: str | None = msgspec.field(default=None, name="databaseName")
+
+
+class _ValueJSON(msgspec.Struct):
+    payload: PayloadJSON | msgspec.UnsetType = msgspec.UNSET
+    schema: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _KeyJSON(msgspec.Struct):
+    payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
+
+
+_VALUE = msgspec.json.Decoder(_ValueJSON)
+_BARE_VALUE = msgspec.json.Decoder(PayloadJSON)
+_KEY = msgspec.json.Decoder(_KeyJSON)
+_BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
+_PLACE = re.compile(r"\(byte (\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueParts:
+    """A message's value.
+
+    :param json: its text, in which ``marks`` stand for bytes that are not UTF-8.
+    :param schema: JSON of the schema, None where it has none.
+    """
+
+    json: bytes
+    marks: Marks | None
+    payload: PayloadJSON
+    schema: bytes | None
+
+
+def parse_value(value: bytes) -> ValueParts:
+    """A value, with its wrapper or without.
+
+    :raises DecodeError: if it is not of the protocol's form.
+    """
+    json, marks = readable("value", value)
+    wrapped = parse(_VALUE, "value", json)
+    schema = bytes(wrapped.schema)
+    if wrapped.payload is msgspec.UNSET:
+        return ValueParts(json, marks, parse(_BARE_VALUE, "value", json), None)
+    return ValueParts(json, marks, wrapped.payload, None if schema == b"null" else schema)
+
+
+def parse_key(key: bytes) -> tuple[dict[str, JSONValue], Marks | None]:
+    """The members of a key, with its wrapper or without.
+
+    :raises DecodeError: likewise.
+    """
+    json, marks = readable("key", key)
+    payload = parse(_KEY, "key", json).payload
+    return (parse(_BARE_KEY, "key", json) if payload is msgspec.UNSET else payload), marks
+
+
+def parse(decoder: Any, part: str, json: bytes, start: int = 0) -> Any:
+    """What a msgspec decoder makes of a text, its errors placed.
+
+    :param start: where the text stands in its part.
+    :raises DecodeError: for anything that the decoder refuses.
+    """
+    try:
+        return decoder.decode(json)
+    except msgspec.ValidationError as error:
+        raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=start) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = _PLACE.search(str(error))
+        byte = start + int(found[1]) if found else start
+        sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
+        raise DecodeError("DEBEZIUM-JSON", f"valid JSON ({sentence})", part=part, byte=byte) from None
+    except RecursionError:
+        raise DecodeError("DEBEZIUM-JSON", "JSON of a few levels", part=part, byte=start) from None

@@ -1,0 +1,70 @@
+"""The schema of a row message, compiled to readers of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from functools import lru_cache
+
+import msgspec
+
+from producer.codec.debezium.bad_value import BadValue
+from producer.codec.debezium.column_reader import ColumnReader, FieldSchema, column_reader
+
+_IMAGES = ("after", "before")
+_LARGEST_KEPT = 1 << 20  # bytes of a schema that is worth remembering
+
+
+class _FieldJSON(msgspec.Struct):
+    field: str
+    type: str
+    name: str = ""
+    optional: bool = False
+    tidb_type: str = ""
+    parameters: dict[str, str] = {}
+
+
+class _EnvelopeFieldJSON(msgspec.Struct):
+    field: str
+    fields: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _EnvelopeJSON(msgspec.Struct):
+    fields: list[_EnvelopeFieldJSON]
+
+
+_ENVELOPE = msgspec.json.Decoder(_EnvelopeJSON)
+_FIELDS = msgspec.json.Decoder(list[_FieldJSON])
+
+
+def row_readers(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
+    """Readers of the columns, by name; virtual columns are among them.
+
+    :raises BadValue: for a schema that is no row's.
+    :raises msgspec.DecodeError: for one of another form.
+    """
+    return _remembered(schema, zone) if len(schema) <= _LARGEST_KEPT else _compiled(schema, zone)
+
+
+def _compiled(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
+    found = {bytes(entry.fields) for entry in _ENVELOPE.decode(schema).fields if entry.field in _IMAGES}
+    if len(found) != 1:
+        raise BadValue("one row schema, that of before and after")
+    readers = {}
+    for entry in _FIELDS.decode(found.pop()):
+        if entry.field in readers:
+            raise BadValue(f"column {entry.field!r} once")
+        readers[entry.field] = column_reader(
+            FieldSchema(
+                type=entry.type,
+                name=entry.name,
+                optional=entry.optional,
+                tidb_type=entry.tidb_type,
+                parameters=entry.parameters,
+            ),
+            zone,
+        )
+    return readers
+
+
+_remembered = lru_cache(maxsize=256)(_compiled)
