@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from producer.codec.base import Encoder
-from producer.model.event import DDLEvent, EventColumn, Message, ResolvedEvent, RowEvent
+from producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
 from producer.model.float_text import plain_text
+from producer.model.losses import Losses
 from producer.model.mysql_type import MySQLType
 from tests.codec.golden_messages import GoldenMessage, encode_other, encode_rows
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, Image
@@ -102,17 +103,15 @@ def without(value: bytes | None, places: Sequence[int]) -> bytes:
     return bytes(blanked)
 
 
-def expected(
-    event: GoldenEvent, *, deletes_show_keys_only: bool = False
-) -> RowEvent | DDLEvent | ResolvedEvent:
-    """The golden event as a consumer of Craft must see it: all of it but the row id."""
+def expected(event: GoldenEvent, losses: Losses) -> Event:
+    """The golden event as a consumer of Craft must see it: without the row id, and what is lost beside."""
     if isinstance(event, GoldenResolved):
         return ResolvedEvent(commit_ts=event.commit_ts)
     if isinstance(event, GoldenDDL):
         fields = ("commit_ts", "schema", "table", "query", "ddl_type")
         return DDLEvent(**{field: getattr(event, field) for field in fields})
     assert isinstance(event, GoldenRow)
-    return _expected_row(event, event.op.word == "delete" and deletes_show_keys_only)
+    return _expected_row(event, event.op == Op.DELETE and losses.deletes == "handle-key")
 
 
 def _expected_row(row: GoldenRow, keys_only: bool) -> RowEvent:

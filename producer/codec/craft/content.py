@@ -18,8 +18,7 @@ Column: TypeAlias = Sequence[Value]
 Renderer: TypeAlias = Callable[[Column], Column]
 
 T = MySQLType
-NEVER_SENT = frozenset({T.UNSPECIFIED, T.NULL, T.GEOMETRY})
-"""Types whose value is NULL whatever the row holds."""
+_NEVER_SENT = frozenset({T.UNSPECIFIED, T.NULL, T.GEOMETRY})
 _NULL_LENGTH = varint(-1)
 
 
@@ -36,7 +35,7 @@ def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
         return _floats
     if code == T.DOUBLE:
         return _doubles
-    return _nulls if code in NEVER_SENT else _as_they_are
+    return _nulls if code in _NEVER_SENT else _as_they_are
 
 
 def lengths(column: Column) -> list[bytes]:

@@ -1,8 +1,8 @@
 """Strict decoder of Craft: every malformed message is a ``DecodeError`` with its place.
 
-Conditions and codes: spec "Recommended strict decoder". Accepted beyond what the classic program
-writes: events of several kinds in one message, an update whose old values stand first, numbers written
-longer than need be, terms that nothing uses.
+TiCDC's own decoder (tiflow ``message_decoder.go``) reads past many of these faults or crashes on them.
+Accepted beyond what the classic program writes: events of several kinds in one message, an update whose
+old values stand first, numbers written longer than need be, terms that nothing uses.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import cast
 
 from producer.codec.base import EncodedRow, RowBatch
 from producer.codec.craft.framing import batched
-from producer.codec.craft.message import NO_PARTITION, CraftRow, ddl_message, resolved_message
+from producer.codec.craft.message import NEW, NO_PARTITION, OLD, CraftRow, ddl_message, resolved_message
 from producer.codec.craft.options import CraftOptions
 from producer.codec.craft.plan import GroupPlan, TablePlan, table_plan
 from producer.errors import EncodeError
@@ -31,7 +31,7 @@ class CraftEncoder:
         rows = list(_rows(plan, batch))
         if not plan.deleted.columns:
             for row in rows:
-                if row.op == Op.DELETE:
+                if row.plan is plan.deleted:
                     row.refusal = _no_handle_key(table, row.commit_ts)
         return cast(list[EncodedRow], rows)
 
@@ -68,7 +68,7 @@ def _rows(plan: TablePlan, batch: RowBatch) -> Iterator[CraftRow]:
             b"",
             value,
             commit_ts,
-            op=op,
+            first=OLD if op == Op.DELETE else NEW,
             plan=shown,
             partition=table_id if plan.partitioned else NO_PARTITION,
             old=old,

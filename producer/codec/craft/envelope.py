@@ -85,6 +85,8 @@ def _tables_section(data: bytes, start: int) -> Section:
 
 def _size_table(tables: Section) -> list[int]:
     start = tables.place
+    if not tables.left:
+        raise refused("CRAFT-TABLES", "one more size table", start)
     sizes = tables.delta_varints(tables.count(1, "CRAFT-TABLES"))
     if min(sizes) < 0:
         raise refused("CRAFT-TABLES", "sizes of 0 or more", start)

@@ -8,33 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from producer.codec.base import EncodedRow
 from producer.codec.craft.plan import GroupPlan
-from producer.codec.craft.terms import TermDictionary, Vocabulary, vocabulary
-from producer.codec.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint, varint
-from producer.model.event import DDLEvent, Kind, Message, Op
+from producer.codec.craft.terms import TermDictionary, vocabulary
+from producer.codec.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint
+from producer.model.event import DDLEvent, Kind, Message
 
 VERSION = 1
 NEW_VALUES = 1
 OLD_VALUES = 2
 NO_PARTITION = -1
 
-_NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
+NEW, OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
 
 
 @dataclass(slots=True, kw_only=True)
 class CraftRow(EncodedRow):
     """A row whose names have no numbers yet: ``value`` is the value chunk of its first group.
 
-    :param op: ``model.event.Op`` number.
+    :param first: type of that group, ``NEW`` or ``OLD``.
     :param plan: of its groups.
     :param partition: physical id of the table's partition, -1 of a table without.
-    :param old: value chunk of an update's old image.
+    :param old: value chunk of an update's old image; empty, as no such chunk is, for other rows.
     :param estimate: the row's share in TiCDC's estimate of a message's size.
     """
 
-    op: int
+    first: bytes
     plan: GroupPlan
     partition: int
     old: bytes
@@ -52,24 +53,21 @@ def row_message(rows: Sequence[CraftRow]) -> Message:
         [words.schemas[plan] for plan in plans],
         [words.tables[plan] for plan in plans],
     )
-    groups: list[bytes] = []
-    sizes = [_add_groups(groups, row, words) for row in rows]
-    value = _assembled(header, b"".join(groups), [sum(each) for each in sizes], words.dictionary, sizes)
+    openings = [words.openings[plan] for plan in plans]
+    groups = [_groups(row, opening) for row, opening in zip(rows, openings, strict=True)]
+    sizes = [tuple(map(len, each)) for each in groups]
+    body = b"".join(chain.from_iterable(groups))
+    value = _assembled(header, body, list(map(sum, sizes)), words.dictionary, sizes)
     return Message(None, value, Kind.ROW.word, rows[0].commit_ts, len(rows))
 
 
-def _add_groups(groups: list[bytes], row: CraftRow, words: Vocabulary) -> tuple[int, ...]:
-    """Append the groups of a row, new values before old ones.
+def _groups(row: CraftRow, opening: bytes) -> Sequence[bytes]:
+    """The groups of a row, new values before old ones.
 
-    :return: the size of each.
+    :param opening: what stands between the type of a group and its values.
     """
-    opening = words.openings[row.plan]
-    groups += (_OLD if row.op == Op.DELETE else _NEW, opening, row.value)
-    size = 1 + len(opening)
-    if row.op != Op.UPDATE:
-        return (size + len(row.value),)
-    groups += (_OLD, opening, row.old)
-    return size + len(row.value), size + len(row.old)
+    first = row.first + opening + row.value
+    return (first, OLD + opening + row.old) if row.old else (first,)
 
 
 def ddl_message(event: DDLEvent) -> Message:
@@ -111,12 +109,11 @@ def _assembled(
     :param sizes: bytes of each event in the body.
     :param groups: bytes of each column group, per row event.
     """
-    tables = b"".join(map(_size_table, ((len(header), len(dictionary)), sizes, *groups)))
+    meta = _size_table((len(header), len(dictionary)))
+    tables = meta + _size_table(sizes) + b"".join(map(_size_table, groups))
     length = uvarint(len(tables))[::-1]
     return b"".join((uvarint(VERSION), header, body, dictionary, tables, length))
 
 
 def _size_table(sizes: Sequence[int]) -> bytes:
-    if len(sizes) == 1:
-        return b"\x01" + varint(sizes[0])
     return uvarint(len(sizes)) + delta_varint_chunk(sizes)

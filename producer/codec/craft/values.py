@@ -1,7 +1,7 @@
 """Column values of Craft back to canonical text.
 
-Each MySQL type has one binary form (spec "Values"); what cannot stand in a column of that type is
-refused.
+Each MySQL type has one binary form; what cannot stand in a column of that type is refused. Forms:
+tiflow ``message_decoder.go`` (``DecodeTiDBType``), whose loss of VECTOR values is not followed.
 """
 
 from __future__ import annotations

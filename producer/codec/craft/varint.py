@@ -36,6 +36,8 @@ _CONTINUED = _Continued()
 
 def uvarint(number: int) -> bytes:
     """An unsigned 64-bit number, 1 … 10 bytes."""
+    if number < _SHORT_LIMIT:
+        return _SHORT[number]
     head = b""
     while number >= _SHORT_LIMIT:
         head += _CONTINUED[number & 0x3FFF]
@@ -67,7 +69,8 @@ def delta_uvarint_chunk(numbers: Sequence[int]) -> bytes:
 
     :param numbers: one at least.
     """
-    return uvarint(numbers[0]) + b"".join([uvarint(step & UINT64) for step in _steps(numbers)])
+    first = uvarint(numbers[0])
+    return first + (_unchanged(numbers) or uvarint_chunk([step & UINT64 for step in _steps(numbers)]))
 
 
 def delta_varint_chunk(numbers: Sequence[int]) -> bytes:
@@ -75,7 +78,13 @@ def delta_varint_chunk(numbers: Sequence[int]) -> bytes:
 
     :param numbers: one at least, none beyond 63 bits.
     """
-    return varint(numbers[0]) + b"".join(varints(_steps(numbers)))
+    first = varint(numbers[0])
+    return first + (_unchanged(numbers) or b"".join(varints(_steps(numbers))))
+
+
+def _unchanged(numbers: Sequence[int]) -> bytes:
+    """The differences of equal numbers, as most chunks of a header hold them; empty for any other."""
+    return bytes(len(numbers) - 1) if numbers.count(numbers[0]) == len(numbers) else b""
 
 
 def _steps(numbers: Sequence[int]) -> list[int]:

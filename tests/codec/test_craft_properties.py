@@ -1,0 +1,179 @@
+"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from producer.codec.base import RowBatch
+from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
+from producer.errors import DecodeError, EncodeError
+from producer.model.event import DDLEvent, Event, Message, Op, ResolvedEvent, RowEvent
+from producer.model.mysql_type import MySQLType
+from producer.model.table import ColumnInfo, TableInfo
+from tests.codec.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
+from tests.codec.craft_tables import Row, batch_of, rows_of, tables
+from tests.codec.golden_messages import load_messages
+from tests.golden_events import GOLDEN
+
+GOLDEN_SAMPLE = [
+    message.value
+    for name in ("canal_types_params", "enum_set_bit_json", "partition", "strings", "vector")
+    for message in load_messages(GOLDEN / "visible" / f"{name}.craft.floatfix.jsonl")[:8]
+    if message.value is not None and len(message.value) < 600
+]
+SAMPLE = [ROW, DDL, RESOLVED, TWO_ROWS, *GOLDEN_SAMPLE]
+
+
+def _read(message: Message) -> list[Event]:
+    return list(CraftDecoder().events(message.key, message.value))
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[tuple[TableInfo, list[Row]]]:
+    found = draw(st.lists(tables(), min_size=1, max_size=3))
+    return [(table, draw(rows_of(table))) for table in found]
+
+
+@settings(max_examples=150)
+@given(_histories(), st.integers(1, 5), st.integers(0, 400))
+def test_rows_survive_the_round_trip_within_the_limits(
+    histories: list[tuple[TableInfo, list[Row]]], batch_size: int, limit: int
+) -> None:
+    options = CraftOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")
+    encoder = CraftEncoder(options)
+    encoded = [row for table, rows in histories for row in encoder.rows(table, batch_of(table, rows, 9))]
+    messages = list(encoder.messages(encoded))
+    assert all(message.events <= batch_size for message in messages)
+    events = iter(event for message in messages for event in _read(message))
+    for table, rows in histories:
+        names = [column.name for column in table.columns]
+        for (op, ts, before, after), event in zip(rows, itertools.islice(events, len(rows)), strict=True):
+            assert isinstance(event, RowEvent)
+            assert (event.commit_ts, event.op) == (ts, op)
+            assert (event.schema, event.table) == (table.schema, table.name)
+            assert event.table_id == (9 if table.partitions else 0)
+            assert [column.flag for column in event.columns] == list(table.sent_flags)
+            assert [column.type for column in event.columns] == [c.type_name for c in table.columns]
+            assert event.after == (None if op == Op.DELETE else dict(zip(names, after, strict=True)))
+            assert event.before == (None if op == Op.INSERT else dict(zip(names, before, strict=True)))
+    assert next(events, None) is None
+
+
+@given(st.text(max_size=60), st.integers(0, 255), st.integers(0, 2**63 - 1), st.sampled_from(["", "s", "t"]))
+def test_ddl_and_resolved_survive_the_round_trip(query: str, code: int, ts: int, schema: str) -> None:
+    ddl = DDLEvent(commit_ts=ts, schema=schema, table="t", query=query, ddl_type=code)
+    assert _read(CraftEncoder().ddl(ddl)) == [ddl]
+    assert _read(CraftEncoder().resolved(ts)) == [ResolvedEvent(commit_ts=ts)]
+
+
+TABLE = TableInfo(
+    schema="s",
+    name="t",
+    table_id=1,
+    columns=(ColumnInfo(name="v", type=MySQLType.BLOB, charset="utf8mb4"),),
+)
+
+
+def _inserts(values: list[bytes]) -> RowBatch:
+    count = len(values)
+    return RowBatch(op=[Op.INSERT] * count, commit_ts=[5] * count, table_id=[1] * count,
+                    row_id=[0] * count, before=[[]], after=[values])  # fmt: skip
+
+
+def _events_per_message(options: CraftOptions, values: list[bytes], groups: str) -> list[int]:
+    encoder = CraftEncoder(options)
+    rows = encoder.rows(TABLE, _inserts(values))
+    for row, group in zip(rows, groups, strict=True):
+        row.group = group
+    return [message.events for message in encoder.messages(rows)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "events"),
+    [
+        (0, [1, 1, 1, 1, 1]),
+        (60, [1, 1, 1, 1, 1]),  # a row is estimated at 32 + 1 + 1 and 1 + 10 + 16 for its column: 61
+        (61, [2, 2, 1]),  # not larger than the limit: one more row
+        (121, [2, 2, 1]),
+        (122, [3, 2]),
+    ],
+)
+def test_a_message_ends_after_the_row_that_exceeds_the_limit(limit: int, events: list[int]) -> None:
+    options = CraftOptions(max_message_bytes=limit)
+    assert _events_per_message(options, [b"0123456789"] * 5, "aaaaa") == events
+
+
+def test_rows_of_one_dispatch_key_share_a_message() -> None:
+    assert _events_per_message(CraftOptions(), [b""] * 5, "aabba") == [2, 2, 1]
+    assert _events_per_message(CraftOptions(batch_by="partition"), [b""] * 5, "aabba") == [5]
+
+
+def test_a_delete_without_a_handle_key_to_show_is_refused() -> None:
+    encoder = CraftEncoder(CraftOptions(delete_only_output_handle_key_columns=True))
+    batch = RowBatch(op=[Op.INSERT, Op.DELETE], commit_ts=[1, 2], table_id=[1, 1], row_id=[1, 1],
+                     before=[[b"a"]], after=[[b"a"]])  # fmt: skip
+    insert, delete = encoder.rows(TABLE, batch)
+    assert insert.refusal is None
+    with pytest.raises(EncodeError) as error:
+        list(encoder.messages([delete]))
+    assert (error.value.table, error.value.commit_ts) == ("s.t", 2)
+
+
+def test_every_truncation_is_a_decode_error() -> None:
+    for value in SAMPLE:
+        for cut in range(len(value)):
+            with pytest.raises(DecodeError) as error:
+                list(CraftDecoder().events(None, value[:cut]))
+            assert 0 <= error.value.byte <= cut
+
+
+def test_every_byte_too_many_is_a_decode_error() -> None:
+    for value, byte in itertools.product(SAMPLE, range(256)):
+        with pytest.raises(DecodeError):
+            list(CraftDecoder().events(None, value + bytes([byte])))
+
+
+@pytest.mark.parametrize("place", range(len(SAMPLE)))
+def test_every_bit_flip_decodes_or_is_a_decode_error(place: int) -> None:
+    value = SAMPLE[place]
+    for byte, bit in itertools.product(range(len(value)), range(8)):
+        damaged = bytearray(value)
+        damaged[byte] ^= 1 << bit
+        _decodes_or_is_refused(bytes(damaged))
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(SAMPLE),
+    st.lists(st.tuples(st.integers(0, 599), st.integers(0, 255)), min_size=1, max_size=4),
+)
+def test_other_bytes_in_place_decode_or_are_a_decode_error(
+    value: bytes, changes: list[tuple[int, int]]
+) -> None:
+    damaged = bytearray(value)
+    for place, byte in changes:
+        damaged[place % len(value)] = byte
+    _decodes_or_is_refused(bytes(damaged))
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=80))
+@example(b"")
+@example(b"\x01")
+@example(b"\x01\x00")
+def test_arbitrary_bytes_decode_or_are_a_decode_error(value: bytes) -> None:
+    _decodes_or_is_refused(value)
+
+
+def _decodes_or_is_refused(value: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        for event in CraftDecoder().events(None, value):
+            if isinstance(event, RowEvent):
+                image = event.before if event.after is None else event.after
+                assert image is not None
+                assert [column.name for column in event.columns] == list(image)
