@@ -73,9 +73,10 @@ class CanalJSONEncoder:
         )
 
     def _forms_of(self, table: TableInfo) -> Forms:
-        if table not in self._forms:
-            self._forms[table] = table_forms(table, self.options)
-        return self._forms[table]
+        known = self._forms.get(table)
+        if known is None:
+            known = self._forms[table] = table_forms(table, self.options)
+        return known
 
     def _without_rows(
         self, kind: Kind, ts: int, names: tuple[bytes, bytes], word: str, sql: bytes, extension: bytes

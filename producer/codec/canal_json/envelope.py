@@ -59,7 +59,7 @@ def objects(value: bytes) -> Iterator[tuple[int, Envelope]]:
             yield start, _DECODER.decode(rest)
             return
         except msgspec.DecodeError as error:
-            end = _end_of_first(error)
+            end = _end_of_first(error, rest)
             if not end:
                 raise _error(error, value, start) from None
         except (UnicodeDecodeError, RecursionError) as error:
@@ -68,10 +68,14 @@ def objects(value: bytes) -> Iterator[tuple[int, Envelope]]:
         start, rest = start + end, rest[end:]
 
 
-def _end_of_first(error: msgspec.DecodeError) -> int:
-    """Where the first object ended if only what follows it was in the way, else 0."""
+def _end_of_first(error: msgspec.DecodeError, json: memoryview) -> int:
+    """Where another object starts if only that was in the way of the first, else 0."""
     place = _PLACE.search(str(error))
-    return int(place[1]) if place and _FOLLOWED in str(error) else 0
+    if place is None or _FOLLOWED not in str(error):
+        return 0
+    # msgspec counts the offending character in; do not lean on it.
+    starts = (int(place[1]) - 1, int(place[1]))
+    return next((start for start in starts if bytes(json[start : start + 1]) == b"{"), 0)
 
 
 def _first(json: memoryview, value: bytes, start: int) -> Envelope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TypeAlias
 
 from producer.model.float_text import plain_text
@@ -41,7 +41,7 @@ _NAMES = {
     if code not in (T.UNSPECIFIED, T.NEW_DATE)
 }
 _NAME = re.compile(r"[a-z_]+")
-_REST = re.compile(r"(?:\(\d{1,10}(?:, ?\d{1,10})?\))?( unsigned)?(?: zerofill)?")
+_REST = re.compile(r"(?:\([0-9]{1,10}(?:, ?[0-9]{1,10})?\))?( unsigned)?(?: zerofill)?")
 _ELEMENTS = re.compile(r"(?:\('.*'\))?", re.DOTALL)
 
 
@@ -51,6 +51,10 @@ def reader_of(text: str) -> Reader:
     :param text: the type, without its parameters or with them, as TiCDC or official Canal writes it.
     :raises BadValue: if it is no MySQL type.
     """
+    return _short_type(text) if len(text) <= _SHORT else _parsed(text)
+
+
+def _parsed(text: str) -> Reader:
     name = _NAME.match(text)
     known = _NAMES.get(name[0]) if name else None
     if name is None or known is None:
@@ -65,6 +69,11 @@ def reader_of(text: str) -> Reader:
     if rest is None:
         raise BadValue("CANAL-MYSQL-TYPE", f"parameters of {name[0]}")
     return _reader(code, binary, unsigned)
+
+
+_SHORT = 40
+_short_type = lru_cache(maxsize=4096)(_parsed)
+"""Types repeat from message to message; long ones, of many elements, are not worth their memory."""
 
 
 @cache
