@@ -6,6 +6,7 @@ Rules: tidb ``pkg/types/json_binary.go``, ``json_binary_functions.go`` (``Type``
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from decimal import Decimal
 
 from producer.model.json_text import MAX_DEPTH, JsonValue, members, parse_json, print_json
@@ -127,7 +128,7 @@ def _temporal(value: Moment | Span) -> JsonScalar:
         return JsonScalar(Span(value.microseconds, MAX_FSP).text(), "TIME")
     if value.fsp < 0:
         return JsonScalar(value.text(), "DATE")
-    return JsonScalar(Moment(*value.fields, fsp=MAX_FSP).text(), "DATETIME")
+    return JsonScalar(replace(value, fsp=MAX_FSP).text(), "DATETIME")
 
 
 def _opaque(value: bytes) -> JsonValue:
@@ -171,7 +172,8 @@ def _octets(text: str) -> bytes:
 
 _EPSILON = 1e-8
 _TYPE_NAMES: tuple[tuple[type, str], ...] = (
-    (bool, "BOOLEAN"), (int, "INTEGER"), (float, "DOUBLE"), (str, "STRING"), (list, "ARRAY"), (dict, "OBJECT"),
+    (bool, "BOOLEAN"), (int, "INTEGER"), (float, "DOUBLE"), (str, "STRING"), (list, "ARRAY"),
+    (dict, "OBJECT"),
 )  # fmt: skip
 _PRECEDENCE = {
     "BLOB": -1, "BIT": -2, "OPAQUE": -3, "DATETIME": -4, "TIME": -5, "DATE": -6, "BOOLEAN": -7,

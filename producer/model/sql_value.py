@@ -1,8 +1,9 @@
 """Values as SQL computes with them, between a literal or a column and the canonical bytes of a row.
 
 Plain Python types serve where they mean the same: ``None`` is NULL, ``int`` a signed integer,
-``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is what TRUE
-and comparisons give: 1 or 0, but true or false in JSON. The classes here are for what Python has no word for.
+``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is what
+TRUE and comparisons give: 1 or 0, but true or false in JSON. The classes here are for what Python has no word
+for.
 """
 
 from __future__ import annotations

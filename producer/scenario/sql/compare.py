@@ -8,10 +8,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from producer.errors import ScenarioError, UnsupportedSQL
+from producer.errors import ScenarioError
 from producer.model.coerce_temporal import to_moment, to_span
 from producer.model.coerce_text import to_bytes
 from producer.model.collation import sort_key
+from producer.model.json_document import compare_json, json_of
 from producer.model.number_text import as_float, as_number
 from producer.model.sql_mode import SQLMode, shown_value
 from producer.model.sql_value import BinaryLiteral, Bits, JsonText, Member, Moment, Span, SQLValue
@@ -33,7 +34,7 @@ def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> i
     if left is None or right is None:
         return None
     if isinstance(left, JsonText) or isinstance(right, JsonText):
-        raise UnsupportedSQL("comparison of JSON values is not supported")
+        return compare_json(json_of(left), json_of(right))
     if isinstance(left, Moment | Span) or isinstance(right, Moment | Span):
         return _compare_temporal(left, right, mode)
     if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):

@@ -1,11 +1,11 @@
 """The value of an expression: one entry per kind of node of sqlglot's tree.
 
-What is not in the table is refused by name. Three-valued logic: a truth is 1, 0 or NULL.
+What is not in the table is refused by name. Three-valued logic: a truth is TRUE, FALSE or NULL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
@@ -14,9 +14,11 @@ from producer.model.collation import KNOWN
 from producer.model.sql_mode import SQLMode, shown_value
 from producer.model.sql_value import SQLValue, Unsigned
 from producer.scenario.sql import arithmetic
+from producer.scenario.sql.calls import Call, call_of
+from producer.scenario.sql.cast import cast, target_of
 from producer.scenario.sql.compare import compare, like, truth
-from producer.scenario.sql.functions import FUNCTIONS, now
-from producer.scenario.sql.literal import LITERALS
+from producer.scenario.sql.functions import function_named
+from producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from producer.scenario.sql.scope import Scope
 
 _DEFAULT_COLLATION = "utf8mb4_bin"
@@ -29,9 +31,12 @@ def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
     :raises UnsupportedSQL: for what this tool does not compute.
     :raises ScenarioError: for an unknown column, a value out of range…
     """
+    call = call_of(node)
+    if call is not None:
+        return _call(call, node, scope)
     rule = _RULES.get(type(node))
     if rule is None:
-        raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
+        raise _unsupported(node)
     return rule(node, scope)
 
 
@@ -39,27 +44,38 @@ def check_expression(node: exp.Expr, scope: Scope) -> None:
     """Refuse what cannot be computed, and unknown names, before any row is touched.
 
     :raises UnsupportedSQL: for a kind of node or function that is not in our tables.
-    :raises ScenarioError: for a column or collation that does not exist.
+    :raises ScenarioError: for a column or collation that does not exist, or a wrong number of arguments.
     """
-    for part in node.walk(prune=_is_leaf):
-        if type(part) in _PARTS_OF_OTHERS:
-            continue
-        if type(part) not in _RULES:
-            raise UnsupportedSQL(f"{part.sql(dialect='mysql')[:80]!r} ({part.key.upper()}) is not supported")
-        if isinstance(part, exp.Column):
-            scope.offset(part.name, part.text("table"), part.text("db"))
-        elif isinstance(part, exp.Cast):
-            evaluate(part, scope)  # literals alone so far
-        elif isinstance(part, exp.Collate):
-            _known_collation(collation_of(part, scope))
-        elif isinstance(part, exp.Anonymous) and str(part.this).upper() not in (*FUNCTIONS, "VALUES"):
-            raise UnsupportedSQL(f"the function {str(part.this).upper()} is not supported")
+    waiting = [node]
+    while waiting:
+        waiting.extend(_checked_parts(waiting.pop(), scope))
 
 
-def _is_leaf(node: exp.Expr) -> bool:
-    """Whether what is below is not an expression of its own: names, types, words."""
-    names_only = isinstance(node, exp.Anonymous) and str(node.this).upper() == "VALUES"
-    return names_only or isinstance(node, exp.Column | exp.Cast | exp.Identifier)
+def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    """Check one node; what it is made of is still to be checked."""
+    call = call_of(node)
+    if call is not None:
+        if call.name == "VALUES":
+            return ()
+        function_named(call.name).check(call.name, len(call.arguments))
+        return call.arguments
+    if type(node) not in _RULES:
+        raise _unsupported(node)
+    if isinstance(node, exp.Column):
+        scope.offset(node.name, node.text("table"), node.text("db"))
+        return ()
+    if isinstance(node, exp.Cast):
+        if not is_typed_literal(node):
+            target_of(node.args["to"])
+        return (node.this,)
+    if isinstance(node, exp.Collate):
+        _known_collation(collation_of(node, scope))
+        return (node.this,)
+    return () if type(node) in LITERALS else node.iter_expressions()
+
+
+def _unsupported(node: exp.Expr) -> UnsupportedSQL:
+    return UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
 
 
 def _known_collation(name: str) -> None:
@@ -137,7 +153,7 @@ def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> 
 def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         order = _compared(node, evaluate(node.this, scope), evaluate(node.expression, scope), scope)
-        return None if order is None else int(accepts(order))
+        return None if order is None else accepts(order)
 
     return rule
 
@@ -145,46 +161,46 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
 def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
     if left is None or right is None:
-        return int(left is None and right is None)
-    return int(_compared(node, left, right, scope) == 0)
+        return left is None and right is None
+    return _compared(node, left, right, scope) == 0
 
 
 def _and(node: exp.Expr, scope: Scope) -> SQLValue:
     left = truth(evaluate(node.this, scope))
     if left is False:
-        return 0
+        return False
     right = truth(evaluate(node.expression, scope))
     if right is False:
-        return 0
-    return None if left is None or right is None else 1
+        return False
+    return None if left is None or right is None else True
 
 
 def _or(node: exp.Expr, scope: Scope) -> SQLValue:
     left = truth(evaluate(node.this, scope))
     if left:
-        return 1
+        return True
     right = truth(evaluate(node.expression, scope))
     if right:
-        return 1
-    return None if left is None or right is None else 0
+        return True
+    return None if left is None or right is None else False
 
 
 def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
     left, right = truth(evaluate(node.this, scope)), truth(evaluate(node.expression, scope))
-    return None if left is None or right is None else int(left != right)
+    return None if left is None or right is None else left != right
 
 
 def _not(node: exp.Expr, scope: Scope) -> SQLValue:
     value = truth(evaluate(node.this, scope))
-    return None if value is None else int(not value)
+    return None if value is None else not value
 
 
 def _is(node: exp.Expr, scope: Scope) -> SQLValue:
     value = evaluate(node.this, scope)
     if isinstance(node.expression, exp.Null):
-        return int(value is None)
+        return value is None
     if isinstance(node.expression, exp.Boolean):
-        return int(truth(value) is bool(node.expression.this))
+        return truth(value) is bool(node.expression.this)
     raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
 
 
@@ -195,8 +211,8 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
     collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
     orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
     if 0 in orders:
-        return 1
-    return None if None in orders else 0
+        return True
+    return None if None in orders else False
 
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -205,8 +221,8 @@ def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
     high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
     if (low is not None and low < 0) or (high is not None and high > 0):
-        return 0
-    return None if low is None or high is None else 1
+        return False
+    return None if low is None or high is None else True
 
 
 def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
@@ -215,7 +231,7 @@ def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
     )
     if found is None:
         return None
-    return int(found is not bool(node.args.get("negate")))
+    return found is not bool(node.args.get("negate"))
 
 
 def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -225,14 +241,19 @@ def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
     return _like(node.this, scope, mark)
 
 
-def _call(node: exp.Expr, scope: Scope) -> SQLValue:
-    name = str(node.this).upper()
-    if name == "VALUES":
-        return scope.proposed_value(node.expressions[0].name)
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise UnsupportedSQL(f"the function {name} is not supported")
-    return function(name, [evaluate(argument, scope) for argument in node.expressions], scope.mode)
+def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
+    if call.name == "VALUES":
+        return scope.proposed_value(call.arguments[0].name)
+    function = function_named(call.name)
+    arguments = [evaluate(argument, scope) for argument in call.arguments]
+    collation = (collation_of(node, scope) or _DEFAULT_COLLATION) if function.collated else ""
+    return function(call.name, arguments, scope.mode, collation)
+
+
+def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
+    if is_typed_literal(node):
+        return typed_literal(node, scope.mode)
+    return cast(evaluate(node.this, scope), target_of(node.args["to"]), scope.mode)
 
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -248,19 +269,6 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     default = node.args.get("default")
     return None if default is None else evaluate(default, scope)
 
-
-def _char(node: exp.Expr, scope: Scope) -> SQLValue:
-    """``CHAR(n, … [USING charset])``: numbers as bytes, big-endian, NULLs left out."""
-    numbers = [
-        arithmetic.to_bits(value) for part in node.expressions if (value := evaluate(part, scope)) is not None
-    ]
-    octets = b"".join(
-        (n & 0xFFFFFFFF).to_bytes(max(1, ((n & 0xFFFFFFFF).bit_length() + 7) // 8), "big") for n in numbers
-    )
-    return octets if node.args.get("charset") is None else octets.decode("utf-8", "surrogateescape")
-
-
-_PARTS_OF_OTHERS = (exp.Var, exp.Identifier)
 
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     **{kind: _literal(rule) for kind, rule in LITERALS.items()},
@@ -296,11 +304,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     exp.Between: _between,
     exp.Like: _like,
     exp.Escape: _escape,
-    exp.Anonymous: _call,
-    exp.CurrentTimestamp: lambda _, scope: now((), scope.mode),
-    exp.Localtime: lambda _, scope: now((), scope.mode),
-    exp.Localtimestamp: lambda _, scope: now((), scope.mode),
+    exp.Cast: _cast,
     exp.If: _if,
     exp.Case: _case,
-    exp.Chr: _char,
 }

@@ -82,15 +82,23 @@ def _concatenated(node: exp.Expr, mode: SQLMode) -> SQLValue:
     return "".join(str(_plain(part, mode)) for part in node.expressions)
 
 
-def _typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: all of CAST that there is so far."""
-    text, kind = node.this, node.args["to"].this
-    if isinstance(text, exp.Literal) and text.is_string and kind in _TYPED_LITERALS:
-        value = _TYPED_LITERALS[kind](str(text.this), mode)
-        if value is None:
-            raise ScenarioError(f"Incorrect {kind.value} value: {text.this!r}", value=str(text.this))
-        return value
-    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} (CAST) is not supported")
+def is_typed_literal(node: exp.Expr) -> bool:
+    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: a CAST to sqlglot, but one without CAST's own options."""
+    text = node.this
+    is_text = isinstance(text, exp.Literal) and text.is_string
+    return is_text and "safe" not in node.args and node.args["to"].this in _TYPED_LITERALS
+
+
+def typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """The value of such a literal.
+
+    :raises ScenarioError: if its text is no date or time.
+    """
+    text, kind = str(node.this.this), node.args["to"].this
+    value = _TYPED_LITERALS[kind](text, mode)
+    if value is None:
+        raise ScenarioError(f"Incorrect {kind.value} value: {text!r}", value=text)
+    return value
 
 
 def _fraction_digits(text: str) -> int:
@@ -105,7 +113,7 @@ _TYPED_LITERALS: dict[exp.DType, Callable[[str, SQLMode], SQLValue]] = {
 
 
 def _boolean(node: exp.Expr, _: SQLMode) -> SQLValue:
-    return int(bool(node.this))
+    return bool(node.this)
 
 
 def _octets(node: exp.Expr, mode: SQLMode) -> bytes:
@@ -124,5 +132,4 @@ LITERALS: dict[type[exp.Expr], Callable[[exp.Expr, SQLMode], SQLValue]] = {
     exp.Null: lambda _, __: None,
     exp.Boolean: _boolean,
     exp.Concat: _concatenated,
-    exp.Cast: _typed_literal,
 }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.coerce_text import to_text
@@ -16,6 +15,9 @@ from producer.model.sql_value import SQLValue
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.dialect import parse_expression
 from producer.scenario.sql.evaluate import evaluate_constant
+from producer.scenario.sql.zone import time_zone
+
+__all__ = ["run_set", "time_zone"]
 
 _CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
 _SQL_MODES = frozenset({
@@ -75,27 +77,6 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     if value is None:
         raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
     return setter(mode, value)
-
-
-def time_zone(name: str) -> tzinfo:
-    """``+05:30``, ``UTC``, ``SYSTEM`` or a name of the tz database.
-
-    :raises ScenarioError: if it is none of them.
-    """
-    if name.upper() in ("SYSTEM", "UTC"):
-        return UTC
-    if name[:1] in ("+", "-"):
-        hours, _, minutes = name[1:].partition(":")
-        if hours.isdigit() and minutes.isdigit() and len(hours) <= 2 and len(minutes) == 2:
-            delta = timedelta(hours=int(hours), minutes=int(minutes))
-            if int(minutes) < 60 and delta <= timedelta(hours=14):
-                return timezone(-delta if name[0] == "-" else delta)
-    else:
-        try:
-            return ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            pass
-    raise ScenarioError(f"Unknown or incorrect time zone: {name!r}", value=name)
 
 
 def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:

@@ -1,0 +1,51 @@
+"""Functions by name, grouped by subject. To add one, write it and put it into its module's ``FUNCTIONS``."""
+
+from __future__ import annotations
+
+from producer.errors import UnsupportedSQL, nearest
+from producer.scenario.sql.functions import (
+    clock,
+    control,
+    digest,
+    interval,
+    json_change,
+    json_make,
+    json_search,
+    moment_format,
+    moment_make,
+    moment_part,
+    network,
+    number,
+    number_text,
+    pattern,
+    text,
+    text_make,
+    text_search,
+)
+from producer.scenario.sql.functions.function import Function
+from producer.scenario.sql.functions.refused import REFUSED
+
+_MODULES = (
+    clock, control, digest, interval, json_change, json_make, json_search, moment_format, moment_make,
+    moment_part, network, number, number_text, pattern, text, text_make, text_search,
+)  # fmt: skip
+
+FUNCTIONS: dict[str, Function] = {
+    name: function for module in _MODULES for name, function in module.FUNCTIONS.items()
+}
+
+
+def function_named(name: str) -> Function:
+    """The function of that name, in upper case.
+
+    :raises UnsupportedSQL: if this tool does not have it, with the reason where there is one.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        reason = REFUSED.get(name, "")
+        hint = reason or nearest(name, FUNCTIONS)
+        raise UnsupportedSQL(f"the function {name} is not supported", hint=hint)
+    return function
+
+
+__all__ = ["FUNCTIONS", "Function", "function_named"]
