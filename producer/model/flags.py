@@ -59,6 +59,8 @@ def _own_flags(column: ColumnInfo) -> ColumnFlag:
 def _index_flags(count: int, indexes: Sequence[IndexInfo], handle: IndexInfo | None) -> list[ColumnFlag]:
     flags = [F(0)] * count
     for index in indexes:
+        if index.implicit:
+            continue
         composite = len(index.offsets) > 1
         for place, offset in enumerate(index.offsets):
             if index.primary:

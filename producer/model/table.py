@@ -26,6 +26,7 @@ class ColumnInfo:
     :param default: canonical value of the DEFAULT, None where there is none or it is NULL.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param origin_default: what rows written before ``ADD COLUMN`` show for this column.
+    :param auto_random: AUTO_RANDOM: what it gives depends on TiDB's clock.
     :param generated: ``virtual`` columns are in no message; ``stored`` ones are.
     :param expression: SQL text of a generated column.
     :param hidden: column of an expression index.
@@ -47,6 +48,7 @@ class ColumnInfo:
     on_update_now: bool = False
     origin_default: bytes | None = None
     auto_increment: bool = False
+    auto_random: bool = False
     generated: Generated = ""
     expression: str = ""
     hidden: bool = False
@@ -71,6 +73,7 @@ class IndexInfo:
     :param offsets: columns as offsets into ``TableInfo.columns``, in index order.
     :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
     :param clustered: for a primary key: whether rows are stored under it.
+    :param implicit: made by CREATE TABLE for a foreign key: TiDB sets no column flags for it.
     """
 
     id: int
@@ -80,6 +83,7 @@ class IndexInfo:
     unique: bool = False
     primary: bool = False
     clustered: bool = False
+    implicit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +147,11 @@ class TableInfo:
         Row images hold just these, in this order. Source: tiflow ``IsColCDCVisible``.
         """
         return tuple(i for i, column in enumerate(self.columns) if column.generated != "virtual")
+
+    @cached_property
+    def generated(self) -> tuple[int, ...]:
+        """Offsets of the generated columns."""
+        return tuple(i for i, column in enumerate(self.columns) if column.generated)
 
     @cached_property
     def sent_columns(self) -> tuple[ColumnInfo, ...]:

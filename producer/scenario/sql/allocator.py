@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from producer.errors import ScenarioError
+from producer.model.table import TableInfo
 
 FIRST_TABLE_ID = 114
 """What the first table of a fresh cluster gets (golden README, "Ids")."""
 
 _CACHE = 30_000
 _MAX_SIGNED = (1 << 63) - 1
+_MAX_UNSIGNED = (1 << 64) - 2
 
 
 @dataclass(slots=True)
@@ -33,11 +35,13 @@ class RowIds:
     starts a new run. Source: tidb ``pkg/meta/autoid`` (``alloc4Signed``, ``rebase4Signed``).
 
     :param base: the last id that is taken; ``end`` the last of the cached run.
+    :param cache: length of a run: AUTO_ID_CACHE.
     """
 
     base: int = 0
     end: int = 0
     limit: int = _MAX_SIGNED
+    cache: int = _CACHE
 
     def take(self) -> int:
         """The next id.
@@ -48,7 +52,7 @@ class RowIds:
             raise ScenarioError("Failed to read auto-increment value from storage engine")
         self.base += 1
         if self.base > self.end:
-            self.end = min(self.base - 1 + _CACHE, self.limit)
+            self.end = min(self.base - 1 + self.cache, self.limit)
         return self.base
 
     def advance(self, used: int) -> None:
@@ -56,5 +60,28 @@ class RowIds:
         if used <= self.base:
             return
         if used > self.end:
-            self.end = min(used + _CACHE, self.limit)
+            self.end = min(used + self.cache, self.limit)
         self.base = used
+
+    def forget_cache(self) -> None:
+        """Go on behind the cached run, as after a DDL that gives the table a new allocator.
+
+        Source: tidb ``pkg/infoschema/builder.go`` (``getKeptAllocators``).
+        """
+        self.base = self.end = max(self.base, self.end)
+
+    def rebase(self, following: int) -> None:
+        """``AUTO_INCREMENT = following``: never back below what was cached."""
+        self.forget_cache()
+        self.base = self.end = max(self.base, following - 1)
+
+
+def row_ids(table: TableInfo, *, following: int = 0, cache: int = 0) -> RowIds:
+    """The counter of a new table; an unsigned AUTO_INCREMENT column lets it run twice as far.
+
+    :param following: AUTO_INCREMENT of the table; 0 without it.
+    :param cache: AUTO_ID_CACHE; 0 without it.
+    """
+    unsigned = any(column.auto_increment and column.unsigned for column in table.columns)
+    limit = _MAX_UNSIGNED if unsigned else _MAX_SIGNED
+    return RowIds(base=max(following - 1, 0), limit=limit, cache=cache or _CACHE)

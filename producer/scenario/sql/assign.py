@@ -11,9 +11,10 @@ from producer.model.coerce import coerce
 from producer.model.event import Value
 from producer.model.mysql_type import MySQLType
 from producer.model.sql_mode import SQLMode
-from producer.model.table import ColumnInfo
+from producer.model.table import ColumnInfo, TableInfo
 from producer.model.temporal_text import moment_of
 from producer.scenario.sql.evaluate import check_expression, evaluate
+from producer.scenario.sql.generated import expression_of
 from producer.scenario.sql.scope import Scope
 
 T = MySQLType
@@ -47,11 +48,13 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
 
     :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
     """
-    if column.default_expression:
+    if column.default_expression == "CURRENT_TIMESTAMP":
         return now_value(column, mode)
+    if column.default_expression:
+        return coerce(column, evaluate(expression_of(column.default_expression), Scope(mode)), mode)
     if column.has_default:
         return column.default
-    if column.nullable or column.auto_increment:
+    if column.nullable or column.auto_increment or column.auto_random or column.generated:
         return None
     if column.type == T.ENUM:
         return b"1"  # the first member stands in, even in strict mode
@@ -89,6 +92,11 @@ def null_error(column: ColumnInfo) -> ScenarioError:
     return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
 
 
+def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
+    what = f"The value specified for generated column {column.name!r} in table {table.name!r} is not allowed"
+    return ScenarioError(what, column=column.name)
+
+
 def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
     """Refuse an assignment that could not run, before any row is touched.
 
@@ -100,7 +108,9 @@ def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
             raise ScenarioError(
                 f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment"
             )
-        scope.offset(target.name, target.text("table"), target.text("db"))
+        column = scope.column(target.name, target.text("table"), target.text("db"))
+        if column.generated and scope.table is not None and not is_default(assignment.expression):
+            raise generated_error(column, scope.table)
         if not is_default(assignment.expression):
             check_expression(assignment.expression, scope)
 

@@ -18,15 +18,26 @@ class Database:
     charset: str = "utf8mb4"
     collation: str = "utf8mb4_bin"
     tables: dict[str, Table] = field(default_factory=dict)
+    views: dict[str, TableInfo] = field(default_factory=dict)
+    sequences: set[str] = field(default_factory=set)
+
+    def holds(self, name: str) -> bool:
+        """Whether a table, view or sequence has this name; they share one name space."""
+        return any(name.lower() in names for names in (self.tables, self.views, self.sequences))
 
 
 @dataclass(slots=True)
 class Cluster:
-    """What there is."""
+    """What there is.
+
+    :param versions: every version of every table, by number.
+    :param policies: names of placement policies.
+    """
 
     databases: dict[str, Database] = field(default_factory=dict)
     versions: list[TableInfo] = field(default_factory=list)
     ids: ObjectIds = field(default_factory=ObjectIds)
+    policies: set[str] = field(default_factory=set)
 
     def database(self, name: str) -> Database:
         """:raises ScenarioError: if there is none of that name, or the name is empty."""

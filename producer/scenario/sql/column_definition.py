@@ -8,19 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.coerce import coerce
 from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of
-from producer.model.mysql_type import INTEGERS, LOBS, MySQLType
+from producer.model.mysql_type import INTEGERS, MySQLType
 from producer.model.sql_mode import SQLMode
-from producer.model.table import ColumnInfo
+from producer.model.table import ColumnInfo, Generated
+from producer.scenario.sql.column_default import read_default, read_now, with_default
 from producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, TypeSpec, fitted_lob, read_type
 from producer.scenario.sql.cursor import Cursor
-from producer.scenario.sql.dialect import parse_expression
-from producer.scenario.sql.evaluate import evaluate_constant
 
 T = MySQLType
 
-_NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _ATTRIBUTE_WORDS = frozenset({
     "NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY",
     "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK",
@@ -35,7 +32,7 @@ class ColumnDraft:
     :param nullable: None where the definition does not say.
     :param default: SQL text of the DEFAULT; None without one.
     :param default_now: digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
-    :param key: ``primary`` or ``unique`` of an inline key.
+    :param keys: ``primary`` or ``unique`` for each inline key.
     :param clustered: what an inline PRIMARY KEY says of it.
     """
 
@@ -52,6 +49,9 @@ class ColumnDraft:
     comment: str = ""
     keys: list[str] = field(default_factory=list)
     clustered: bool | None = None
+    generated: Generated = ""
+    expression: str = ""
+    auto_random: bool = False
 
 
 def read_column(cursor: Cursor) -> ColumnDraft:
@@ -73,12 +73,20 @@ def _read_attribute(cursor: Cursor, draft: ColumnDraft) -> None:
     elif cursor.accept("NULL"):
         draft.nullable = True
     elif cursor.accept("DEFAULT"):
-        _read_default(cursor, draft)
+        draft.default, draft.default_now = read_default(cursor, until=_ATTRIBUTE_WORDS)
     elif cursor.accept("ON", "UPDATE"):
-        _read_now(cursor)
+        read_now(cursor)
         draft.on_update_now = True
     elif cursor.accept("AUTO_INCREMENT"):
         draft.auto_increment = True
+    elif cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
+        _read_generated(cursor, draft)
+    elif cursor.word() == "CHECK" and cursor.word(1) == "(":
+        cursor.accept("CHECK")  # ignored unless tidb_enable_check_constraint is on
+        _skip_brackets(cursor)
+    elif cursor.accept("AUTO_RANDOM"):
+        _skip_brackets(cursor)
+        draft.auto_random = True
     elif cursor.accept("COMMENT"):
         draft.comment = cursor.string()
     elif cursor.accept("COLLATE"):
@@ -89,6 +97,22 @@ def _read_attribute(cursor: Cursor, draft: ColumnDraft) -> None:
         draft.charset = read_charset(cursor)
     else:
         _read_key(cursor, draft)
+
+
+def _read_generated(cursor: Cursor, draft: ColumnDraft) -> None:
+    cursor.expect("(")
+    draft.expression = cursor.expression_source()
+    cursor.expect(")")
+    word = cursor.accept_any("VIRTUAL", "STORED", "PERSISTENT")
+    draft.generated = "stored" if word in ("STORED", "PERSISTENT") else "virtual"
+
+
+def _skip_brackets(cursor: Cursor) -> None:
+    if cursor.accept("("):
+        cursor.expression_source()
+        while cursor.accept(","):
+            cursor.expression_source()
+        cursor.expect(")")
 
 
 def _read_key(cursor: Cursor, draft: ColumnDraft) -> None:
@@ -132,23 +156,6 @@ def read_collation(cursor: Cursor) -> str:
     return name
 
 
-def _read_default(cursor: Cursor, draft: ColumnDraft) -> None:
-    if cursor.word() in _NOW_WORDS:
-        draft.default_now = _read_now(cursor)
-    else:
-        draft.default = cursor.expression_source(until=_ATTRIBUTE_WORDS)
-
-
-def _read_now(cursor: Cursor) -> int:
-    if not cursor.accept_any(*_NOW_WORDS):
-        raise cursor.error("expected CURRENT_TIMESTAMP")
-    digits = 0
-    if cursor.accept("("):
-        digits = 0 if cursor.word() == ")" else cursor.integer()
-        cursor.expect(")")
-    return digits
-
-
 def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
     """The column, given the table's charset.
 
@@ -169,10 +176,16 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
         nullable=draft.nullable is not False,
         on_update_now=draft.on_update_now,
         auto_increment=draft.auto_increment,
+        auto_random=draft.auto_random,
+        generated=draft.generated,
+        expression=draft.expression,
         comment=draft.comment,
     )
     _check(draft, column)
-    return _with_default(draft, column, mode)
+    if draft.default is None and draft.default_now < 0 and column.type == T.YEAR and draft.nullable is False:
+        # TiDB notes 0000 as the default of YEAR NOT NULL, and yet asks for a value.
+        return replace(column, default=b"0")
+    return with_default(column, draft.default, draft.default_now, mode, draft.line)
 
 
 def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, str]:
@@ -202,29 +215,5 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
                 "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
             )
         raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is none")
-    if (draft.on_update_now or draft.default_now >= 0) and column.type not in (T.TIMESTAMP, T.DATETIME):
+    if draft.on_update_now and column.type not in (T.TIMESTAMP, T.DATETIME):
         raise fail(f"CURRENT_TIMESTAMP is for TIMESTAMP and DATETIME only, column {column.name!r} is neither")
-    if draft.default_now >= 0 and draft.default_now != max(column.decimal, 0):
-        raise fail(f"Invalid default value for {column.name!r}: CURRENT_TIMESTAMP has another precision")
-
-
-def _with_default(draft: ColumnDraft, column: ColumnInfo, mode: SQLMode) -> ColumnInfo:
-    if draft.default_now >= 0:
-        return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
-    if draft.default is None:
-        # TiDB notes 0000 as the default of YEAR NOT NULL, and yet asks for a value.
-        is_year = column.type == T.YEAR and draft.nullable is False
-        return replace(column, default=b"0") if is_year else column
-    if draft.default.startswith("("):
-        raise UnsupportedSQL("DEFAULT of an expression is not supported", line=draft.line, column=column.name)
-    value = evaluate_constant(parse_expression(draft.default, draft.line), mode)
-    if value is None:
-        if not column.nullable:
-            raise ScenarioError(
-                f"Invalid default value for {column.name!r}: NULL", line=draft.line, column=column.name
-            )
-        return replace(column, has_default=True)
-    if column.type in LOBS or column.type == T.JSON:
-        what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
-        raise ScenarioError(what, line=draft.line, column=column.name)
-    return replace(column, has_default=True, default=coerce(column, value, mode))

@@ -20,11 +20,13 @@ from producer.scenario.sql.assign import (
     assigned_value,
     check_assignments,
     default_value,
+    generated_error,
     is_default,
     null_error,
     touch_updated_columns,
 )
 from producer.scenario.sql.evaluate import check_expression
+from producer.scenario.sql.generated import fill_generated
 from producer.scenario.sql.scope import Scope
 from producer.scenario.sql.storage import Row, Table
 from producer.scenario.sql.transaction import Transaction
@@ -69,12 +71,20 @@ def _rows_of(tree: exp.Insert, table: Table, mode: SQLMode) -> tuple[list[int], 
         twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
         raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
     tuples = [_tuple_items(row) for row in source.expressions]
+    _check_generated(table, offsets, tuples)
     for number, row in enumerate(tuples, start=1):
         if len(row) not in (len(offsets), 0) or (not row and named):
             raise ScenarioError(
                 f"Column count doesn't match value count at row {number}: {len(offsets)} against {len(row)}"
             )
     return offsets, tuples
+
+
+def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[exp.Expr]]) -> None:
+    for place, offset in enumerate(offsets):
+        column = table.info.columns[offset]
+        if column.generated and any(row and not is_default(row[place]) for row in tuples if place < len(row)):
+            raise generated_error(column, table.info)
 
 
 def _tuple_items(row: exp.Expr) -> list[exp.Expr]:
@@ -102,9 +112,12 @@ def _evaluated(table: Table, offsets: Sequence[int], nodes: list[exp.Expr], mode
             scope.row[offset] = default_value(column, mode)
     for offset, node in zip(offsets, nodes, strict=False):
         scope.row[offset] = assigned_value(node, columns[offset], scope)
+    fill_generated(scope)
     for offset, column in enumerate(columns):
         if column.auto_increment:
             scope.row[offset] = _auto_increment(table, column, scope.row[offset])
+        if column.auto_random and not int(scope.row[offset] or 0):
+            raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
     return scope.row
 
 
@@ -156,6 +169,7 @@ def _insert_or_update(
 def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
     """Store what assignments made of a row; nothing if it is the same as before."""
     touch_updated_columns(row.values, scope, assigned)
+    fill_generated(scope)
     if tuple(scope.row) == row.values:
         return
     for column, value in zip(table.info.columns, scope.row, strict=True):
@@ -163,4 +177,7 @@ def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transac
             raise null_error(column)
         if column.auto_increment and value is not None:
             table.ids.advance(int(value))
-    transaction.update(table, row, table.make_row(scope.row, row.row_id))
+    new = table.make_row(scope.row, row.row_id)
+    if new.table_id != row.table_id and table.has_hidden_id:
+        new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
+    transaction.update(table, row, new)

@@ -21,7 +21,8 @@ def candidates(where: exp.Expr, table: Table) -> list[Row]:
     if numbers is None:
         return table.scan()
     keys = sorted({int_key(number) for number in numbers})
-    return [table.rows[key] for key in keys if key in table.rows]
+    places = [(table_id, key) for table_id in table.physical_ids for key in keys]
+    return [table.rows[place] for place in places if place in table.rows]
 
 
 def _handle_column(table: Table) -> str | None:

@@ -165,8 +165,8 @@ class Session:
         run_ddl(Cursor(statement), context)
         self._database = context.database
 
-    def _record_job(self, job: DDLJob) -> None:
-        self._ddls.append(replace(job, commit_seq=self._commits))
+    def _record_job(self, events: list[DDLJob]) -> None:
+        self._ddls.extend(replace(event, commit_seq=self._commits) for event in events)
         self._commits += 1
 
     def _dml(self, statement: Statement) -> None:

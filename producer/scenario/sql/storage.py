@@ -1,9 +1,10 @@
-"""Rows of one table, under their keys, and the entries of its unique indexes."""
+"""Rows of one table, under their places, and the entries of its unique indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from producer.errors import ScenarioError
 from producer.model.event import Value
@@ -13,37 +14,57 @@ from producer.model.sql_mode import shown_value
 from producer.model.table import IndexInfo, TableInfo
 from producer.scenario.history import RowImage
 from producer.scenario.sql.allocator import RowIds
+from producer.scenario.sql.foreign_key import ForeignKey
+from producer.scenario.sql.partitioning import Partitioning
+
+Place: TypeAlias = tuple[int, bytes]
+"""Physical table id and row key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A stored row.
 
+    :param table_id: the table, or the partition that the row lives in.
     :param key: what it is stored under, in order-preserving form.
     :param row_id: its integer handle, 0 under a common handle.
     :param values: canonical values, one per column of the table.
     """
 
+    table_id: int
     key: bytes
     row_id: int
     values: tuple[Value, ...]
+
+    @property
+    def place(self) -> Place:
+        return self.table_id, self.key
 
 
 @dataclass(slots=True)
 class Table:
     """A table and its rows.
 
-    :param entries: per unique index (the primary key too): its key to the row's key.
+    :param entries: per unique index (the primary key too): its key to the row's place.
+    :param next_index_id: what the next index gets; ids are never used twice.
     """
 
     info: TableInfo
     ids: RowIds = field(default_factory=RowIds)
-    rows: dict[bytes, Row] = field(default_factory=dict)
-    entries: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
+    partitioning: Partitioning | None = None
+    next_index_id: int = 1
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    rows: dict[Place, Row] = field(default_factory=dict)
+    entries: dict[str, dict[bytes, Place]] = field(default_factory=dict)
 
     def scan(self) -> list[Row]:
-        """All rows in the order of their keys."""
-        return [self.rows[key] for key in sorted(self.rows)]
+        """All rows in the order of their places."""
+        return [self.rows[place] for place in sorted(self.rows)]
+
+    @property
+    def physical_ids(self) -> tuple[int, ...]:
+        """The partitions' ids, or the table's own."""
+        return tuple(partition.id for partition in self.info.partitions) or (self.info.table_id,)
 
     @property
     def has_hidden_id(self) -> bool:
@@ -51,22 +72,31 @@ class Table:
         return self.info.clustered_key is None
 
     def make_row(self, values: Sequence[Value], row_id: int = 0) -> Row:
-        """The row under its key; ``row_id`` is used where the table has a hidden one."""
-        clustered = self.info.clustered_key
+        """The row under its key; ``row_id`` is used where the table has a hidden one.
+
+        :raises ScenarioError: where no partition takes the row.
+        """
+        clustered, home = self.info.clustered_key, self._home(values)
         if clustered is None:
-            return Row(int_key(row_id), row_id, tuple(values))
+            handle = handle_of(row_id)  # an unsigned counter may have passed the signed range
+            return Row(home, int_key(handle), handle, tuple(values))
         first = self.info.columns[clustered.offsets[0]]
         if len(clustered.offsets) == 1 and first.type in INTEGERS:
             handle = handle_of(int(values[clustered.offsets[0]] or 0))
-            return Row(int_key(handle), handle, tuple(values))
-        return Row(index_key(self.info.columns, clustered, values) or b"", 0, tuple(values))
+            return Row(home, int_key(handle), handle, tuple(values))
+        return Row(home, index_key(self.info.columns, clustered, values) or b"", 0, tuple(values))
+
+    def _home(self, values: Sequence[Value]) -> int:
+        if self.partitioning is None:
+            return self.info.table_id
+        return self.info.partitions[self.partitioning.locate(self.info, values)].id
 
     def conflict(
-        self, values: Sequence[Value], ignoring: bytes | None = None
+        self, values: Sequence[Value], ignoring: Place | None = None
     ) -> tuple[IndexInfo, Row] | None:
         """The first unique index in which these values meet another row, the primary key before all.
 
-        :param ignoring: key of a row that does not count: the one being updated.
+        :param ignoring: place of a row that does not count: the one being updated.
         """
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, values)
@@ -77,15 +107,15 @@ class Table:
 
     def put(self, row: Row) -> None:
         """Store a row whose keys are free."""
-        self.rows[row.key] = row
+        self.rows[row.place] = row
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:
-                self.entries.setdefault(index.name, {})[key] = row.key
+                self.entries.setdefault(index.name, {})[key] = row.place
 
     def remove(self, row: Row) -> None:
         """Take a stored row away."""
-        del self.rows[row.key]
+        del self.rows[row.place]
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:

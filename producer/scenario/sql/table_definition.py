@@ -1,152 +1,109 @@
 """CREATE TABLE read into a draft, and a draft made into a ``TableInfo``.
 
-Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys there are, in which order their
-ids are given, which primary key rows are stored under.
+Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError
 from producer.model.collation import DEFAULT_COLLATIONS, charset_of
-from producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
-from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from producer.model.table import ColumnInfo, TableInfo
 from producer.scenario.sql.column_definition import (
     ColumnDraft,
     make_column,
     read_charset,
-    read_clustered,
     read_collation,
     read_column,
 )
 from producer.scenario.sql.cursor import Cursor
+from producer.scenario.sql.foreign_key import ForeignKey, missing_index, read_foreign_key
+from producer.scenario.sql.generated import check_generated
+from producer.scenario.sql.key_definition import KeyDraft, add_keys, inline_keys, never_null, read_key
+from producer.scenario.sql.partition_definition import PartitioningDraft, read_partition_by
 
 _IGNORED_OPTIONS = (
     "ENGINE", "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "DELAY_KEY_WRITE", "MAX_ROWS",
-    "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS",
+    "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS", "AUTO_RANDOM_BASE",
+    "PRE_SPLIT_REGIONS", "TTL_ENABLE", "TTL_JOB_INTERVAL", "STATS_SAMPLE_PAGES", "INSERT_METHOD",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyDraft:
-    """A key as read.
-
-    :param parts: column names with prefix lengths, -1 for the whole column.
-    :param clustered: None where a primary key does not say.
-    """
-
-    kind: str
-    name: str
-    parts: tuple[tuple[str, int], ...]
-    line: int
-    clustered: bool | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class TableDraft:
-    """A CREATE TABLE as read."""
+    """A CREATE TABLE as read.
+
+    :param cache: AUTO_ID_CACHE; 0 where it is not given.
+    """
 
     columns: list[ColumnDraft] = field(default_factory=list)
     keys: list[KeyDraft] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
     charset: str = ""
     collation: str = ""
     comment: str = ""
     auto_increment: int = 0
+    cache: int = 0
+    partitioning: PartitioningDraft | None = None
 
 
-def read_table(cursor: Cursor) -> TableDraft:
-    """What stands from the opening bracket on to the end of the statement."""
+def read_table(cursor: Cursor, database: str) -> TableDraft:
+    """What stands from the opening bracket on to the end of the statement.
+
+    :param database: the table's own.
+    """
     draft = TableDraft()
-    if cursor.word() in ("LIKE", "SELECT", "AS"):
-        raise cursor.unsupported(f"CREATE TABLE … {cursor.word()}")
+    if cursor.word() in ("SELECT", "AS"):
+        raise cursor.unsupported("CREATE TABLE … AS SELECT")
     cursor.expect("(")
-    if cursor.word() == "LIKE":
-        raise cursor.unsupported("CREATE TABLE … LIKE")
-    _read_element(cursor, draft)
+    _read_element(cursor, draft, database)
     while cursor.accept(","):
-        _read_element(cursor, draft)
+        _read_element(cursor, draft, database)
     cursor.expect(")")
     while not cursor.at_end:
         cursor.accept(",")
-        _read_option(cursor, draft)
+        if cursor.accept("PARTITION", "BY"):
+            draft.partitioning = read_partition_by(cursor)
+        else:
+            read_option(cursor, draft)
     return draft
 
 
-def _read_element(cursor: Cursor, draft: TableDraft) -> None:
+def _read_element(cursor: Cursor, draft: TableDraft, database: str) -> None:
     name = ""
     if cursor.accept("CONSTRAINT") and cursor.word() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
         name = cursor.identifier("a constraint name")
-    if cursor.word() in ("FOREIGN", "CHECK", "FULLTEXT", "SPATIAL", "VECTOR"):
-        raise cursor.unsupported(f"{cursor.word()} in CREATE TABLE")
+    if cursor.word() in ("FULLTEXT", "SPATIAL", "VECTOR") and cursor.word(1) in ("KEY", "INDEX"):
+        raise cursor.unsupported(f"a {cursor.word()} index")
+    if cursor.accept("FOREIGN", "KEY"):
+        draft.foreign_keys.append(read_foreign_key(cursor, name, database))
+        return
+    if cursor.word() == "CHECK" and cursor.word(1) == "(":
+        read_check(cursor)
+        return
     key = read_key(cursor, name)
     if key is not None:
         draft.keys.append(key)
         return
     if name:
-        raise cursor.error("expected PRIMARY KEY or UNIQUE")
-    column = read_column(cursor)
-    draft.columns.append(column)
+        raise cursor.error("expected PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")
+    draft.columns.append(read_column(cursor))
 
 
-def read_key(cursor: Cursor, name: str = "") -> KeyDraft | None:
-    """A key definition, if one stands here.
-
-    :param name: from ``CONSTRAINT name`` before it.
-    """
-    line = cursor.line
-    if cursor.accept("PRIMARY", "KEY"):
-        kind = "primary"
-    elif cursor.accept("UNIQUE"):
-        kind = "unique"
-        cursor.accept_any("KEY", "INDEX")
-    elif cursor.word() in ("KEY", "INDEX"):
-        kind = "index"
-        cursor.accept(cursor.word())
-    else:
-        return None
-    if cursor.word() not in ("(", "USING", "TYPE"):
-        name = cursor.identifier("an index name")
-    _read_index_options(cursor)
-    parts = _read_parts(cursor)
-    _read_index_options(cursor)
-    clustered = read_clustered(cursor)
-    _read_index_options(cursor)
-    return KeyDraft(kind=kind, name=name, parts=parts, line=line, clustered=clustered)
-
-
-def _read_index_options(cursor: Cursor) -> None:
-    while True:
-        if cursor.accept_any("USING", "TYPE"):
-            cursor.identifier("an index type")
-        elif cursor.accept("COMMENT"):
-            cursor.string()
-        elif not cursor.accept_any("VISIBLE", "INVISIBLE"):
-            return
-
-
-def _read_parts(cursor: Cursor) -> tuple[tuple[str, int], ...]:
-    cursor.expect("(")
-    parts = [_read_part(cursor)]
-    while cursor.accept(","):
-        parts.append(_read_part(cursor))
+def read_check(cursor: Cursor) -> None:
+    """Step over a CHECK: TiDB ignores it unless ``tidb_enable_check_constraint`` is on."""
+    cursor.expect("CHECK", "(")
+    cursor.expression_source()
     cursor.expect(")")
-    return tuple(parts)
+    cursor.accept("NOT")
+    cursor.accept("ENFORCED")
 
 
-def _read_part(cursor: Cursor) -> tuple[str, int]:
-    if cursor.word() == "(":
-        raise cursor.unsupported("an index on an expression")
-    name, length = cursor.identifier("a column name"), -1
-    if cursor.accept("("):
-        length = cursor.integer()
-        cursor.expect(")")
-    cursor.accept_any("ASC", "DESC")
-    return name, length
-
-
-def _read_option(cursor: Cursor, draft: TableDraft) -> None:
+def read_option(cursor: Cursor, draft: TableDraft) -> None:
+    """One table option."""
     default = cursor.accept("DEFAULT")
     if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
         cursor.accept("=")
@@ -162,7 +119,22 @@ def _read_option(cursor: Cursor, draft: TableDraft) -> None:
     elif cursor.accept("AUTO_INCREMENT"):
         cursor.accept("=")
         draft.auto_increment = cursor.integer()
-    elif cursor.accept_any(*_IGNORED_OPTIONS):
+    elif cursor.accept("AUTO_ID_CACHE"):
+        cursor.accept("=")
+        draft.cache = cursor.integer()
+    else:
+        skip_option(cursor)
+
+
+def skip_option(cursor: Cursor) -> None:
+    """Step over an option that changes nothing a consumer sees.
+
+    :raises UnsupportedSQL: for any other.
+    """
+    if cursor.accept("TTL"):
+        cursor.accept("=")
+        cursor.expression_source(until=frozenset({"TTL_ENABLE", "TTL_JOB_INTERVAL", "COMMENT"}))
+    elif cursor.accept("PLACEMENT", "POLICY") or cursor.accept_any(*_IGNORED_OPTIONS):
         cursor.accept("=")
         cursor.place += 1
     else:
@@ -171,31 +143,36 @@ def _read_option(cursor: Cursor, draft: TableDraft) -> None:
 
 def make_table(
     draft: TableDraft, schema: str, name: str, charset: tuple[str, str], mode: SQLMode, line: int
-) -> TableInfo:
-    """The table, without its ids.
+) -> tuple[TableInfo, int]:
+    """The table, without its ids and partitions, and the next free index id.
 
     :param charset: the database's charset and collation.
     :raises ScenarioError: for columns or keys that contradict each other.
     """
     table_charset, table_collation = table_charset_of(draft.charset, draft.collation, charset)
-    keys = [*draft.keys, *_inline_keys(draft.columns)]
+    keys = [*draft.keys, *inline_keys(draft.columns)]
     columns = [make_column(column, table_charset, table_collation, mode) for column in draft.columns]
-    _check_names(columns, line)
+    check_names(columns, line)
     for key in keys:
         if key.kind == "primary":
-            columns = _never_null(columns, key)
+            columns = never_null(columns, key)
     info = TableInfo(
         schema=schema,
         name=name,
         table_id=0,
         columns=tuple(columns),
-        indexes=make_indexes(columns, keys, line),
         charset=table_charset,
         collation=table_collation,
         comment=draft.comment,
     )
-    _check_auto_increment(info, line)
-    return info
+    info, next_id = add_keys(info, keys, 1)
+    for foreign in draft.foreign_keys:
+        index = missing_index(info, foreign)
+        if index is not None:
+            info, next_id = add_keys(info, [replace(index, implicit=True)], next_id)
+    check_generated(info, mode, line)
+    check_auto_increment(info, line)
+    return info, next_id
 
 
 def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -> tuple[str, str]:
@@ -205,21 +182,8 @@ def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -
     return (charset, DEFAULT_COLLATIONS[charset]) if charset else inherited
 
 
-def _inline_keys(columns: list[ColumnDraft]) -> list[KeyDraft]:
-    return [
-        KeyDraft(
-            kind=kind,
-            name="",
-            parts=((column.name, -1),),
-            line=column.line,
-            clustered=column.clustered if kind == "primary" else None,
-        )
-        for column in columns
-        for kind in column.keys
-    ]
-
-
-def _check_names(columns: list[ColumnInfo], line: int) -> None:
+def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
+    """:raises ScenarioError: if two columns have one name."""
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -227,84 +191,8 @@ def _check_names(columns: list[ColumnInfo], line: int) -> None:
         seen.add(column.name.lower())
 
 
-def _never_null(columns: list[ColumnInfo], key: KeyDraft) -> list[ColumnInfo]:
-    names = {name.lower() for name, _ in key.parts}
-    return [replace(c, nullable=False) if c.name.lower() in names else c for c in columns]
-
-
-def make_indexes(columns: list[ColumnInfo], keys: list[KeyDraft], line: int) -> tuple[IndexInfo, ...]:
-    """The indexes in order of creation: table-level keys first, then those of the columns.
-
-    An integer primary key that rows are stored under has no index entry in TiDB; it gets id 0 here.
-    """
-    if sum(key.kind == "primary" for key in keys) > 1:
-        raise ScenarioError("Multiple primary keys defined", line=line)
-    indexes: list[IndexInfo] = []
-    next_id = 1
-    for key in keys:
-        offsets, lengths = _resolve_parts(columns, key)
-        primary = key.kind == "primary"
-        clustered = primary and key.clustered is not False
-        is_handle = clustered and len(offsets) == 1 and columns[offsets[0]].type in INTEGERS
-        indexes.append(
-            IndexInfo(
-                id=0 if is_handle else next_id,
-                name="PRIMARY"
-                if primary
-                else key.name or _free_name(columns[offsets[0]].name, keys, indexes),
-                offsets=offsets,
-                lengths=lengths,
-                unique=key.kind != "index",
-                primary=primary,
-                clustered=clustered,
-            )
-        )
-        next_id += not is_handle
-    _check_index_names(indexes, line)
-    return tuple(indexes)
-
-
-def _resolve_parts(columns: list[ColumnInfo], key: KeyDraft) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    places = {column.name.lower(): offset for offset, column in enumerate(columns)}
-    offsets, lengths = [], []
-    for name, length in key.parts:
-        if name.lower() not in places:
-            raise ScenarioError(f"Key column {name!r} doesn't exist in table", line=key.line, column=name)
-        column = columns[places[name.lower()]]
-        if column.type == MySQLType.JSON:
-            raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
-        if column.type in LOBS and length < 0:
-            what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
-            raise ScenarioError(what, line=key.line, column=name)
-        offsets.append(places[name.lower()])
-        lengths.append(-1 if length == column.length else length)
-    return tuple(offsets), tuple(lengths)
-
-
-def _index_name(key: KeyDraft, column: str, keys: list[KeyDraft], indexes: list[IndexInfo]) -> str:
-    if key.kind == "primary":
-        return "PRIMARY"
-    return key.name or _free_name(column, keys, indexes)
-
-
-def _free_name(base: str, keys: list[KeyDraft], indexes: list[IndexInfo]) -> str:
-    """The first column's name, with ``_2``, ``_3``… where that is taken."""
-    taken = {key.name.lower() for key in keys} | {index.name.lower() for index in indexes}
-    name, number = base, 2
-    while name.lower() in taken or name.lower() == "primary":
-        name, number = f"{base}_{number}", number + 1
-    return name
-
-
-def _check_index_names(indexes: list[IndexInfo], line: int) -> None:
-    seen: set[str] = set()
-    for index in indexes:
-        if index.name.lower() in seen:
-            raise ScenarioError(f"Duplicate key name {index.name!r}", line=line)
-        seen.add(index.name.lower())
-
-
-def _check_auto_increment(info: TableInfo, line: int) -> None:
+def check_auto_increment(info: TableInfo, line: int) -> None:
+    """:raises ScenarioError: for two AUTO_INCREMENT columns, or one that no key begins with."""
     counters = [offset for offset, column in enumerate(info.columns) if column.auto_increment]
     if not counters:
         return

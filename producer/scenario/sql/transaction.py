@@ -38,7 +38,7 @@ class Transaction:
 
         :raises ScenarioError: if one of its unique keys exists.
         """
-        taken = table.conflict(new.values, ignoring=old.key)
+        taken = table.conflict(new.values, ignoring=old.place)
         if taken is not None:
             raise table.duplicate(taken[0], new.values)
         self._apply(table, old, new)
@@ -61,22 +61,22 @@ class Transaction:
         self._undo.append((table, old, new))
 
     def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
-        place = new or old
-        assert place is not None  # noqa: S101  # an operation has at least one side
-        moved = old is not None and new is not None and old.key != new.key
-        info = table.info
+        there = new or old
+        if there is None:
+            return
+        moved = old is not None and new is not None and old.place != new.place
         self.changes.append(
             Change(
                 commit_seq=self.commit_seq,
                 row_seq=len(self.changes),
-                table_version=info.version,
-                table_id=info.table_id,
-                row_key=place.key,
-                row_id=place.row_id,
+                table_version=table.info.version,
+                table_id=there.table_id,
+                row_key=there.key,
+                row_id=there.row_id,
                 op=op,
                 before=None if old is None else table.image(old.values),
                 after=None if new is None else table.image(new.values),
-                old_table_id=info.table_id if moved else None,
+                old_table_id=old.table_id if moved and old else None,
                 old_row_key=old.key if moved and old else None,
                 old_row_id=old.row_id if moved and old else None,
                 line=self.line,

@@ -18,7 +18,7 @@ from producer.scenario.sql.evaluate import check_expression, collation_of, evalu
 from producer.scenario.sql.insert import update_row
 from producer.scenario.sql.lookup import candidates
 from producer.scenario.sql.scope import Scope
-from producer.scenario.sql.storage import Row, Table
+from producer.scenario.sql.storage import Place, Row, Table
 from producer.scenario.sql.transaction import Transaction
 
 
@@ -72,15 +72,15 @@ def _limit(node: exp.Expr) -> int:
 def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
     for ordered in reversed(order.expressions):
-        keys: dict[bytes, SQLValue] = {
-            row.key: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
+        keys: dict[Place, SQLValue] = {
+            row.place: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
             for row in rows
         }
         scope = Scope(mode, table.info)
         collation = collation_of(ordered.this, scope) or "utf8mb4_bin"
 
-        def order_of(a: Row, b: Row, keys: dict[bytes, SQLValue] = keys, collation: str = collation) -> int:
-            left, right = keys[a.key], keys[b.key]
+        def order_of(a: Row, b: Row, keys: dict[Place, SQLValue] = keys, collation: str = collation) -> int:
+            left, right = keys[a.place], keys[b.place]
             found = compare(left, right, collation, mode)
             return (left is not None) - (right is not None) if found is None else found
 

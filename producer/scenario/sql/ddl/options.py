@@ -1,0 +1,152 @@
+"""The parts of ALTER TABLE that are table options, and those that only TiDB itself sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from producer.model.ddl_action import Action
+from producer.scenario.sql.column_definition import read_charset, read_collation
+from producer.scenario.sql.cursor import Cursor
+from producer.scenario.sql.ddl.alteration import Alteration
+from producer.scenario.sql.ddl.columns import convert_columns
+from producer.scenario.sql.table_definition import table_charset_of
+
+_NO_JOB = ("ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "ALGORITHM", "LOCK", "KEY_BLOCK_SIZE", "CHECKSUM")
+"""Options that TiDB reads and passes over, without a job."""
+_TO_TIDB = {
+    "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
+    "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM,
+    "STATS_OPTIONS": Action.ALTER_TABLE_STATS_OPTIONS,
+    "ATTRIBUTES": Action.ALTER_TABLE_ATTRIBUTES,
+}
+
+
+def alter_option(cursor: Cursor, alteration: Alteration) -> bool:
+    """Read one option, if one stands here, and note its job."""
+    for words, run in _OPTIONS:
+        if cursor.accept(*words):
+            run(cursor, alteration)
+            return True
+    word = cursor.accept_any(*_NO_JOB, *_TO_TIDB)
+    if word:
+        cursor.accept("=")
+        cursor.place += 1
+        if word in _TO_TIDB:
+            alteration.actions.append(_TO_TIDB[word])
+    return bool(word)
+
+
+def _comment(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.accept("=")
+    alteration.info = replace(alteration.info, comment=cursor.string())
+    alteration.actions.append(Action.MODIFY_TABLE_COMMENT)
+
+
+def _charset(cursor: Cursor, alteration: Alteration) -> None:
+    """The default for columns to come."""
+    cursor.accept("=")
+    charset = read_charset(cursor)
+    _, collation = _read_collation(cursor, charset)
+    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
+
+
+def _collate(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.accept("=")
+    charset, collation = table_charset_of("", read_collation(cursor), ("", ""))
+    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
+
+
+def _convert(cursor: Cursor, alteration: Alteration) -> None:
+    charset, collation = _read_collation(cursor, read_charset(cursor))
+    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    convert_columns(alteration, charset, collation)
+    alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
+
+
+def _read_collation(cursor: Cursor, charset: str) -> tuple[str, str]:
+    cursor.accept("DEFAULT")
+    collation = ""
+    if cursor.accept("COLLATE"):
+        cursor.accept("=")
+        collation = read_collation(cursor)
+    return table_charset_of(charset, collation, ("", ""))
+
+
+def _auto_increment(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.accept("=")
+    alteration.table.ids.rebase(cursor.integer())
+    alteration.actions.append(Action.REBASE_AUTO_ID)
+
+
+def _auto_id_cache(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.accept("=")
+    alteration.table.ids.forget_cache()
+    alteration.table.ids.cache = cursor.integer() or alteration.table.ids.cache
+    alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
+
+
+def _ttl(cursor: Cursor, alteration: Alteration) -> None:
+    """``TTL = column + INTERVAL …`` with TTL_ENABLE and TTL_JOB_INTERVAL around it: one job."""
+    cursor.place -= 1
+    while cursor.word() in ("TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"):
+        cursor.place += 1
+        cursor.accept("=")
+        cursor.expression_source(until=frozenset({"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}))
+    alteration.actions.append(Action.ALTER_TTL)
+
+
+def _remove_ttl(_: Cursor, alteration: Alteration) -> None:
+    alteration.actions.append(Action.REMOVE_TTL)
+
+
+def _placement(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.accept("=")
+    cursor.place += 1
+    alteration.actions.append(Action.ALTER_TABLE_PLACEMENT)
+
+
+def _cache(_: Cursor, alteration: Alteration) -> None:
+    alteration.actions.append(Action.ALTER_CACHE_TABLE)
+
+
+def _nocache(_: Cursor, alteration: Alteration) -> None:
+    alteration.actions.append(Action.ALTER_NO_CACHE_TABLE)
+
+
+def _tiflash(cursor: Cursor, alteration: Alteration) -> None:
+    cursor.integer()
+    if cursor.accept("LOCATION", "LABELS"):
+        while cursor.is_string():
+            cursor.string()
+            cursor.accept(",")
+    alteration.actions.append(Action.SET_TIFLASH_REPLICA)
+
+
+def _force(_: Cursor, __: Alteration) -> None:
+    """TiDB has no job for it."""
+
+
+_OPTIONS = (
+    (("COMMENT",), _comment),
+    (("DEFAULT", "CHARSET"), _charset),
+    (("DEFAULT", "CHARACTER", "SET"), _charset),
+    (("CHARSET",), _charset),
+    (("CHARACTER", "SET"), _charset),
+    (("DEFAULT", "COLLATE"), _collate),
+    (("COLLATE",), _collate),
+    (("CONVERT", "TO", "CHARACTER", "SET"), _convert),
+    (("CONVERT", "TO", "CHARSET"), _convert),
+    (("AUTO_INCREMENT",), _auto_increment),
+    (("AUTO_ID_CACHE",), _auto_id_cache),
+    (("TTL",), _ttl),
+    (("TTL_ENABLE",), _ttl),
+    (("TTL_JOB_INTERVAL",), _ttl),
+    (("REMOVE", "TTL"), _remove_ttl),
+    (("PLACEMENT", "POLICY"), _placement),
+    (("CACHE",), _cache),
+    (("NOCACHE",), _nocache),
+    (("SET", "TIFLASH", "REPLICA"), _tiflash),
+    (("FORCE",), _force),
+)

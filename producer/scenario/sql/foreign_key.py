@@ -1,0 +1,101 @@
+"""FOREIGN KEY definitions, as read.
+
+Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if none begins with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from producer.model.table import TableInfo
+from producer.scenario.sql.cursor import Cursor
+from producer.scenario.sql.key_definition import KeyDraft, KeyPart
+
+NO_ACTION = "NO ACTION"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """One foreign key of the referencing table.
+
+    :param parent: schema and name of the referenced table.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    parent: tuple[str, str]
+    parent_columns: tuple[str, ...]
+    on_delete: str = NO_ACTION
+    on_update: str = NO_ACTION
+    line: int = 0
+
+
+def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
+    """What stands behind FOREIGN KEY.
+
+    :param name: from ``CONSTRAINT name`` before it.
+    :param database: the one of the referencing table.
+    """
+    line = cursor.line
+    if cursor.word() != "(":
+        own = cursor.identifier("a foreign key name")
+        name = name or own
+    columns = _names(cursor)
+    key = read_references(cursor, database)
+    return replace(key, name=name, columns=columns, line=line)
+
+
+def read_references(cursor: Cursor, database: str) -> ForeignKey:
+    """``REFERENCES table (columns) [ON DELETE …] [ON UPDATE …]``."""
+    cursor.expect("REFERENCES")
+    parent = cursor.qualified_name(database)
+    columns = _names(cursor) if cursor.word() == "(" else ()
+    if cursor.accept("MATCH"):
+        cursor.identifier("FULL, PARTIAL or SIMPLE")
+    rules = {"DELETE": NO_ACTION, "UPDATE": NO_ACTION}
+    while cursor.accept("ON"):
+        event = cursor.accept_any("DELETE", "UPDATE")
+        if not event:
+            raise cursor.error("expected DELETE or UPDATE")
+        rules[event] = _rule(cursor)
+    return ForeignKey(
+        name="",
+        columns=(),
+        parent=parent,
+        parent_columns=columns,
+        on_delete=rules["DELETE"],
+        on_update=rules["UPDATE"],
+    )
+
+
+def _rule(cursor: Cursor) -> str:
+    for words in (("NO", "ACTION"), ("SET", "NULL"), ("CASCADE",), ("RESTRICT",)):
+        if cursor.accept(*words):
+            return " ".join(words)
+    raise cursor.unsupported(f"the foreign key rule {cursor.word() or 'here'}")
+
+
+def _names(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(")
+    names = [cursor.identifier("a column name")]
+    while cursor.accept(","):
+        names.append(cursor.identifier("a column name"))
+    cursor.expect(")")
+    return tuple(names)
+
+
+def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:
+    """The index that a foreign key needs, if none begins with its columns."""
+    wanted = [name.lower() for name in key.columns]
+    for index in table.indexes:
+        held = [table.columns[offset].name.lower() for offset in index.offsets]
+        if held[: len(wanted)] == wanted:
+            return None
+    parts = tuple(KeyPart(name) for name in key.columns)
+    return KeyDraft(kind="index", name=key.name, parts=parts, line=key.line)
+
+
+def free_name(taken: list[ForeignKey]) -> str:
+    """TiDB's name of a foreign key that has none."""
+    names = {key.name.lower() for key in taken}
+    return next(f"fk_{n}" for n in range(1, len(names) + 2) if f"fk_{n}" not in names)

@@ -1,0 +1,207 @@
+"""The order in which Go's ``sort.Sort`` leaves equal elements.
+
+TiCDC sorts the rows of a transaction with it by kind alone, and it is not stable above 12 elements; what
+a consumer sees is nonetheless always the same, since its "random" choices are seeded by the length.
+Source: Go ``src/sort/zsortinterface.go`` (pattern-defeating quicksort, since Go 1.19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_SMALL = 12
+_NINTHER_FROM = 50
+_MAX_SWAPS = 4 * 3
+_MAX_STEPS = 5
+_SHORTEST_SHIFTED = 50
+_MASK = (1 << 64) - 1
+
+_UNKNOWN, _INCREASING, _DECREASING = range(3)
+
+
+def go_sorted(ranks: Sequence[int]) -> list[int]:
+    """The places of the elements in the order that ``sort.Sort`` gives them.
+
+    :param ranks: what the elements are compared by.
+    """
+    run = _Run(ranks)
+    run.sort(0, len(ranks), len(ranks).bit_length())
+    return run.places
+
+
+class _Run:
+    """One sort: the ranks and, moved along with them, the places that they come from."""
+
+    def __init__(self, ranks: Sequence[int]) -> None:
+        self.ranks = list(ranks)
+        self.places = list(range(len(ranks)))
+
+    def less(self, i: int, j: int) -> bool:
+        return self.ranks[i] < self.ranks[j]
+
+    def swap(self, i: int, j: int) -> None:
+        self.ranks[i], self.ranks[j] = self.ranks[j], self.ranks[i]
+        self.places[i], self.places[j] = self.places[j], self.places[i]
+
+    def sort(self, a: int, b: int, limit: int) -> None:
+        """Sort ``[a, b)``; ``limit`` bad pivots are allowed before heapsort takes over."""
+        balanced = partitioned = True
+        while True:
+            length = b - a
+            if length <= _SMALL:
+                self.insertion_sort(a, b)
+                return
+            if limit == 0:
+                self.heap_sort(a, b)
+                return
+            if not balanced:
+                self.break_patterns(a, b)
+                limit -= 1
+            pivot, hint = self.choose_pivot(a, b)
+            if hint == _DECREASING:
+                self.reverse(a, b)
+                pivot, hint = (b - 1) - (pivot - a), _INCREASING
+            if balanced and partitioned and hint == _INCREASING and self.partial_insertion_sort(a, b):
+                return
+            if a > 0 and not self.less(a - 1, pivot):
+                a = self.partition_equal(a, b, pivot)
+                continue
+            middle, partitioned = self.partition(a, b, pivot)
+            left, right, enough = middle - a, b - middle, length // 8
+            if left < right:
+                balanced = left >= enough
+                self.sort(a, middle, limit)
+                a = middle + 1
+            else:
+                balanced = right >= enough
+                self.sort(middle + 1, b, limit)
+                b = middle
+
+    def insertion_sort(self, a: int, b: int) -> None:
+        for i in range(a + 1, b):
+            j = i
+            while j > a and self.less(j, j - 1):
+                self.swap(j, j - 1)
+                j -= 1
+
+    def sift_down(self, low: int, high: int, first: int) -> None:
+        root = low
+        while (child := 2 * root + 1) < high:
+            if child + 1 < high and self.less(first + child, first + child + 1):
+                child += 1
+            if not self.less(first + root, first + child):
+                return
+            self.swap(first + root, first + child)
+            root = child
+
+    def heap_sort(self, a: int, b: int) -> None:
+        length = b - a
+        for i in range((length - 1) // 2, -1, -1):
+            self.sift_down(i, length, a)
+        for i in range(length - 1, -1, -1):
+            self.swap(a, a + i)
+            self.sift_down(0, i, a)
+
+    def partition(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
+        """Smaller ones before the pivot, others behind; whether they stood so already."""
+        self.swap(a, pivot)
+        i, j = self._inward(a, a + 1, b - 1)
+        if i > j:
+            self.swap(j, a)
+            return j, True
+        while i <= j:
+            self.swap(i, j)
+            i, j = self._inward(a, i + 1, j - 1)
+        self.swap(j, a)
+        return j, False
+
+    def _inward(self, a: int, i: int, j: int) -> tuple[int, int]:
+        """Past what stands on its side of the pivot, which is at ``a``."""
+        while i <= j and self.less(i, a):
+            i += 1
+        while i <= j and not self.less(j, a):
+            j -= 1
+        return i, j
+
+    def partition_equal(self, a: int, b: int, pivot: int) -> int:
+        """Elements equal to the pivot before larger ones; the first place behind them."""
+        self.swap(a, pivot)
+        i, j = a + 1, b - 1
+        while True:
+            while i <= j and not self.less(a, i):
+                i += 1
+            while i <= j and self.less(a, j):
+                j -= 1
+            if i > j:
+                return i
+            self.swap(i, j)
+            i, j = i + 1, j - 1
+
+    def partial_insertion_sort(self, a: int, b: int) -> bool:
+        """Mend a few pairs; whether all is in order then."""
+        i = a + 1
+        for _ in range(_MAX_STEPS):
+            while i < b and not self.less(i, i - 1):
+                i += 1
+            if i == b:
+                return True
+            if b - a < _SHORTEST_SHIFTED:
+                return False
+            self.swap(i, i - 1)
+            if i - a >= 2:
+                for j in range(i - 1, 0, -1):
+                    if not self.less(j, j - 1):
+                        break
+                    self.swap(j, j - 1)
+            if b - i >= 2:
+                for j in range(i + 1, b):
+                    if not self.less(j, j - 1):
+                        break
+                    self.swap(j, j - 1)
+        return False
+
+    def break_patterns(self, a: int, b: int) -> None:
+        """Scatter three elements around the middle, by a generator seeded with the length."""
+        length = b - a
+        if length < 8:
+            return
+        random = length
+        modulus = 1 << length.bit_length()
+        middle = a + (length // 4) * 2
+        for place in range(middle - 1, middle + 2):
+            random ^= random << 13 & _MASK
+            random ^= random >> 7
+            random ^= random << 17 & _MASK
+            other = random & (modulus - 1)
+            if other >= length:
+                other -= length
+            self.swap(place, a + other)
+
+    def choose_pivot(self, a: int, b: int) -> tuple[int, int]:
+        """A median of three, or of three medians; and what its search says of the order."""
+        length = b - a
+        swaps = [0]
+        i, j, k = a + length // 4, a + length // 4 * 2, a + length // 4 * 3
+        if length >= 8:
+            if length >= _NINTHER_FROM:
+                i, j, k = (self.median(place - 1, place, place + 1, swaps) for place in (i, j, k))
+            j = self.median(i, j, k, swaps)
+        if swaps[0] == 0:
+            return j, _INCREASING
+        return j, _DECREASING if swaps[0] == _MAX_SWAPS else _UNKNOWN
+
+    def median(self, i: int, j: int, k: int, swaps: list[int]) -> int:
+        i, j = self._ordered(i, j, swaps)
+        j, k = self._ordered(j, k, swaps)
+        i, j = self._ordered(i, j, swaps)
+        return j
+
+    def _ordered(self, i: int, j: int, swaps: list[int]) -> tuple[int, int]:
+        if self.less(j, i):
+            swaps[0] += 1
+            return j, i
+        return i, j
+
+    def reverse(self, a: int, b: int) -> None:
+        for i, j in zip(range(a, a + (b - a) // 2), range(b - 1, a, -1), strict=False):
+            self.swap(i, j)
