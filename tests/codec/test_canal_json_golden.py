@@ -9,7 +9,7 @@ import pytest
 from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONLosses
 from producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
 from producer.model.flags import ColumnFlag
-from tests.codec.canal_json_golden import FILES, VARIANTS, events_of, in_column_order
+from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.codec.golden_messages import encode_other, encode_rows, load_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 

@@ -16,7 +16,7 @@ from producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEv
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import MySQLType, integer_range
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.codec.canal_json_golden import in_column_order
+from tests.codec.canal_json_messages import in_column_order
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN
 

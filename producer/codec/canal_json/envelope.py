@@ -53,19 +53,25 @@ def objects(value: bytes) -> Iterator[tuple[int, Envelope]]:
 
     :raises DecodeError: for anything that is not one or more such objects.
     """
-    start, rest = 0, memoryview(value)
-    while True:
+    start, end = 0, -1
+    while end:
+        message, end = _next(memoryview(value)[start:], value, start)
+        yield start, message
+        start += end
+
+
+def _next(rest: memoryview, value: bytes, start: int) -> tuple[Envelope, int]:
+    """The object that starts here, and its length; 0 if it is the last."""
+    try:
         try:
-            yield start, _DECODER.decode(rest)
-            return
+            return _DECODER.decode(rest), 0
         except msgspec.DecodeError as error:
             end = _end_of_first(error, rest)
             if not end:
-                raise _error(error, value, start) from None
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise _error(error, value, start) from None
-        yield start, _first(rest[:end], value, start)
-        start, rest = start + end, rest[end:]
+                raise
+            return _DECODER.decode(rest[:end]), end
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _error(error, value, start) from None
 
 
 def _end_of_first(error: msgspec.DecodeError, json: memoryview) -> int:
@@ -76,13 +82,6 @@ def _end_of_first(error: msgspec.DecodeError, json: memoryview) -> int:
     # msgspec counts the offending character in; do not lean on it.
     starts = (int(place[1]) - 1, int(place[1]))
     return next((start for start in starts if bytes(json[start : start + 1]) == b"{"), 0)
-
-
-def _first(json: memoryview, value: bytes, start: int) -> Envelope:
-    try:
-        return _DECODER.decode(json)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _error(error, value, start) from None
 
 
 def _error(error: Exception, value: bytes, start: int) -> DecodeError:

@@ -28,6 +28,8 @@ def row_images(message: Envelope, op: Op, start: int) -> Iterator[Images]:
     old = _old_rows(message, op, start)
     types, keys = message.mysql_type or {}, frozenset(message.pk_names or ())
     readers = {name: _placed(reader_of, text, name, start) for name, text in types.items()}
+    if not keys <= types.keys():
+        raise DecodeError("CANAL-COLUMN", "columns of mysqlType in pkNames", part="value", byte=start)
     for place, row in enumerate(new):
         _check_names(row, message, start)
         columns = tuple(EventColumn(name, types[name], _PRIMARY if name in keys else 0) for name in row)

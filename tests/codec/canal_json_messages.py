@@ -1,4 +1,4 @@
-"""What the Canal-JSON tests need of the golden files beyond ``golden_messages``."""
+"""Messages for the Canal-JSON tests: the golden ones in comparable form, and small ones made up."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ _VARIANTS = {
         "delete_only_output_handle_key_columns": True,
     },
 }
-VARIANTS = {
-    name: CanalJSONOptions(build_ts_ms=BUILD_TS_MS, **options)  # type: ignore[arg-type]  # plain options
-    for name, options in _VARIANTS.items()
-}
+VARIANTS = {name: CanalJSONOptions(build_ts_ms=BUILD_TS_MS, **options) for name, options in _VARIANTS.items()}
 FILES = sorted(
     (path, variant)
     for part in ("visible", "fuzz")
@@ -92,3 +89,13 @@ def in_column_order(value: bytes) -> bytes:
     assert sorted(texts) == sorted(names)
     ordered = b",".join(b"%b:%b" % (name, texts[name]) for name in names)
     return value[: found.start("texts")] + ordered + value[found.end("texts") :]
+
+
+def row_message(**members: object) -> bytes:
+    """A small insert with some members replaced, or left out where ``...`` is given."""
+    row = {
+        "database": "d", "table": "t", "pkNames": ["id"], "isDdl": False, "type": "INSERT", "es": 5, "ts": 6,
+        "sql": "", "sqlType": {"id": 4, "v": 12}, "mysqlType": {"id": "int", "v": "varchar"},
+        "data": [{"id": "1", "v": "a"}], "old": None,
+    }  # fmt: skip
+    return json.dumps({name: value for name, value in (row | members).items() if value != ...}).encode()
