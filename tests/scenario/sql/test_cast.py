@@ -1,0 +1,140 @@
+"""CAST and CONVERT: one row per rule, strict and lax."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.sql_mode import SQLMode
+from tests.scenario.sql.expressions import LAX, shown, value_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cast('12' as signed)", "12"),
+        ("cast(' -5 ' as signed integer)", "-5"),
+        ("cast(1.5 as signed)", "2"),
+        ("cast(-1.5 as signed)", "-2"),
+        ("cast(2.5e0 as signed)", "2"),
+        ("cast(18446744073709551615 as signed)", "-1"),
+        ("cast('18446744073709551615' as signed)", "-1"),
+        ("cast(-1 as unsigned)", "18446744073709551615"),
+        ("cast('-1' as unsigned)", "18446744073709551615"),
+        ("cast(1 - 2 as unsigned)", "18446744073709551615"),
+        ("cast(x'41' as unsigned)", "65"),
+        ("cast(date'2020-01-02' as signed)", "20200102"),
+        ("cast(time'01:02:03' as unsigned)", "10203"),
+        ("cast(true as signed)", "1"),
+        ("convert('7', signed)", "7"),
+        ("cast('1.255' as decimal(10,2))", "1.26"),
+        ("cast(1.5 as decimal)", "2"),
+        ("cast(-1.005e0 as decimal(5,2))", "-1.01"),
+        ("cast('1e2' as decimal(10,1))", "100.0"),
+        ("cast(5 as decimal(4,3))", "5.000"),
+        ("cast(1.50 as char)", "1.50"),
+        ("cast(1e15 as char)", "1e15"),
+        ("cast('abc' as char(5))", "abc"),
+        ("cast(date'2020-01-02' as char)", "2020-01-02"),
+        ("cast(x'c3a9' as char)", "é"),
+        ("cast('é' as char character set binary)", "0xc3a9"),
+        ("cast('a' as nchar(2))", "a"),
+        ("cast('ab' as binary(4))", "0x61620000"),
+        ("cast('é' as binary)", "0xc3a9"),
+        ("binary 'a' = 'a '", "0"),
+        ("convert('é' using binary)", "0xc3a9"),
+        ("convert(x'61' using utf8mb4)", "a"),
+        ("convert('abc' using ascii)", "abc"),
+        ("cast('2020-1-2 3:4:5.6' as date)", "2020-01-02"),
+        ("cast(20200102 as date)", "2020-01-02"),
+        ("cast('2020-01-02' as datetime)", "2020-01-02 00:00:00"),
+        ("cast('2020-01-02 03:04:05.6785' as datetime(3))", "2020-01-02 03:04:05.679"),
+        ("cast('2020-12-31 23:59:59.9' as datetime)", "2021-01-01 00:00:00"),
+        ("cast('01:02:03.5' as time)", "01:02:04"),
+        ("time'01:02:03.5'", "01:02:03.5"),
+        ("cast(10203 as time(2))", "01:02:03.00"),
+        ("cast('2020-01-02 03:04:05' as time)", "03:04:05"),
+        ("cast('70' as year)", "1970"),
+        ("cast('1.5' as double)", "1.5"),
+        ("cast(0.1 as float)", "0.10000000149011612"),
+        ("cast(0.1 as float(53))", "0.1"),
+        ("cast('[1, 2.50, -0]' as vector)", "[1,2.5,-0]"),
+        ("cast('[1,2]' as vector(2))", "[1,2]"),
+        ("cast(null as json)", None),
+        ('cast(\'[1,2.0,{"b":1,"a":null}]\' as json)', '[1, 2.0, {"a": null, "b": 1}]'),
+        ("cast(1 as json)", "1"),
+        ("cast(1.50 as json)", "1.5"),
+        ("cast(2e0 as json)", "2.0"),
+        ("cast(true as json)", "true"),
+        ("cast(1 = 2 as json)", "false"),
+        ("cast(18446744073709551615 as json)", "18446744073709551615"),
+        ("cast(date'2020-01-02' as json)", '"2020-01-02"'),
+        ("cast(cast('2020-01-02 03:04:05.678' as datetime(3)) as json)", '"2020-01-02 03:04:05.678000"'),
+        ("cast(cast('12:34:56' as time) as json)", '"12:34:56.000000"'),
+        ("cast(x'00ff' as json)", '"base64:type253:AP8="'),
+        ("cast(json_extract('[\"7\"]', '$[0]') as signed)", "7"),
+        ("cast(json_extract('[\"2020-01-02\"]', '$[0]') as date)", "2020-01-02"),
+    ],
+)
+def test_cast(text: str, expected: str | None) -> None:
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "lax"),
+    [
+        ("cast('1.9' as signed)", "1"),
+        ("cast('abc' as signed)", "0"),
+        ("cast(1e30 as signed)", "9223372036854775807"),
+        ("cast(-1.5 as unsigned)", "0"),
+        ("cast(123.456 as decimal(4,2))", "99.99"),
+        ("cast('abc' as char(2))", "ab"),
+        ("cast('abc' as binary(2))", "0x6162"),
+        ("cast('2020-02-30' as date)", None),
+        ("cast('x' as datetime)", None),
+        ("cast('25:61:00' as time)", None),
+        ("cast('900:00:00' as time)", "838:59:59"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_or_cut_to_fit(text: str, lax: str | None) -> None:
+    assert shown(text, LAX) == lax
+    with pytest.raises(ScenarioError) as caught:
+        value_of(text)
+    assert caught.value.value
+
+
+def test_dates_that_no_calendar_has() -> None:
+    any_day = SQLMode(invalid_dates=True)
+    assert shown("cast('2021-02-31' as date)", any_day) == "2021-02-31"
+    assert shown("cast(20210431 as datetime)", any_day) == "2021-04-31 00:00:00"
+    for text in ("2021-02-32", "2021-13-01"):
+        with pytest.raises(ScenarioError, match="Incorrect date"):
+            value_of(f"cast('{text}' as date)", any_day)
+
+
+def test_zero_dates_are_dates_where_sql_mode_says_so() -> None:
+    zeros = SQLMode(zero_dates=True, zero_in_date=True)
+    assert shown("cast('0000-00-00' as date)", zeros) == "0000-00-00"
+    assert shown("cast('2021-00-10' as date)", zeros) == "2021-00-10"
+    for text in ("0000-00-00", "2021-00-10"):
+        with pytest.raises(ScenarioError, match="Incorrect date"):
+            value_of(f"cast('{text}' as date)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cast(1 as varchar(3))", "cast(1 as int)", "cast('[1]' as unsigned array)", "convert('a' using gbk)",
+     "convert('é' using latin1)"],
+)  # fmt: skip
+def test_other_types_are_refused_by_name(text: str) -> None:
+    with pytest.raises(UnsupportedSQL):
+        value_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cast('{' as json)", "cast('[1,2]' as vector(3))", "cast('[1,nan]' as vector)", "cast(1 as time(7))"],
+)
+def test_no_mode_takes_these(text: str) -> None:
+    with pytest.raises(ScenarioError):
+        value_of(text, LAX)
