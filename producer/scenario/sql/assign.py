@@ -16,6 +16,7 @@ from producer.model.temporal_text import moment_of
 from producer.scenario.sql.evaluate import check_expression, evaluate
 from producer.scenario.sql.generated import expression_of
 from producer.scenario.sql.scope import Scope
+from producer.scenario.sql.select import Selected
 
 T = MySQLType
 
@@ -30,15 +31,18 @@ def _says_default(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope) -> Value:
+def assigned_value(node: exp.Expr | Selected, column: ColumnInfo, scope: Scope) -> Value:
     """The canonical value that an assignment gives a column.
 
     :raises ScenarioError: for a value that does not fit, or NULL where it must not be.
     """
-    if is_default(node):
+    if not isinstance(node, Selected) and is_default(node):
         return default_value(column, scope.mode)
-    value = coerce(column, evaluate(node, scope), scope.mode)
+    given = node.value if isinstance(node, Selected) else evaluate(node, scope)
+    value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not column.auto_increment:
+        if scope.lenient_nulls:
+            return zero_value(column)
         raise null_error(column)
     return value
 
@@ -80,7 +84,7 @@ def zero_value(column: ColumnInfo) -> bytes:
     if column.type == T.NEW_DECIMAL:
         return b"0" + (b"." + b"0" * column.decimal if column.decimal > 0 else b"")
     if column.charset != "binary" or column.type in _BYTE_STRINGS:
-        empty = b"0" if column.type == T.SET else b""
+        empty = b"0" if column.type in (T.SET, T.ENUM) else b""
         return empty.ljust(column.length, b"\0") if column.type == T.STRING and column.binary else empty
     return b"0"
 

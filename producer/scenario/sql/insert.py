@@ -6,7 +6,9 @@ get their AUTO_INCREMENT before the first is stored, so hidden row ids come afte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -28,21 +30,38 @@ from producer.scenario.sql.assign import (
 from producer.scenario.sql.evaluate import check_expression
 from producer.scenario.sql.generated import fill_generated
 from producer.scenario.sql.scope import Scope
+from producer.scenario.sql.select import Selected, selected
 from producer.scenario.sql.storage import Row, Table
 from producer.scenario.sql.transaction import Transaction
 
+Cell: TypeAlias = exp.Expr | Selected
+"""What a row of INSERT holds per column: an expression, or what a SELECT gave."""
 
-def run_insert(tree: exp.Insert, verb: str, table: Table, transaction: Transaction, mode: SQLMode) -> None:
+
+def run_insert(
+    tree: exp.Insert,
+    verb: str,
+    table: Table,
+    transaction: Transaction,
+    mode: SQLMode,
+    find: Callable[[exp.Expr], Table],
+) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
+    :param find: the table that a node names, for INSERT … SELECT.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
-    offsets, tuples = _rows_of(tree, table, mode)
+    ignore = bool(tree.args.get("ignore"))
+    mode = replace(mode, strict=False) if ignore else mode
+    offsets, tuples = _rows_of(tree, table, mode, find)
     scope = Scope(mode, table.info)
-    for node in (node for row in tuples for node in row if not is_default(node)):
-        check_expression(node, scope)
-    rows = [_evaluated(table, offsets, values, mode) for values in tuples]
+    for node in (node for row in tuples for node in row if not isinstance(node, Selected)):
+        if not is_default(node):
+            check_expression(node, scope)
+    # One row alone is as strict as ever about NULL. Source: tidb ``ResetContextOfStmt``.
+    lenient = ignore or (not mode.strict and len(tuples) > 1)
+    rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
     updates = _on_duplicate(tree, verb)
     check_assignments(updates, scope)
     for values in rows:
@@ -50,17 +69,23 @@ def run_insert(tree: exp.Insert, verb: str, table: Table, transaction: Transacti
             _replace(table, values, transaction)
         elif updates:
             _insert_or_update(table, values, updates, transaction, mode)
-        else:
+        elif not ignore or _fits(table, values):
             transaction.insert(table, _new_row(table, values))
 
 
-def _rows_of(tree: exp.Insert, table: Table, mode: SQLMode) -> tuple[list[int], list[list[exp.Expr]]]:
-    if tree.args.get("ignore"):
-        raise UnsupportedSQL("INSERT IGNORE is not supported")
+def _fits(table: Table, values: Sequence[Value]) -> bool:
+    """Whether INSERT IGNORE stores a row: not if its keys exist or no partition takes it."""
+    if table.conflict(values) is not None:
+        return False
+    return table.partitioning is None or table.partitioning.takes(table.info, values)
+
+
+def _rows_of(
+    tree: exp.Insert, table: Table, mode: SQLMode, find: Callable[[exp.Expr], Table]
+) -> tuple[list[int], list[list[Cell]]]:
     source = tree.expression
-    if not isinstance(source, exp.Values):
-        raise UnsupportedSQL("INSERT … SELECT is not supported")
-    if source.args.get("alias") or tree.args.get("alias") or tree.this.args.get("alias"):
+    aliased = isinstance(source, exp.Values) and source.args.get("alias")
+    if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
         raise UnsupportedSQL("a row alias in INSERT is not supported")
     named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     columns = table.info.columns
@@ -70,7 +95,11 @@ def _rows_of(tree: exp.Insert, table: Table, mode: SQLMode) -> tuple[list[int], 
     if len(set(offsets)) < len(offsets):
         twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
         raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
-    tuples = [_tuple_items(row) for row in source.expressions]
+    tuples: list[list[Cell]]
+    if isinstance(source, exp.Values):
+        tuples = [_tuple_items(row) for row in source.expressions]
+    else:
+        tuples = [list(row) for row in selected(source, find, mode)]
     _check_generated(table, offsets, tuples)
     for number, row in enumerate(tuples, start=1):
         if len(row) not in (len(offsets), 0) or (not row and named):
@@ -80,14 +109,21 @@ def _rows_of(tree: exp.Insert, table: Table, mode: SQLMode) -> tuple[list[int], 
     return offsets, tuples
 
 
-def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[exp.Expr]]) -> None:
+def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[Cell]]) -> None:
     for place, offset in enumerate(offsets):
         column = table.info.columns[offset]
-        if column.generated and any(row and not is_default(row[place]) for row in tuples if place < len(row)):
+        if column.generated and any(_gives_value(row, place) for row in tuples):
             raise generated_error(column, table.info)
 
 
-def _tuple_items(row: exp.Expr) -> list[exp.Expr]:
+def _gives_value(row: Sequence[Cell], place: int) -> bool:
+    if place >= len(row):
+        return False
+    cell = row[place]
+    return isinstance(cell, Selected) or not is_default(cell)
+
+
+def _tuple_items(row: exp.Expr) -> list[Cell]:
     if isinstance(row, exp.Tuple):
         return list(row.expressions)
     return [row.this if isinstance(row, exp.Paren) else row]
@@ -102,10 +138,12 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
     return list(conflict.expressions)
 
 
-def _evaluated(table: Table, offsets: Sequence[int], nodes: list[exp.Expr], mode: SQLMode) -> list[Value]:
+def _evaluated(
+    table: Table, offsets: Sequence[int], nodes: list[Cell], mode: SQLMode, lenient: bool
+) -> list[Value]:
     """One row's values; expressions see the columns to their left."""
     columns = table.info.columns
-    scope = Scope(mode, table.info, [None] * len(columns))
+    scope = Scope(mode, table.info, [None] * len(columns), lenient_nulls=lenient)
     given = set(offsets) if nodes else set()
     for offset, column in enumerate(columns):
         if offset not in given and not column.auto_increment:

@@ -70,6 +70,13 @@ class Partitioning:
             raise ScenarioError(f"Table has no partition for value {shown}", value=shown)
         return found
 
+    def takes(self, table: TableInfo, values: Sequence[Value]) -> bool:
+        """Whether a partition takes the row."""
+        if self.kind in ("HASH", "KEY"):
+            return True
+        key = self._key(table, values)
+        return (self._below(key) if self.kind == "RANGE" else self._listed(key)) >= 0
+
     def uses(self) -> set[str]:
         """Names of the columns that the partition of a row depends on, in lower case."""
         if self.columns:

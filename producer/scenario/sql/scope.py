@@ -19,12 +19,14 @@ class Scope:
     :param table: the table of the statement; None for a constant.
     :param row: current values, one per column; changed in place while assignments run.
     :param proposed: the row that ``VALUES(column)`` means in ON DUPLICATE KEY UPDATE.
+    :param lenient_nulls: whether NULL becomes the zero of a NOT NULL column instead of an error.
     """
 
     mode: SQLMode
     table: TableInfo | None = None
     row: list[Value] = field(default_factory=list)
     proposed: list[Value] | None = None
+    lenient_nulls: bool = False
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
         """The column of that name.

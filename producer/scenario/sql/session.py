@@ -26,8 +26,10 @@ from producer.scenario.sql.variables import run_set
 from producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+_READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
+"""Statements that leave no trace in the stream; they are passed over."""
 _KNOWN_VERBS = frozenset({
-    "SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "WITH", "TABLE", "VALUES", "CALL",
+    "WITH", "TABLE", "VALUES", "CALL",
     "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
     "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
     "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
@@ -131,6 +133,8 @@ class Session:
             self._mode = run_set(Cursor(statement), self._mode, self._initial)
         elif word == "USE":
             self._use(Cursor(statement, 1))
+        elif word in _READING:
+            pass
         else:
             self._control(statement, word)
 
@@ -176,7 +180,8 @@ class Session:
         transaction.line = statement.line
         if isinstance(tree, exp.Insert):
             _refuse_other_parts(tree, "this", "expression", "conflict", "ignore")
-            run_insert(tree, verb, self._target(tree.this), transaction, self._mode)
+            target = self._target(tree.this)
+            run_insert(tree, verb, target, transaction, self._mode, self._target)
         elif isinstance(tree, exp.Update):
             _refuse_other_parts(tree, "this", "expressions", "where", "order", "limit")
             run_update(tree, self._target(tree.this), transaction, self._mode)

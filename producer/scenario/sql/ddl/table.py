@@ -21,7 +21,7 @@ def create_table(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_not_exists(cursor)
     schema, name = cursor.qualified_name(context.database)
     database = context.cluster.database(schema)
-    made = _like(cursor, context, schema) or _defined(cursor, context, database.name, name)
+    made = _like(cursor, context) or _defined(cursor, context, database.name, name)
     if database.holds(name):
         if lenient:
             return
@@ -73,7 +73,7 @@ def _named(draft: TableDraft) -> list[ForeignKey]:
     return named
 
 
-def _like(cursor: Cursor, context: DDLContext, schema: str) -> Table | None:
+def _like(cursor: Cursor, context: DDLContext) -> Table | None:
     """``LIKE other`` or ``(LIKE other)``; foreign keys and counters do not come along."""
     bracket = cursor.word() == "(" and cursor.word(1) == "LIKE"
     if bracket:

@@ -1,0 +1,68 @@
+"""SELECT as a source of rows for INSERT: one table or none, no joins, groups or subqueries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.model.sql_mode import SQLMode
+from producer.model.sql_value import SQLValue
+from producer.scenario.sql.choose import chosen_rows
+from producer.scenario.sql.evaluate import check_expression, evaluate
+from producer.scenario.sql.scope import Scope
+from producer.scenario.sql.storage import Table
+
+_KNOWN = frozenset({"expressions", "from_", "where", "order", "limit", "kind"})
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A value that a SELECT gave, where else an expression stands."""
+
+    value: SQLValue
+
+
+def selected(tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode) -> list[list[Selected]]:
+    """The rows of a SELECT, or of several joined by UNION ALL.
+
+    :param find: the table that a node names.
+    :raises UnsupportedSQL: for what is more than one plain table.
+    """
+    if isinstance(tree, exp.Union) and not tree.args.get("distinct"):
+        return [*selected(tree.this, find, mode), *selected(tree.expression, find, mode)]
+    if isinstance(tree, exp.Subquery):
+        return selected(tree.this, find, mode)
+    if not isinstance(tree, exp.Select):
+        raise UnsupportedSQL(f"INSERT … {tree.key.upper()} is not supported")
+    others = {name for name, part in tree.args.items() if part} - _KNOWN
+    if others:
+        raise UnsupportedSQL(f"SELECT with {sorted(others)[0].upper()} is not supported in INSERT")
+    source = tree.args.get("from_")
+    if source is None:
+        return [_row(tree.expressions, Scope(mode))]
+    table = find(source.this)
+    return [
+        _row(tree.expressions, Scope(mode, table.info, list(row.values)))
+        for row in chosen_rows(tree, table, mode)
+    ]
+
+
+def _row(expressions: list[exp.Expr], scope: Scope) -> list[Selected]:
+    values: list[Selected] = []
+    for node in expressions:
+        if isinstance(node, exp.Star):
+            values += _all_columns(scope)
+        else:
+            plain = node.this if isinstance(node, exp.Alias) else node
+            check_expression(plain, scope)
+            values.append(Selected(evaluate(plain, scope)))
+    return values
+
+
+def _all_columns(scope: Scope) -> list[Selected]:
+    if scope.table is None:
+        raise ScenarioError("No tables used")
+    return [Selected(scope.value(column.name)) for column in scope.table.columns if not column.hidden]
