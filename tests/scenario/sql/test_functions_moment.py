@@ -179,7 +179,7 @@ def test_the_sessions_zone_is_that_of_now_and_of_unix_times() -> None:
 )
 def test_what_is_no_date_is_null_or_in_strict_mode_an_error(text: str) -> None:
     assert shown(text, SQLMode(strict=False, zero_in_date=True)) in (None, "2020-01-01")
-    with pytest.raises(ScenarioError, match="Incorrect .* value"):
+    with pytest.raises(ScenarioError, match=r"Incorrect .* value"):
         value_of(text)
 
 

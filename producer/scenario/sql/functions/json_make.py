@@ -84,14 +84,12 @@ def _merge_preserve(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def merged(documents: list[JsonValue]) -> JsonValue:
     """Neighbouring objects become one, then all become one array, unless there is but one."""
     results: list[JsonValue] = []
-    fresh = True
     for one in documents:
-        last = results[-1] if results and not fresh else None
+        last = results[-1] if results else None
         if isinstance(one, dict) and isinstance(last, dict):
             results[-1] = _merged_objects(last, one)
         else:
             results.append(one)
-        fresh = not isinstance(one, dict)
     if len(results) == 1:
         return results[0]
     return [element for one in results for element in (one if isinstance(one, list) else [one])]

@@ -29,6 +29,7 @@ from producer.scenario.sql.zone import time_zone
 
 _LAST_UNIX_TIME = 32536771199
 _SECOND = 1_000_000
+_FAR = Decimal(10**15)  # seconds, beyond all that can be a time
 
 
 def _make_date(year: SQLValue, day: SQLValue) -> SQLValue:
@@ -59,7 +60,7 @@ def _seconds(value: SQLValue) -> tuple[int, int]:
     number = as_number(value)[0]
     if isinstance(number, int) and not isinstance(value, str | bytes):
         return int(number) * _SECOND, 0
-    exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+    exact = min(max(Decimal(str(number)), -_FAR), _FAR)
     fsp = MAX_FSP
     if isinstance(value, Decimal):
         fsp = min(len(to_text(value).partition(".")[2]), MAX_FSP)

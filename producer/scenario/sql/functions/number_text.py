@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 
 from producer.errors import UnsupportedSQL
 from producer.model.coerce_text import to_text
@@ -80,8 +79,10 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         raise UnsupportedSQL(f"FORMAT for the locale {locale} is not supported", value=locale)
     places = _clamp(whole(digits), 0, 30)
     number = as_number(value)[0] if isinstance(value, str | bytes) else operand(value)
-    exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
-    return f"{rounded(exact, places):,f}"
+    try:
+        return f"{rounded(number, places):,f}"
+    except ArithmeticError:
+        raise UnsupportedSQL("FORMAT of numbers beyond DECIMAL is not supported") from None
 
 
 FUNCTIONS = {

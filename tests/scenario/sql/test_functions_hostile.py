@@ -1,0 +1,75 @@
+"""Whatever a function is given, the answer is a value or a ScenarioError, and soon."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from producer.errors import ScenarioError
+from producer.model.json_text import print_json
+from producer.model.sql_mode import SQLMode
+from producer.scenario.sql.functions import FUNCTIONS
+from tests.scenario.sql.expressions import value_of
+
+_MODES = (SQLMode(), SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True))
+_ODD = (
+    "null", "0", "1", "-1", "2", "1.5", "-0.0001", "1e300", "-1e300", "9223372036854775807", "1e18", "64",
+    "-9223372036854775808", "18446744073709551615", "99999999999999999999999", "''", "' '", "'abc'", "'1'",
+    "'-1.5e3x'", "'中'", "x''", "x'ff'", "b'1'", "true", "'2020-02-30'", "'0000-00-00'",
+    "'2020-00-00 25:00:00'", "'9999-12-31 23:59:59.9999999'", "'838:59:59'", "date'2020-02-29'",
+    "time'-838:59:59'", "timestamp'9999-12-31 23:59:59.999999'", "cast('0000-00-00' as date)",
+    "'[1,{\"a\":null}]'", "'{'", "cast('{\"a\":[1e300]}' as json)", "cast('null' as json)", "'$'",
+    "'$.a[last-9]'", "'$**.a'", "'one'", "'%Y-%m-%d %H:%i:%s.%f'", "'%j %Y'", "'%p%h'", "'UTC'", "'+14:00'",
+    "'DAY_MICROSECOND'", "'YEAR'", "'SECOND'", "'(a|b)*'", "'['",
+)  # fmt: skip
+_TYPES = (
+    "signed", "unsigned", "decimal(5,2)", "decimal(65,30)", "char", "char(2)", "binary(2)", "date",
+    "datetime(6)", "time(6)", "year", "double", "float", "json", "vector", "vector(2)",
+)  # fmt: skip
+_COUNTS = {name: f.most if f.most >= 0 else f.least + 2 * f.step for name, f in FUNCTIONS.items()}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_only_values_and_scenario_errors(name: str, data: st.DataObject) -> None:
+    function = FUNCTIONS[name]
+    count = data.draw(st.integers(function.least, _COUNTS[name]))
+    arguments = data.draw(st.lists(st.sampled_from(_ODD), min_size=count, max_size=count))
+    mode = data.draw(st.sampled_from(_MODES))
+    with suppress(ScenarioError):
+        values = [value_of(argument, mode) for argument in arguments]
+        function(name, values, mode, "utf8mb4_general_ci")
+
+
+@pytest.mark.parametrize("kind", _TYPES)
+def test_casts_too(kind: str) -> None:
+    for value in _ODD:
+        for mode in _MODES:
+            with suppress(ScenarioError):
+                value_of(f"cast({value} as {kind})", mode)
+
+
+_DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["a", "", "é"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+_PATHS = st.lists(st.sampled_from([".a", ".b", "[0]", "[1]", "[last]"]), max_size=3).map(
+    lambda legs: "$" + "".join(legs)
+)
+
+
+@given(document=_DOCUMENTS, path=_PATHS)
+def test_what_is_replaced_is_found_again_and_what_is_there_is_not_inserted(
+    document: object, path: str
+) -> None:
+    source = "'" + print_json(document) + "'"  # type: ignore[arg-type]  # hypothesis has no recursive types
+    before = value_of(f"json_extract({source}, '{path}')")
+    replaced = value_of(f"json_extract(json_replace({source}, '{path}', 'new'), '{path}')")
+    assert replaced == (None if before is None else '"new"')
+    if before is not None:
+        assert value_of(f"json_insert({source}, '{path}', 'new')") == print_json(document)  # type: ignore[arg-type]  # as above
