@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import re
 from base64 import b64decode
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from typing import TypeAlias
+
+import msgspec
 
 from producer.codec.debezium import member_reader, temporal_reader
 from producer.codec.debezium.bad_value import BadValue, JSONValue
@@ -55,18 +57,15 @@ def _codes() -> dict[str, tuple[MySQLType, bool, bool]]:
 _CODES = _codes()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldSchema:
-    """What the schema of one column says.
+class FieldSchema(msgspec.Struct, frozen=True):
+    """What the schema of one column says: Kafka Connect's type, and Debezium's name of the logical type."""
 
-    :param type: Kafka Connect's type; ``name`` Debezium's logical type, if any.
-    """
-
+    field: str
     type: str
     name: str = ""
-    optional: bool = True
+    optional: bool = False
     tidb_type: str = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)

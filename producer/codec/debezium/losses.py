@@ -11,7 +11,8 @@ Values that arrive changed, whatever the options:
   TIMESTAMP not at all;
 - a wall time of TIMESTAMP that occurs twice in the changefeed's time zone arrives as one of the two;
 - an empty ENUM member and the empty error value arrive as one, as do members that differ in ``''`` and
-  ``'`` only; a SET mask beyond the members arrives as 0.
+  ``'`` only; those after a member that ends with a backslash may arrive as an earlier one;
+- a SET mask beyond the members arrives as 0.
 
 Events: a DDL arrives without its type; rows without their row id and physical table id.
 """

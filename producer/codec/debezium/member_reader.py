@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, count
 from typing import TypeAlias
 
 from producer.codec.debezium.bad_value import BadValue, JSONValue
@@ -18,13 +19,12 @@ _BETWEEN_MEMBERS = re.compile(r"(?<!\\),")
 def enum_reader(parameters: Mapping[str, str]) -> Reader:
     """Reads the text of an ENUM as its index; the error value, an empty text, as 0.
 
-    A member that ends with a backslash cannot be told from the escape of the comma after it, so where
-    the list as escaped has no such member, the list split at every comma may have it.
+    A backslash at a member's end cannot be told from the escape of the comma after it. Members that are
+    not found in the list as escaped are looked up in the list split at every comma.
     """
     listed = _allowed(parameters)
-    places = _places(_BETWEEN_MEMBERS.split(listed))
-    for place, member in _plain_places(listed).items():
-        places.setdefault(place, member)
+    escaped_places = _first_of_equals(zip(_BETWEEN_MEMBERS.split(listed), count(1), strict=False))
+    places = {**_plain_places(listed), **escaped_places}
 
     def read(json: JSONValue) -> bytes:
         if not isinstance(json, str):
@@ -37,20 +37,18 @@ def enum_reader(parameters: Mapping[str, str]) -> Reader:
     return read
 
 
-def _places(members: list[str]) -> dict[str, int]:
-    """Members to index, the first of equals."""
-    return {member: place for place, member in reversed(list(enumerate(members, 1)))}
-
-
 def _plain_places(listed: str) -> dict[str, int]:
-    """Pieces between any commas to the index they have if no other comma is part of a member."""
+    """Pieces between any commas to the index they have if a member ends just before them."""
+    pieces = listed.split(",")
+    ended = list(accumulate(not piece.endswith("\\") for piece in pieces))
+    indexes = [1, 2, *(before + 2 for before in ended)]
+    return _first_of_equals(zip(pieces, indexes, strict=False))
+
+
+def _first_of_equals(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     places: dict[str, int] = {}
-    start = 0
-    for piece in listed.split(","):
-        before = listed[:start].removesuffix(",")
-        count = len(_BETWEEN_MEMBERS.split(before)) if start else 0
-        places.setdefault(piece, count + 1)
-        start += len(piece) + 1
+    for piece, place in pairs:
+        places.setdefault(piece, place)
     return places
 
 

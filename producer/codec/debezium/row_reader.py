@@ -82,7 +82,10 @@ def _value(parts: ValueParts, name: str, json: JSONValue, readers: Readers) -> V
         place = parts.json.find(text.string(name) + b":")
         expected = f"{bad.expected} in column {name!r}"
         raise DecodeError("DEBEZIUM-COLUMN", expected, part="value", byte=max(place, 0)) from None
-    return value if value is None or parts.marks is None else parts.marks.restored(value)
+    marks = parts.marks
+    if marks is None or value is None or not isinstance(json, str) or not marks.stands_in(json):
+        return value
+    return marks.restored(value)  # text: no other reader takes a string with marks
 
 
 def _read(name: str, json: JSONValue, readers: Readers) -> Value:

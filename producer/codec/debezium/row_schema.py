@@ -15,15 +15,6 @@ _IMAGES = ("after", "before")
 _LARGEST_KEPT = 1 << 20  # bytes of a schema that is worth remembering
 
 
-class _FieldJSON(msgspec.Struct):
-    field: str
-    type: str
-    name: str = ""
-    optional: bool = False
-    tidb_type: str = ""
-    parameters: dict[str, str] = {}
-
-
 class _EnvelopeFieldJSON(msgspec.Struct):
     field: str
     fields: msgspec.Raw = msgspec.Raw(b"[]")
@@ -34,7 +25,7 @@ class _EnvelopeJSON(msgspec.Struct):
 
 
 _ENVELOPE = msgspec.json.Decoder(_EnvelopeJSON)
-_FIELDS = msgspec.json.Decoder(list[_FieldJSON])
+_FIELDS = msgspec.json.Decoder(list[FieldSchema])
 
 
 def row_readers(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
@@ -54,16 +45,7 @@ def _compiled(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
     for entry in _FIELDS.decode(found.pop()):
         if entry.field in readers:
             raise BadValue(f"column {entry.field!r} once")
-        readers[entry.field] = column_reader(
-            FieldSchema(
-                type=entry.type,
-                name=entry.name,
-                optional=entry.optional,
-                tidb_type=entry.tidb_type,
-                parameters=entry.parameters,
-            ),
-            zone,
-        )
+        readers[entry.field] = column_reader(entry, zone)
     return readers
 
 
