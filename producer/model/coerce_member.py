@@ -5,11 +5,13 @@ Rules: tidb ``pkg/types/enum.go``, ``set.go``; JSON text: ``pkg/types/json_binar
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from producer.model.coerce_text import to_bytes, to_text
 from producer.model.collation import sort_key
-from producer.model.json_text import json_text
+from producer.model.json_document import json_of
+from producer.model.json_text import json_text, print_json
 from producer.model.number_text import as_number
 from producer.model.sql_mode import SQLMode, value_error
 from producer.model.sql_value import JsonText, SQLValue
@@ -48,13 +50,15 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """JSON: text that is parsed and printed again as TiDB prints it."""
+    """JSON: text that is parsed and printed again as TiDB prints it; a number is a JSON number."""
     if isinstance(value, JsonText):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bytes):
         raise value_error(column.name, value, "Invalid JSON: cannot be made from binary data")
+    if isinstance(value, int | float | Decimal) and math.isfinite(value):
+        return print_json(json_of(int(value) if isinstance(value, bool) else value)).encode()
     if not isinstance(value, str):
-        raise value_error(column.name, value, "Invalid JSON: only text can be stored")
+        raise value_error(column.name, value, "Invalid JSON: only text and numbers can be stored")
     try:
         return json_text(str(value)).encode()
     except ValueError as error:
