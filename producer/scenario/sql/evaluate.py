@@ -17,11 +17,13 @@ from producer.scenario.sql import arithmetic
 from producer.scenario.sql.calls import Call, call_of
 from producer.scenario.sql.cast import cast, target_of
 from producer.scenario.sql.compare import compare, like, truth
+from producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, shared_collation
 from producer.scenario.sql.functions import function_named
 from producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from producer.scenario.sql.scope import Scope
 
-_DEFAULT_COLLATION = "utf8mb4_bin"
+__all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
+
 _MAX_UNSIGNED = (1 << 64) - 1
 
 
@@ -88,28 +90,6 @@ def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
     return evaluate(node, Scope(mode))
 
 
-def collation_of(node: exp.Expr, scope: Scope) -> str:
-    """The collation that a comparison with this operand uses; empty if it has no say.
-
-    An explicit COLLATE, else that of a column; literals follow what they are compared with.
-    """
-    if isinstance(node, exp.Collate):
-        return str(node.expression.name).lower()
-    if isinstance(node, exp.Column):
-        column = scope.column(node.name, node.text("table"), node.text("db"))
-        return "" if column.charset == "binary" else column.collation
-    return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
-
-
-def _shared_collation(node: exp.Expr, scope: Scope) -> str:
-    operands = [node.this, node.expression]
-    explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
-    if explicit is not None:
-        return collation_of(explicit, scope)
-    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expr))
-    return next((name for name in found if name), _DEFAULT_COLLATION)
-
-
 def _literal(rule: Callable[[exp.Expr, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
     return lambda node, scope: rule(node, scope.mode)
 
@@ -147,7 +127,7 @@ def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., 
 
 def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> int | None:
     both_text = isinstance(left, str) and isinstance(right, str)
-    return compare(left, right, _shared_collation(node, scope) if both_text else "", scope.mode)
+    return compare(left, right, shared_collation(node, scope) if both_text else "", scope.mode)
 
 
 def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
@@ -208,7 +188,7 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
     if node.args.get("query") is not None or not node.expressions:
         raise UnsupportedSQL("IN with a subquery is not supported")
     value = evaluate(node.this, scope)
-    collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
+    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
     orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
     if 0 in orders:
         return True
@@ -217,7 +197,7 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     value = evaluate(node.this, scope)
-    collation = collation_of(node.this, scope) or _DEFAULT_COLLATION
+    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
     low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
     high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
     if (low is not None and low < 0) or (high is not None and high > 0):
@@ -227,7 +207,7 @@ def _between(node: exp.Expr, scope: Scope) -> SQLValue:
 
 def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
     found = like(
-        evaluate(node.this, scope), evaluate(node.expression, scope), _shared_collation(node, scope), escape
+        evaluate(node.this, scope), evaluate(node.expression, scope), shared_collation(node, scope), escape
     )
     if found is None:
         return None
@@ -246,7 +226,7 @@ def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
         return scope.proposed_value(call.arguments[0].name)
     function = function_named(call.name)
     arguments = [evaluate(argument, scope) for argument in call.arguments]
-    collation = (collation_of(node, scope) or _DEFAULT_COLLATION) if function.collated else ""
+    collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     return function(call.name, arguments, scope.mode, collation)
 
 

@@ -117,6 +117,8 @@ _CI = "collate utf8mb4_general_ci"
         (f"strcmp('A' {_CI}, 'a')", "0"),
         ("strcmp('A', 'a')", "-1"),
         ("upper('straße')", "STRAßE"),
+        ("upper('ᾀŉǆ')", "ᾈŉǄ"),
+        ("lower('İΣ')", "iσ"),
         ("lower(x'41')", "0x41"),
         ("to_base64('abc')", "YWJj"),
         ("to_base64('')", ""),

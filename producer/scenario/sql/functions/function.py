@@ -15,7 +15,7 @@ from producer.model.sql_value import Moment, Span, SQLValue
 MAX_PACKET = 64 << 20
 """max_allowed_packet: longer results are NULL."""
 
-_HUGE = 10**18
+_HUGE = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def whole(value: SQLValue) -> int:
     if isinstance(number, int):
         return min(max(int(number), -_HUGE), _HUGE)
     exact = Decimal(number)
-    if not exact.is_finite() or exact.adjusted() > 18:
+    if not exact.is_finite() or exact.adjusted() > 19:
         return -_HUGE if exact.is_signed() else _HUGE
     if isinstance(value, str | bytes):
         return int(exact)  # text is cut, as CAST AS SIGNED cuts it

@@ -13,10 +13,12 @@ from producer.errors import ScenarioError
 from producer.model.number_text import EXACT, as_float
 from producer.model.sql_mode import SQLMode
 from producer.model.sql_value import SQLValue, Unsigned
-from producer.scenario.sql.arithmetic import modulo, negate, operand, scale_of, to_bits
+from producer.scenario.sql.arithmetic import modulo, negate, operand, to_bits
 from producer.scenario.sql.functions.function import Function, of_values, whole
 
 _MAX_SCALE = 30
+_PER_LN2 = 1.44269504088896340736  # 1 / ln 2
+_LN2_PER_LN10 = 0.30102999566398119521
 _64_BITS = range(-(1 << 63), 1 << 63)
 
 
@@ -61,7 +63,7 @@ def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
         return (
             number if places >= 0 else _like(number, int(_quantized(Decimal(number), places, ROUND_HALF_UP)))
         )
-    return _quantized(number, min(places, scale_of(number)), ROUND_HALF_UP)
+    return _quantized(number, places, ROUND_HALF_UP)
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
@@ -70,7 +72,7 @@ def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
         return _truncated_double(number, places)
     if isinstance(number, int):
         return number if places >= 0 else _like(number, int(_quantized(Decimal(number), places, ROUND_DOWN)))
-    return _quantized(number, min(places, scale_of(number)), ROUND_DOWN)
+    return _quantized(number, places, ROUND_DOWN)
 
 
 def _quantized(number: Decimal, places: int, rounding: str) -> Decimal:
@@ -142,6 +144,16 @@ def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
     return math.atan(as_float(value)) if other is None else math.atan2(as_float(value), as_float(other))
 
 
+def _log2(number: float) -> float:
+    """As Go computes it, so that the last digits are the same."""
+    mantissa, exponent = math.frexp(number)
+    return exponent - 1 if mantissa == 0.5 else math.log(mantissa) * _PER_LN2 + exponent
+
+
+def _log10(number: float) -> float:
+    return _log2(number) * _LN2_PER_LN10
+
+
 def _cot(number: float) -> float:
     return 1 / math.tan(number) if math.tan(number) else math.inf
 
@@ -160,18 +172,18 @@ FUNCTIONS = {
     "CEIL": of_values(_ceil, 1),
     "COS": _real("cos", math.cos),
     "COT": _real("cot", _cot),
-    "DEGREES": _real("degrees", math.degrees),
+    "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
     "EXP": _real("exp", math.exp),
     "FLOOR": of_values(_floor, 1),
     "LN": _real("ln", math.log),
     "LOG": of_values(_log, 1, 2),
-    "LOG10": _real("log10", math.log10),
-    "LOG2": _real("log2", math.log2),
+    "LOG10": _real("log10", _log10),
+    "LOG2": _real("log2", _log2),
     "MOD": Function(_mod, 2, 2),
     "PI": of_values(lambda: math.pi, 0),
     "POW": of_values(_power, 2),
     "POWER": of_values(_power, 2),
-    "RADIANS": _real("radians", math.radians),
+    "RADIANS": _real("radians", lambda number: number * math.pi / 180),
     "ROUND": of_values(_round, 1, 2),
     "SIGN": of_values(_sign, 1),
     "SIN": _real("sin", math.sin),

@@ -33,19 +33,25 @@ def _char_length(value: SQLValue) -> SQLValue:
 
 
 def _upper(value: SQLValue) -> SQLValue:
-    return _each_character(value, str.upper)
+    return _each_character(value, _upper_character)
 
 
 def _lower(value: SQLValue) -> SQLValue:
-    return _each_character(value, str.lower)
+    return _each_character(value, _lower_character)
 
 
 def _each_character(value: SQLValue, change: Callable[[str], str]) -> SQLValue:
-    """Go's mapping, character by character: what would become two characters stays as it is."""
     text = string_of(value)
-    if isinstance(text, bytes):
-        return text
-    return "".join(other if len(other := change(one)) == 1 else one for one in text)
+    return text if isinstance(text, bytes) else "".join(map(change, text))
+
+
+def _upper_character(one: str) -> str:
+    """Unicode's simple mapping, as Go has it: never more than one character (``ß`` stays)."""
+    return next((other for other in (one.upper(), one.title()) if len(other) == 1), one)
+
+
+def _lower_character(one: str) -> str:
+    return "i" if one == "\u0130" else one.lower()
 
 
 def _reverse(value: SQLValue) -> SQLValue:
