@@ -53,6 +53,7 @@ class Changefeed(BaseModel):
     profile: str
     batch_by: str
     output_ddl: bool
+    ddl_text: str
     output_row_id: bool
     time_zone: str
     legacy_no_flag: bool

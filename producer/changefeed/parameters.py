@@ -156,6 +156,8 @@ _OURS = (
     _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition."),
     _ours("output-ddl", Flag(), True, "Whether DDL events are sent."),
+    _ours("ddl-text", Word(choices=("original", "tidb")), "original",
+          "DDL as the scenario has it, or re-printed as current TiCDC does."),
     _ours("output-row-id", Flag(), True, "Whether Open Protocol keys carry rid, as classic writes it."),
     _ours("time-zone", TimeZone(), "UTC",
           "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),

@@ -5,7 +5,8 @@ Small scenarios are held here row by row; the Spark stages take it from there (D
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -77,5 +78,13 @@ class History:
     resolved: tuple[tuple[int, int], ...] = ()
     state: Mapping[tuple[str, str], TableState] = field(default_factory=dict)
 
-    def changes_of(self, commit_seq: int) -> Iterator[Change]:
-        return (change for change in self.changes if change.commit_seq == commit_seq)
+    def crowded(self, most: int) -> set[tuple[int, int]]:
+        """Commit number and physical table id where an update is one of more than ``most`` changes."""
+        counts: Counter[tuple[int, int]] = Counter()
+        updated: set[tuple[int, int]] = set()
+        for change in self.changes:
+            place = change.commit_seq, change.table_id
+            counts[place] += 1
+            if change.op == Op.UPDATE:
+                updated.add(place)
+        return {place for place in updated if counts[place] > most}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from producer.errors import ScenarioError
+from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.scenario.history import History
 from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep
@@ -36,6 +37,24 @@ def play(scenario: ScenarioFile, *, force_replicate: bool = False) -> History:
             pinned[before] = step.commit_ts
             _check_pin(scenario, step, pinned, before, session.commits)
     return replace(session.history(), pinned=pinned, resolved=tuple(resolved))
+
+
+def reprinted(catalog: Catalog, file: str) -> Catalog:
+    """The catalog, its DDLs in the words in which current TiCDC sends them.
+
+    :param file: the scenario, for messages.
+    :raises ScenarioError: for a DDL whose text cannot be re-printed.
+    """
+
+    from producer.scenario.sql.restore import restored  # most scenarios do without its grammar
+
+    def reprint(job: DDLJob) -> DDLJob:
+        try:
+            return replace(job, query=restored(job.query))
+        except ScenarioError as error:
+            raise error.at(file, job.line) from error.__cause__
+
+    return replace(catalog, ddls=tuple(reprint(job) if job.sent else job for job in catalog.ddls))
 
 
 def clock_of(scenario: ScenarioFile, history: History) -> Clock:

@@ -54,8 +54,10 @@ class PartitionEncoder:
         """
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
         items = (item for batch in batches for item in encoded(batch, encoder, self._plan.catalog))
-        for kind, run in groupby(enumerate(items), key=lambda numbered: type(numbered[1])):
-            if kind is EncodedRow:
+        for are_rows, run in groupby(
+            enumerate(items), key=lambda numbered: isinstance(numbered[1], EncodedRow)
+        ):
+            if are_rows:
                 yield from encoder.messages(self._kept(run))
             else:
                 yield from (item for _, item in run if isinstance(item, Message))

@@ -19,6 +19,7 @@ from producer.stream.mutations import mutations
 from producer.stream.order import order
 from producer.stream.slots import Slots
 from producer.stream.split import split
+from producer.stream.unstable_order import unstable_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +27,13 @@ class StreamPlan:
     """What the stages need beside the change log; small, on the driver.
 
     :param resolved: when resolved events are sent; it holds the commit clock too.
+    :param crowded: commit-ts and physical table id of transactions that ``unstable_order`` must see.
     """
 
     catalog: Catalog
     changefeed: Changefeed
     resolved: ResolvedPlan
+    crowded: frozenset[tuple[int, int]] = frozenset()
 
     @cached_property
     def router(self) -> Router:
@@ -92,6 +95,8 @@ def event_stream(spark: SparkSession, changes: DataFrame, plan: StreamPlan) -> D
     known = facts(spark, plan.replicated, plan.routes)
     committed = localise(commit(changes, clock), known, feed.time_zone)
     placed = split(mutations(committed), known, raw_change_event=feed.output_raw_change_event)
+    if not feed.output_raw_change_event:
+        placed = unstable_order(placed, plan.crowded)
     rows = dispatch(placed, known, plan.slots)
     ddls = ddl_events(spark, plan.ddls, plan.slots)
     times = [place.commit_ts for place in plan.ddls]

@@ -21,7 +21,7 @@ from producer.stream.slots import Slots
 from producer.stream.split import split
 from tests.golden_events import GOLDEN, GoldenRow, load_events
 
-SCENARIOS = ("seed_t1", "canal_tp_int", "ints", "binaries", "decimals", "floats", "keys")
+FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
 Result: TypeAlias = dict[str, Any]
 COUNTS = (1, 2, 3, 4, 7, 16)
 STAGE = 7
@@ -82,11 +82,13 @@ def _dispatched(placed: DataFrame, job: Job) -> DataFrame:
     return with_facts(events, known, "rule", "base_hash").select(*shown).orderBy("commit_ts", "place")
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_partition_and_key_under_every_rule_and_count(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    events = GOLDEN / "visible" / f"{name}.events.jsonl"
-    script = tmp_path / f"{name}.sql"
-    script.write_bytes((GOLDEN / "visible" / f"{name}.sql").read_bytes())
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_partition_and_key_under_every_rule_and_count(
+    spark: SparkSession, tmp_path: Path, path: Path
+) -> None:
+    events = path.with_suffix(".events.jsonl")
+    script = tmp_path / path.name
+    script.write_bytes(path.read_bytes())
     rows = [event for event in load_events(events) if isinstance(event, GoldenRow)]
     golden = _golden(events)
     checked = 0
