@@ -20,6 +20,7 @@ from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 
 T = MySQLType
+NOW = "1970-01-01 00:00:00"  # what stands for CURRENT_TIMESTAMP
 EXTENDED = DebeziumOptions(enable_tidb_extension=True, output_ddl=True)
 ELEMENTS = ("a", "b,c", "it's", 'q"', "é", "%d", "back\\")
 
@@ -127,7 +128,7 @@ def _sent(table: TableInfo, rows, options: DebeziumOptions):
     return list(encoder.messages(encoder.rows(table, _batch(rows, len(table.columns)))))
 
 
-@settings(max_examples=120)
+@settings(max_examples=120, deadline=None)
 @given(_ROWS)
 def test_rows_survive_the_round_trip(rows) -> None:
     messages = _sent(TABLE, rows, EXTENDED)
@@ -144,6 +145,7 @@ def test_rows_survive_the_round_trip(rows) -> None:
         assert event.before == (None if op == Op.INSERT else dict(zip(names, before, strict=True)))
 
 
+@settings(deadline=None)
 @given(_ROWS)
 def test_one_row_at_a_time_gives_the_same_bytes(rows) -> None:
     options = DebeziumOptions(invalid_utf8="replace")
@@ -152,6 +154,24 @@ def test_one_row_at_a_time_gives_the_same_bytes(rows) -> None:
     for key, value in together:  # so that any JSON reader takes them
         json.loads((key or b"").decode())
         json.loads((value or b"").decode())
+
+
+@given(st.text(max_size=9), st.text(max_size=9), st.sets(st.text(max_size=9), min_size=1, max_size=4))
+@example("1db", "t.%d", {"payload", "schema"})
+def test_any_names_survive_the_round_trip(schema: str, name: str, columns: set[str]) -> None:
+    table = TableInfo(
+        schema=schema,
+        name=name,
+        table_id=1,
+        columns=tuple(_column(column, T.LONG, nullable=False) for column in sorted(columns)),
+        indexes=(KEY,),
+    )
+    (message,) = _sent(table, [(Op.INSERT, 1, (), (b"7",) * len(columns))], DebeziumOptions())
+    (event,) = DebeziumDecoder().events(message.key, message.value)
+    assert isinstance(event, RowEvent)
+    assert (event.schema, event.table) == (schema, name)
+    assert event.after == dict.fromkeys(columns, b"7")
+    assert [column.flag for column in event.columns] == [2] + [0] * (len(columns) - 1)
 
 
 @given(st.text(max_size=60), st.integers(0, 2**63 - 1))
@@ -304,6 +324,43 @@ def test_members_after_one_that_ends_with_a_backslash_are_read() -> None:
         (event,) = DebeziumDecoder().events(message.key, message.value)
         assert isinstance(event, RowEvent)
         assert event.after == {"e": index}
+
+
+def test_a_list_of_very_many_members_is_read() -> None:
+    allowed = b"\\\\," * 200_000 + b"z"  # as JSON: members that end with a backslash
+    schema = b'"type":"string","name":"io.debezium.data.Enum","parameters":{"allowed":"%b"}' % allowed
+    (event,) = DebeziumDecoder().events(b"{}", _message(b'"z"', schema))
+    assert isinstance(event, RowEvent)
+    assert event.after == {"c": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("query", "length", "default"),
+    [
+        (
+            "CREATE TABLE `t` (`ts` TIMESTAMP(3) DEFAULT _UTF8MB4'2020-01-01 05:30:00')",
+            3,
+            "2020-01-01 05:30:00",
+        ),
+        (
+            "CREATE TABLE IF NOT EXISTS `t` (`a` INT,`ts` TIMESTAMP DEFAULT CURRENT_TIMESTAMP())",
+            None,
+            NOW,
+        ),
+        ("ALTER TABLE `t` ADD COLUMN (`x` INT, `ts` TIMESTAMP NULL DEFAULT NULL)", None, None),
+        ("ALTER TABLE `t` CHANGE COLUMN `old` `ts` TIMESTAMP(1), ADD INDEX(`ts`)", 1, "2020-01-01 00:00:00"),
+        ("ALTER TABLE `ts` DROP COLUMN `x`", 3, "2020-01-01 00:00:00"),
+        ("ALTER TABLE `t` COMMENT = '(`ts` TIMESTAMP(6) DEFAULT NULL)'", 3, "2020-01-01 00:00:00"),
+    ],
+)
+def test_the_query_says_more_of_a_column_than_its_table(query: str, length, default) -> None:
+    column = _column("ts", T.TIMESTAMP, decimal=3, default=b"2020-01-01 00:00:00", comment="c")
+    table = TableInfo(schema="s", name="t", table_id=1, columns=(column,))
+    ddl = DDLEvent(commit_ts=1, schema="s", table="t", query=query, ddl_type=5)
+    message = DebeziumEncoder(EXTENDED).ddl(ddl, table)
+    assert message is not None
+    (shown,) = json.loads(message.value or b"")["payload"]["tableChanges"][0]["table"]["columns"]
+    assert (shown["length"], shown["defaultValueExpression"]) == (length, default)
 
 
 def test_a_ddl_without_its_table_is_sent_without_columns() -> None:

@@ -60,11 +60,18 @@ class ColumnDefinition:
 
     @cached_property
     def _default(self) -> Token | None:
+        """The token of the DEFAULT; an expression in parentheses is not looked at."""
         words = iter(self.tokens)
         for token in words:
             if token.kind == "word" and token.text == "DEFAULT":
-                return next((value for value in words if not value.text.upper().startswith("_UTF8")), None)
+                value = next((value for value in words if not _introduces(value)), None)
+                return None if value is None or value.kind == "sign" else value
         return None
+
+
+def _introduces(token: Token) -> bool:
+    """Whether it is the charset before a string, such as ``_UTF8MB4``."""
+    return token.kind == "word" and token.text.startswith("_")
 
 
 def column_definitions(query: str) -> dict[str, ColumnDefinition]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from producer.codec.base import EncodedRow, RowBatch
 from producer.codec.debezium import envelope, temporal
@@ -28,17 +27,11 @@ class DebeziumEncoder:
     def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
         """Encode rows of one table version; see ``codec.base.Encoder``."""
         plan = self._plan(table)
-        before, after = _images(table, plan, batch.before), _images(table, plan, batch.after)
-        with_old = self.options.output_old_value
-        rows = []
-        for op, commit_ts in zip(batch.op, batch.commit_ts, strict=True):
-            images = [next(before)] if op != Op.INSERT else []
-            images += [next(after)] if op != Op.DELETE else []
-            shown = images if with_old else images[-1:]
-            times = (physical(commit_ts), commit_ts, envelope.build_time(commit_ts, self.options))
-            value = plan.value[op] % (*times, *(image.members for image in shown))
-            refusal = _refusal(table, commit_ts, shown)
-            rows.append(EncodedRow(images[-1].key, value, commit_ts, refusal=refusal))
+        before, after = plan.rendered(batch.before), plan.rendered(batch.after)
+        values = self._values(plan, batch, before, after)
+        keys = _of_shown_images(batch.op, plan.keys(before), plan.keys(after))
+        rows = [EncodedRow(*row) for row in zip(keys, values, batch.commit_ts, strict=True)]
+        self._refuse(table, plan, batch, before, after, rows)
         return rows
 
     def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
@@ -86,19 +79,54 @@ class DebeziumEncoder:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
 
+    def _values(self, plan: TablePlan, batch: RowBatch, before: Rendered, after: Rendered) -> Iterator[bytes]:
+        old, new = iter(plan.images(before)), iter(plan.images(after))
+        insert, update, delete = (plan.value[op] for op in Op)
+        with_old = self.options.output_old_value
+        for op, ts, ms, built in zip(batch.op, batch.commit_ts, *self._times(batch), strict=True):
+            if op == Op.INSERT:
+                yield insert % (ms, ts, built, next(new))
+            elif op == Op.DELETE:
+                yield delete % (ms, ts, built, next(old))
+            else:
+                image = next(old)
+                yield update % ((ms, ts, built, image, next(new)) if with_old else (ms, ts, built, next(new)))
 
-class _Image(NamedTuple):
-    """One image of one row: the key it has, its members, and the date that TiCDC refuses, if any."""
+    def _times(self, batch: RowBatch) -> tuple[list[int], list[int]]:
+        """Physical commit time and build time of every row."""
+        commits = [physical(ts) for ts in batch.commit_ts]
+        build = self.options.build_ts_ms
+        return commits, commits if build is None else [build] * len(commits)
 
-    key: bytes
-    members: bytes
-    refused: bytes
+    def _refuse(
+        self,
+        table: TableInfo,
+        plan: TablePlan,
+        batch: RowBatch,
+        before: Rendered,
+        after: Rendered,
+        rows: list[EncodedRow],
+    ) -> None:
+        old, new = _refused(table, plan, batch.before, before), _refused(table, plan, batch.after, after)
+        if not any(old) and not any(new):
+            return
+        olds, news = iter(old), iter(new)
+        for row, op in zip(rows, batch.op, strict=True):
+            dates = [next(olds)] if op != Op.INSERT else []
+            dates += [next(news)] if op != Op.DELETE else []
+            if not self.options.output_old_value:
+                dates = dates[-1:]
+            refused = next(filter(None, dates), b"")
+            if refused:
+                row.refusal = _refusal(table, row.commit_ts, refused)
 
 
-def _images(table: TableInfo, plan: TablePlan, image: Sequence[Sequence[Value]]) -> Iterator[_Image]:
-    rendered = plan.rendered(image)
-    refused = _refused(table, plan, image, rendered)
-    return map(_Image, plan.keys(rendered), plan.images(rendered), refused)
+def _of_shown_images(ops: Sequence[int], old: list[bytes], new: list[bytes]) -> Iterator[bytes]:
+    """Of each row the one of its new image, of a delete that of its old one."""
+    olds, news = iter(old), iter(new)
+    for op in ops:
+        before = b"" if op == Op.INSERT else next(olds)
+        yield before if op == Op.DELETE else next(news)
 
 
 def _refused(
@@ -115,10 +143,7 @@ def _refused(
     return found
 
 
-def _refusal(table: TableInfo, commit_ts: int, images: Sequence[_Image]) -> EncodeError | None:
-    refused = next((image.refused for image in images if image.refused), b"")
-    if not refused:
-        return None
+def _refusal(table: TableInfo, commit_ts: int, refused: bytes) -> EncodeError:
     return EncodeError(
         f"debezium encode failed: [types:1292]Incorrect datetime value: '{refused.decode()}'",
         code="CDC:ErrDebeziumEncodeFailed",

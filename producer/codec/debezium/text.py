@@ -31,7 +31,7 @@ def strings(values: Sequence[Value], invalid_utf8: InvalidUTF8 = "raw") -> list[
         texts = _valid(texts)
     if _SPECIAL.search(b"".join(texts)) is not None:
         texts = [_SPECIAL.sub(_escape, text) for text in texts]
-    return go_json.quoted(None if value is None else text for value, text in zip(values, texts, strict=True))
+    return [NULL if value is None else b'"' + text + b'"' for value, text in zip(values, texts, strict=True)]
 
 
 def string(text: str) -> bytes:
