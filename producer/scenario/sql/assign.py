@@ -40,7 +40,7 @@ def assigned_value(node: exp.Expr | Selected, column: ColumnInfo, scope: Scope) 
         return default_value(column, scope.mode)
     given = node.value if isinstance(node, Selected) else evaluate(node, scope)
     value = coerce(column, given, scope.mode)
-    if value is None and not column.nullable and not column.auto_increment:
+    if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
             return zero_value(column)
         raise null_error(column)

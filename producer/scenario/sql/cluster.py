@@ -56,6 +56,8 @@ class Cluster:
     def table(self, schema: str, name: str) -> Table:
         """:raises ScenarioError: if there is none of that name."""
         found = self.find(schema, name)
+        if found is None and self.database(schema).holds(name):
+            raise ScenarioError(f"'{schema}.{name}' is not BASE TABLE", value=f"{schema}.{name}")
         if found is None:
             names = [table.info.name for table in self.database(schema).tables.values()]
             what = f"Table '{schema}.{name}' doesn't exist"

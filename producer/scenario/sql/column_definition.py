@@ -5,10 +5,11 @@ Rules: tidb ``pkg/ddl/add_column.go`` (``columnDefToCol``, ``setCharsetCollation
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of
+from producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
 from producer.model.mysql_type import INTEGERS, MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo, Generated
@@ -32,6 +33,7 @@ class ColumnDraft:
     :param nullable: None where the definition does not say.
     :param default: SQL text of the DEFAULT; None without one.
     :param default_now: digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
+    :param on_update_now: digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
     :param clustered: what an inline PRIMARY KEY says of it.
     """
@@ -44,7 +46,7 @@ class ColumnDraft:
     nullable: bool | None = None
     default: str | None = None
     default_now: int = -1
-    on_update_now: bool = False
+    on_update_now: int = -1
     auto_increment: bool = False
     comment: str = ""
     keys: list[str] = field(default_factory=list)
@@ -75,8 +77,7 @@ def _read_attribute(cursor: Cursor, draft: ColumnDraft) -> None:
     elif cursor.accept("DEFAULT"):
         draft.default, draft.default_now = read_default(cursor, until=_ATTRIBUTE_WORDS)
     elif cursor.accept("ON", "UPDATE"):
-        read_now(cursor)
-        draft.on_update_now = True
+        draft.on_update_now = read_now(cursor)
     elif cursor.accept("AUTO_INCREMENT"):
         draft.auto_increment = True
     elif cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
@@ -174,7 +175,7 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
         collation=collation,
         elements=spec.elements,
         nullable=draft.nullable is not False,
-        on_update_now=draft.on_update_now,
+        on_update_now=draft.on_update_now >= 0,
         auto_increment=draft.auto_increment,
         auto_random=draft.auto_random,
         generated=draft.generated,
@@ -215,5 +216,22 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
                 "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
             )
         raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is none")
-    if draft.on_update_now and column.type not in (T.TIMESTAMP, T.DATETIME):
-        raise fail(f"CURRENT_TIMESTAMP is for TIMESTAMP and DATETIME only, column {column.name!r} is neither")
+    moving = column.type in (T.TIMESTAMP, T.DATETIME) and draft.on_update_now == max(column.decimal, 0)
+    if draft.on_update_now >= 0 and not moving:
+        raise fail(f"Invalid ON UPDATE clause for {column.name!r} column")
+    defaulted = draft.default is not None or draft.default_now >= 0
+    if column.auto_increment and defaulted:
+        raise fail(f"Invalid default value for {column.name!r}: AUTO_INCREMENT makes its values")
+    if column.generated and (defaulted or column.auto_increment or column.on_update_now):
+        clause = "DEFAULT" if defaulted else "AUTO_INCREMENT" if column.auto_increment else "ON UPDATE"
+        raise fail(f"Incorrect usage of {clause} and generated column")
+    _check_elements(column, fail)
+
+
+def _check_elements(column: ColumnInfo, fail: Callable[[str], ScenarioError]) -> None:
+    """Members of ENUM and SET differ under the column's collation."""
+    keys = [sort_key(name.encode("utf-8", "surrogateescape"), column.collation) for name in column.elements]
+    for place, key in enumerate(keys):
+        if key in keys[:place]:
+            kind = "ENUM" if column.type == T.ENUM else "SET"
+            raise fail(f"Column {column.name!r} has duplicated value {column.elements[place]!r} in {kind}")

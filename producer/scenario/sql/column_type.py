@@ -72,6 +72,8 @@ def read_type(cursor: Cursor) -> TypeSpec:
         cursor.accept(name)
         return _lob(cursor, *_LOB_NAMES[name])
     reader = _READERS.get(name)
+    if not name[:1].isalpha():
+        raise cursor.error("expected a column type")
     if reader is None:
         raise cursor.unsupported(f"the column type {name or 'here'}")
     cursor.accept(name)

@@ -61,6 +61,8 @@ class Cursor:
         token = self.token
         if token is None or token.token_type == TokenType.STRING or not _could_be_name(token):
             raise self.error(f"expected {what}")
+        if not token.text:
+            raise self.error("a name must not be empty")
         if len(token.text) > _LONGEST_NAME:
             raise self.error(f"a name has at most {_LONGEST_NAME} characters")
         self.place += 1

@@ -15,6 +15,8 @@ from producer.errors import ScenarioError
 
 __all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "words"]
 
+_TOKEN_OF_SQLGLOT = re.compile(r" but got <Token .*>", re.DOTALL)
+
 
 class TiDB(MySQL):
     """MySQL without the liberties that sqlglot takes for the sake of other dialects."""
@@ -92,7 +94,9 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
         trees = TiDB().parser().parse(tokens, text)
     except ParseError as error:
         place = error.errors[0] if error.errors else {}
-        what = f"{place.get('description') or 'invalid syntax'} near {str(place.get('highlight') or '')!r}"
+        reason = _TOKEN_OF_SQLGLOT.sub("", str(place.get("description") or "invalid syntax"))
+        reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
+        what = f"{reason} near {str(place.get('highlight') or '')!r}"
         raise ScenarioError(
             f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1
         ) from error

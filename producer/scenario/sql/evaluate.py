@@ -58,6 +58,8 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     call = call_of(node)
     if call is not None:
         if call.name == "VALUES":
+            if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
+                raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
             return ()
         function_named(call.name).check(call.name, len(call.arguments))
         return call.arguments

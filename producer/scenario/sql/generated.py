@@ -14,6 +14,7 @@ from producer.model.coerce import coerce
 from producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo, TableInfo
+from producer.scenario.sql.calls import call_of
 from producer.scenario.sql.dialect import parse_expression
 from producer.scenario.sql.evaluate import check_expression, evaluate
 from producer.scenario.sql.scope import Scope
@@ -24,6 +25,10 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
 _SAME_TEXT = frozenset({"LOWER", "LCASE", "UPPER", "UCASE", "TRIM", "LTRIM", "RTRIM", "REVERSE"})
 _COUNTS = frozenset({"LENGTH", "OCTET_LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "ASCII", "ORD", "CRC32"})
 _BIGINT_WIDTH = 20
+_CLOCK = frozenset({
+    "CURDATE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURTIME", "LOCALTIME", "LOCALTIMESTAMP",
+    "NOW", "SYSDATE", "UNIX_TIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
+})  # fmt: skip
 
 
 def fill_generated(scope: Scope) -> None:
@@ -58,11 +63,20 @@ def check_generated(table: TableInfo, mode: SQLMode, line: int) -> None:
             check_expression(tree, Scope(mode, table))
         except ScenarioError as error:
             raise error.at("", line) from error.__cause__
+        _refuse_moving(tree, column, line)
         for name in columns_of(tree):
             source = table.columns[places[name]]
             if source.auto_increment or (source.generated and places[name] >= offset):
                 what = f"Generated column {column.name!r} cannot refer to {source.name!r}"
                 raise ScenarioError(what, line=line, column=column.name)
+
+
+def _refuse_moving(tree: exp.Expr, column: ColumnInfo, line: int) -> None:
+    """Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``)."""
+    calls = (call_of(node) for node in tree.walk())
+    if any(call is not None and call.name in _CLOCK and not call.arguments for call in calls):
+        what = f"Expression of generated column {column.name!r} contains a disallowed function"
+        raise ScenarioError(what, line=line, column=column.name)
 
 
 def columns_of(tree: exp.Expr) -> set[str]:

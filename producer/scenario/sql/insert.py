@@ -104,7 +104,8 @@ def _rows_of(
     for number, row in enumerate(tuples, start=1):
         if len(row) not in (len(offsets), 0) or (not row and named):
             raise ScenarioError(
-                f"Column count doesn't match value count at row {number}: {len(offsets)} against {len(row)}"
+                f"Column count doesn't match value count at row {number}:"
+                f" columns {len(offsets)}, values {len(row)}"
             )
     return offsets, tuples
 

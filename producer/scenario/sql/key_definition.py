@@ -17,6 +17,8 @@ from producer.scenario.sql.column_definition import ColumnDraft, read_clustered
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.generated import hidden_column
 
+_WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
+
 
 class KeyPart(NamedTuple):
     """One part of a key.
@@ -165,6 +167,10 @@ def _add_key(
         raise ScenarioError(f"Duplicate key name {name!r}", line=key.line)
     table, key = _with_hidden(table, key, name)
     offsets, lengths = _resolve_parts(table.columns, key)
+    virtual = [table.columns[o].name for o in offsets if table.columns[o].generated == "virtual"]
+    if primary and virtual:
+        what = "'Defining a virtual generated column as primary key' is not supported for generated columns"
+        raise ScenarioError(what, line=key.line, column=virtual[0])
     clustered = primary and may_cluster and key.clustered is not False
     is_handle = clustered and len(offsets) == 1 and table.columns[offsets[0]].type in INTEGERS
     index = IndexInfo(
@@ -205,9 +211,21 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
         if column.type in LOBS and length < 0:
             what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
             raise ScenarioError(what, line=key.line, column=name)
+        _check_prefix(column, length, key.line)
+        if places[name.lower()] in offsets:
+            raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
         offsets.append(places[name.lower()])
         lengths.append(-1 if length == column.length else length)
     return tuple(offsets), tuple(lengths)
+
+
+def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
+    """Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
+    if length == 0:
+        raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
+    if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
+        what = "the used key part isn't a string, or the used length is longer than the key part"
+        raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:

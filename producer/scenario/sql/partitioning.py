@@ -88,7 +88,13 @@ class Partitioning:
         if self.columns:
             return tuple(component(column, values[place]) for place, column in self._places(table))
         number = evaluate(_parsed(self.expression), Scope(_MODE, table, list(values)))
-        return (NULL if number is None else (1, int(number)),)  # type: ignore[arg-type]  # integers by rule
+        if number is not None and not isinstance(number, int):
+            raise ScenarioError(
+                "The PARTITION function returns the wrong type",
+                value=shown_value(number),
+                hint="it must be INT",
+            )
+        return (NULL if number is None else (1, int(number)),)
 
     def _places(self, table: TableInfo) -> list[tuple[int, ColumnInfo]]:
         return [(place, table.columns[place]) for place in (_column(table, name) for name in self.columns)]

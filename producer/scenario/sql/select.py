@@ -11,11 +11,12 @@ from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.sql_mode import SQLMode
 from producer.model.sql_value import SQLValue
 from producer.scenario.sql.choose import chosen_rows
+from producer.scenario.sql.clause import refuse_other_clauses
 from producer.scenario.sql.evaluate import check_expression, evaluate
 from producer.scenario.sql.scope import Scope
 from producer.scenario.sql.storage import Table
 
-_KNOWN = frozenset({"expressions", "from_", "where", "order", "limit", "kind"})
+_KNOWN = ("expressions", "from_", "where", "order", "limit", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,20 @@ def selected(tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode) -
         return selected(tree.this, find, mode)
     if not isinstance(tree, exp.Select):
         raise UnsupportedSQL(f"INSERT … {tree.key.upper()} is not supported")
-    others = {name for name, part in tree.args.items() if part} - _KNOWN
-    if others:
-        raise UnsupportedSQL(f"SELECT with {sorted(others)[0].upper()} is not supported in INSERT")
+    refuse_other_clauses(tree, "INSERT … SELECT", *_KNOWN)
     source = tree.args.get("from_")
-    if source is None:
+    if source is None or _is_dual(source.this):
         return [_row(tree.expressions, Scope(mode))]
     table = find(source.this)
     return [
         _row(tree.expressions, Scope(mode, table.info, list(row.values)))
         for row in chosen_rows(tree, table, mode)
     ]
+
+
+def _is_dual(table: exp.Expr) -> bool:
+    """``FROM DUAL``: no table."""
+    return isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not table.this.args.get("quoted")
 
 
 def _row(expressions: list[exp.Expr], scope: Scope) -> list[Selected]:

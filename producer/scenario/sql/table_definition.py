@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError
 from producer.model.collation import DEFAULT_COLLATIONS, charset_of
+from producer.model.mysql_type import MySQLType
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo, TableInfo
 from producer.scenario.sql.column_definition import (
@@ -137,6 +138,8 @@ def skip_option(cursor: Cursor) -> None:
     elif cursor.accept("PLACEMENT", "POLICY") or cursor.accept_any(*_IGNORED_OPTIONS):
         cursor.accept("=")
         cursor.place += 1
+    elif cursor.word() in ("AS", "SELECT"):
+        raise cursor.unsupported("CREATE TABLE … AS SELECT")
     else:
         raise cursor.unsupported(f"the table option {cursor.word() or 'here'}")
 
@@ -172,6 +175,7 @@ def make_table(
             info, next_id = add_keys(info, [replace(index, implicit=True)], next_id)
     check_generated(info, mode, line)
     check_auto_increment(info, line)
+    _check_auto_random(info, line)
     return info, next_id
 
 
@@ -188,7 +192,25 @@ def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
     for column in columns:
         if column.name.lower() in seen:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=line, column=column.name)
+        if column.name.lower() == "_tidb_rowid":
+            raise ScenarioError(f"Incorrect column name {column.name!r}", line=line, column=column.name)
         seen.add(column.name.lower())
+
+
+def _check_auto_random(info: TableInfo, line: int) -> None:
+    """Source: tidb ``pkg/ddl/create_table.go`` (``setTableAutoRandomBits``)."""
+    for offset, column in enumerate(info.columns):
+        if not column.auto_random:
+            continue
+        what = ""
+        if column.type != MySQLType.LONGLONG:
+            what = "auto_random option must be defined on `bigint` column"
+        elif info.clustered_key is None or info.clustered_key.offsets[0] != offset:
+            what = f"column {column.name} is not the integer primary key, or the primary key is nonclustered"
+        elif column.auto_increment or column.has_default:
+            what = "auto_random is incompatible with auto_increment and default"
+        if what:
+            raise ScenarioError(f"Invalid auto random: {what}", line=line, column=column.name)
 
 
 def check_auto_increment(info: TableInfo, line: int) -> None:

@@ -59,11 +59,15 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     if cursor.accept_any("GLOBAL", "PERSIST"):
         raise cursor.unsupported("SET GLOBAL")
     cursor.accept_any("SESSION", "LOCAL")
+    if cursor.word() == "@":
+        raise cursor.unsupported("a user variable")
     if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
         if cursor.word() == "GLOBAL":
             raise cursor.unsupported("SET GLOBAL")
         cursor.place += 2
     name = cursor.identifier("a variable name").lower()
+    if cursor.word() not in ("=", ":="):
+        raise cursor.unsupported(f"SET {name.upper()}")
     setter = _VARIABLES.get(name)
     if setter is None:
         raise cursor.unsupported(f"the variable {name}")

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from producer.model.ddl_action import Action
 from producer.scenario.sql.cursor import Cursor
-from producer.scenario.sql.ddl import columns, keys
+from producer.scenario.sql.ddl import columns, keys, partitions
 from producer.scenario.sql.ddl.alteration import Alteration
 from producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists
 from producer.scenario.sql.ddl.options import alter_option
-from producer.scenario.sql.ddl.partitions import alter_partitions
 from producer.scenario.sql.ddl.table import rename
 from producer.scenario.sql.key_definition import read_index_options, read_key_parts
 
@@ -22,7 +21,7 @@ def alter_table(cursor: Cursor, context: DDLContext) -> None:
     if lenient and context.cluster.find(*name) is None:
         return
     table = context.cluster.table(*name)
-    if alter_partitions(cursor, context, table) or _rename(cursor, context, name):
+    if partitions.alter_partitions(cursor, context, table) or _rename(cursor, context, name):
         return
     alteration = Alteration(table, context, cursor.statement.line)
     if not cursor.at_end:
@@ -51,6 +50,10 @@ def _rename(cursor: Cursor, context: DDLContext, name: tuple[str, str]) -> bool:
 
 
 def _read_part(cursor: Cursor, alteration: Alteration) -> None:
+    if partitions.stands_here(cursor):
+        raise cursor.unsupported(f"{cursor.word()} {cursor.word(1)} together with other changes")
+    if (cursor.word(), cursor.word(1)) in _REFUSED:
+        raise cursor.unsupported(f"ALTER TABLE … {cursor.word()} {cursor.word(1)}")
     if cursor.accept("ADD"):
         if keys.stands_here(cursor):
             keys.add_key(cursor, alteration)
@@ -115,6 +118,10 @@ def _drop_primary_key(_: Cursor, alteration: Alteration) -> None:
     keys.take_index(alteration, "PRIMARY")
 
 
+_REFUSED = (
+    ("ADD", "STATS_EXTENDED"), ("DROP", "STATS_EXTENDED"), ("DROP", "CONSTRAINT"), ("DROP", "CHECK"),
+    ("ALTER", "CONSTRAINT"), ("ALTER", "CHECK"),
+)  # fmt: skip
 _PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Alteration], None]], ...] = (
     (("DROP", "PRIMARY", "KEY"), _drop_primary_key),
     (("DROP", "FOREIGN", "KEY"), keys.drop_foreign_key),

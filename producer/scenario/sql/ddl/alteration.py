@@ -102,8 +102,8 @@ class Alteration:
         for offset in sorted(hidden, reverse=True):
             self.remove(offset)
 
-    def error(self, what: str, column: str = "") -> ScenarioError:
-        return ScenarioError(what, line=self.line, column=column)
+    def error(self, what: str, column: str = "", hint: str = "") -> ScenarioError:
+        return ScenarioError(what, line=self.line, column=column, hint=hint)
 
     def finish(self) -> TableInfo:
         """Store the table and its rows as they are now.

@@ -11,6 +11,7 @@ from dataclasses import replace
 from producer.model.coerce import coerce, read
 from producer.model.ddl_action import Action
 from producer.model.event import Value
+from producer.model.mysql_type import INTEGERS
 from producer.model.sql_mode import SQLMode
 from producer.model.table import ColumnInfo
 from producer.scenario.sql.assign import default_value, zero_value
@@ -142,14 +143,19 @@ def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDr
     old = alteration.info.columns[offset]
     place = _read_place(cursor, alteration, skip=offset)
     if draft.keys:
-        raise alteration.error(f"can't change column {old.name!r} into a key", old.name)
+        raise alteration.error(
+            f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
+        )
     if draft.auto_increment and not old.auto_increment:
-        raise alteration.error("can't set auto_increment", old.name)
+        raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
     new = _made(draft, alteration)
     if (new.generated == "stored") != (old.generated == "stored"):
         raise alteration.error("changing the STORED status of a column is not supported by TiDB", old.name)
+    _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
+        if not _alike(old, new):
+            raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
     convert, carried = _converter(old, new, alteration.context.mode), alteration.fills[offset]
     new = replace(new, origin_default=convert(old.origin_default))
@@ -157,6 +163,21 @@ def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDr
     if place is not None:
         alteration.move(offset, place)
     alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _alike(old: ColumnInfo, new: ColumnInfo) -> bool:
+    """Whether a change of type leaves the stored values as they are."""
+    whole = old.type in INTEGERS and new.type in INTEGERS
+    same = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
+    return same and (whole or old.type == new.type) and new.length >= old.length
+
+
+def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: ColumnInfo) -> None:
+    partitioning = alteration.table.partitioning
+    if partitioning is None or old.name.lower() not in partitioning.uses() or _alike(old, new):
+        return
+    what = "can't change the partitioning column, since it would require reorganize all partitions"
+    raise alteration.error(f"Unsupported modify column: {what}", old.name)
 
 
 def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:

@@ -10,7 +10,7 @@ from producer.scenario.sql.ddl.alteration import Alteration
 from producer.scenario.sql.ddl.context import if_exists, if_not_exists
 from producer.scenario.sql.foreign_key import free_name, missing_index, read_foreign_key
 from producer.scenario.sql.key_definition import KeyDraft, add_keys, never_null, read_key, read_key_parts
-from producer.scenario.sql.partition_definition import check_keys
+from producer.scenario.sql.partition_bounds import check_keys
 from producer.scenario.sql.table_definition import read_check
 
 _KEY_WORDS = ("PRIMARY", "UNIQUE", "INDEX", "KEY", "CONSTRAINT", "FOREIGN", "CHECK", "FULLTEXT", "SPATIAL")

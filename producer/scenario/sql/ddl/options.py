@@ -47,20 +47,27 @@ def _charset(cursor: Cursor, alteration: Alteration) -> None:
     cursor.accept("=")
     charset = read_charset(cursor)
     _, collation = _read_collation(cursor, charset)
-    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    _set_charset(alteration, charset, collation)
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
+
+
+def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
+    """Source: tidb ``pkg/ddl/modify_column.go`` (``checkModifyCharsetAndCollation``)."""
+    old = alteration.info.charset
+    if charset not in (old, "utf8mb4"):
+        raise alteration.error(f"Unsupported modify charset from {old} to {charset}")
+    alteration.info = replace(alteration.info, charset=charset, collation=collation)
 
 
 def _collate(cursor: Cursor, alteration: Alteration) -> None:
     cursor.accept("=")
-    charset, collation = table_charset_of("", read_collation(cursor), ("", ""))
-    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    _set_charset(alteration, *table_charset_of("", read_collation(cursor), ("", "")))
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
 def _convert(cursor: Cursor, alteration: Alteration) -> None:
     charset, collation = _read_collation(cursor, read_charset(cursor))
-    alteration.info = replace(alteration.info, charset=charset, collation=collation)
+    _set_charset(alteration, charset, collation)
     convert_columns(alteration, charset, collation)
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 

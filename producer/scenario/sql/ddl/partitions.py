@@ -15,15 +15,16 @@ from producer.model.table import PartitionInfo, TableInfo
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.context import DDLContext, quoted
 from producer.scenario.sql.ddl.table import partitioned
-from producer.scenario.sql.partition_definition import (
-    PartitionDraft,
-    bounds_of,
-    checked,
-    read_partition_by,
-    read_partitions,
-)
+from producer.scenario.sql.partition_bounds import bounds_of, checked
+from producer.scenario.sql.partition_definition import PartitionDraft, read_partition_by, read_partitions
 from producer.scenario.sql.partitioning import Bound, Partitioning
 from producer.scenario.sql.storage import Table
+
+
+def stands_here(cursor: Cursor) -> bool:
+    """Whether a change of partitions follows."""
+    words = cursor.word(), cursor.word(1)
+    return any(words[: len(part)] == part for part, _ in _PARTS)
 
 
 def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
@@ -51,6 +52,7 @@ def _drop(cursor: Cursor, context: DDLContext, table: Table) -> None:
     names = _read_names(cursor)
     cursor.end()
     places = _places(table, names)
+    _with_bounds(table, "DROP", cursor)
     if len(places) == len(table.info.partitions):
         raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=cursor.line)
     _forget_rows(table, {table.info.partitions[place].id for place in places})
@@ -78,6 +80,7 @@ def _reorganize(cursor: Cursor, context: DDLContext, table: Table) -> None:
     drafts = read_partitions(cursor)
     cursor.end()
     places = _places(table, names)
+    _with_bounds(table, "REORGANIZE", cursor)
     first, last = places[0], places[-1]
     if places != list(range(first, last + 1)):
         raise ScenarioError("partitions to reorganize must stand side by side", line=cursor.line)
@@ -198,6 +201,13 @@ def _partitioning(table: Table) -> Partitioning:
     if table.partitioning is None:
         raise ScenarioError(f"Partition management on a not partitioned table: {table.info.qualified_name}")
     return table.partitioning
+
+
+def _with_bounds(table: Table, verb: str, cursor: Cursor) -> None:
+    """:raises ScenarioError: if the partitions are numbered, not bounded."""
+    if _partitioning(table).kind not in ("RANGE", "LIST"):
+        what = f"{verb} PARTITION can only be used on RANGE/LIST partitions"
+        raise ScenarioError(what, line=cursor.statement.line)
 
 
 def _bounds(drafts: Sequence[PartitionDraft], table: Table, context: DDLContext) -> list[tuple[Bound, ...]]:

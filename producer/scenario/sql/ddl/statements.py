@@ -12,6 +12,12 @@ from producer.scenario.sql.ddl.view import create_view, drop_view
 
 _VERBS = ("CREATE", "DROP", "TRUNCATE", "ALTER", "RENAME", "FLASHBACK", "RECOVER")
 
+_ADJECTIVES = (
+    "TEMPORARY", "GLOBAL", "LOCAL", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR", "HYPO", "RESOURCE",
+    "MASKING",
+)  # fmt: skip
+"""Words that say little without the next one."""
+
 
 def run_ddl(cursor: Cursor, context: DDLContext) -> None:
     """Run one DDL statement.
@@ -23,7 +29,8 @@ def run_ddl(cursor: Cursor, context: DDLContext) -> None:
         if cursor.accept(*words):
             run(cursor, context)
             return
-    name = " ".join(filter(None, (cursor.word(), cursor.word(1))))
+    length = 3 if cursor.word(1) in _ADJECTIVES else 2
+    name = " ".join(filter(None, (cursor.word(ahead) for ahead in range(length))))
     raise cursor.unsupported(name or "a statement of this kind")
 
 

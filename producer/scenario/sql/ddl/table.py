@@ -11,7 +11,8 @@ from producer.scenario.sql.allocator import row_ids
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists, quoted
 from producer.scenario.sql.foreign_key import ForeignKey, free_name
-from producer.scenario.sql.partition_definition import PartitioningDraft, make_partitioning
+from producer.scenario.sql.partition_bounds import make_partitioning
+from producer.scenario.sql.partition_definition import PartitioningDraft
 from producer.scenario.sql.partitioning import Partitioning
 from producer.scenario.sql.storage import Table
 from producer.scenario.sql.table_definition import TableDraft, make_table, read_table

@@ -17,11 +17,22 @@ def create_view(cursor: Cursor, context: DDLContext) -> None:
     database = context.cluster.database(schema)
     if database.holds(name) and not (replacing and name.lower() in database.views):
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
+    _read_definition(cursor)
     view = TableInfo(
         schema=database.name, name=name, table_id=context.cluster.ids.take(), columns=(), is_view=True
     )
     database.views[name.lower()] = view = context.cluster.new_version(view)
     context.job(cursor, Action.CREATE_VIEW, after=view)
+
+
+def _read_definition(cursor: Cursor) -> None:
+    """``[(columns)] AS …``; what stands behind AS is not read."""
+    if cursor.accept("("):
+        while not cursor.at_end and not cursor.accept(")"):
+            cursor.place += 1
+    cursor.expect("AS")
+    if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
+        raise cursor.error("expected SELECT")
 
 
 def _after_the_word_view(cursor: Cursor) -> int:
@@ -47,6 +58,8 @@ def drop_view(cursor: Cursor, context: DDLContext) -> None:
         (schema, name, context.cluster.database(schema).views.get(name.lower())) for schema, name in names
     ]
     for schema, name, view in views:
+        if view is None and context.cluster.database(schema).holds(name):
+            raise ScenarioError(f"'{schema}.{name}' is not VIEW", value=f"{schema}.{name}")
         if view is None and not lenient:
             raise ScenarioError(f"Unknown table '{schema}.{name}'", value=f"{schema}.{name}")
     for schema, name, view in views:
