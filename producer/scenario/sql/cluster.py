@@ -57,7 +57,11 @@ class Cluster:
         """:raises ScenarioError: if there is none of that name."""
         found = self.find(schema, name)
         if found is None and self.database(schema).holds(name):
-            raise ScenarioError(f"'{schema}.{name}' is not BASE TABLE", value=f"{schema}.{name}")
+            raise ScenarioError(
+                f"'{schema}.{name}' is not BASE TABLE",
+                value=f"{schema}.{name}",
+                hint="it is a view or a sequence, which hold no rows",
+            )
         if found is None:
             names = [table.info.name for table in self.database(schema).tables.values()]
             what = f"Table '{schema}.{name}' doesn't exist"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from producer.errors import ScenarioError
+from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.coerce import coerce
 from producer.model.mysql_type import LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
@@ -76,7 +76,13 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
     if column.type in LOBS or column.type == T.JSON:
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
-    return replace(column, has_default=True, default=coerce(column, value, mode))
+    try:
+        return replace(column, has_default=True, default=coerce(column, value, mode))
+    except UnsupportedSQL:
+        raise
+    except ScenarioError as error:
+        what = f"Invalid default value for {column.name!r}: {error.what}"
+        raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
 
 
 def _is_constant(tree: exp.Expr) -> bool:

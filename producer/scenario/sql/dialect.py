@@ -13,9 +13,10 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-
 
 from producer.errors import ScenarioError
 
-__all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "words"]
+__all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "string_text", "words"]
 
-_TOKEN_OF_SQLGLOT = re.compile(r" but got <Token .*>", re.DOTALL)
+_OF_SQLGLOT = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
+"""What its messages say of its own objects."""
 
 
 class TiDB(MySQL):
@@ -51,6 +52,11 @@ def words(text: str, line: int = 1) -> list[Token]:
         return list(TiDBWords().tokenize(text))
     except TokenError as error:
         raise _unreadable(error, text, line) from error
+
+
+def string_text(literal: str) -> str:
+    """What a string literal means, as it stands in SQL with its quotes."""
+    return str(words(literal)[0].text)
 
 
 def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
@@ -94,7 +100,7 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
         trees = TiDB().parser().parse(tokens, text)
     except ParseError as error:
         place = error.errors[0] if error.errors else {}
-        reason = _TOKEN_OF_SQLGLOT.sub("", str(place.get("description") or "invalid syntax"))
+        reason = _OF_SQLGLOT.sub("", str(place.get("description") or "invalid syntax"))
         reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
         what = f"{reason} near {str(place.get('highlight') or '')!r}"
         raise ScenarioError(

@@ -98,7 +98,9 @@ def drop_column(cursor: Cursor, alteration: Alteration) -> None:
     for index in [index for index in alteration.info.indexes if offset in index.offsets]:
         if len(index.offsets) > 1 or index.primary:
             what = f"can't drop column {name} with composite index covered or Primary Key covered now"
-            raise alteration.error(what, name)
+            raise alteration.error(
+                what, name, "a primary key stays" if index.primary else "drop the index first"
+            )
         alteration.drop_index(index)
     if len(alteration.info.columns) == 1:
         raise alteration.error("can't drop only column in table", name)
