@@ -107,7 +107,7 @@ class Cursor:
         if start == self.place:
             raise self.error("expected an expression")
         first, last = self._tokens[start], self._tokens[self.place - 1]
-        return self.statement.source[first.start : last.end + 1]
+        return self.statement.sql[first.start : last.end + 1]
 
     def end(self) -> None:
         """:raises ScenarioError: if words are left."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -12,12 +12,14 @@ from sqlglot import exp
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.sql_mode import DEFAULT_NOW, SQLMode
-from producer.scenario.history import Change, History, TableState
+from producer.scenario.history import Change, History, State, TableState
+from producer.scenario.sql.clause import refuse_other_clauses
 from producer.scenario.sql.cluster import Cluster, Database
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from producer.scenario.sql.dialect import parse_dml
 from producer.scenario.sql.insert import run_insert
+from producer.scenario.sql.shapes import MOST_SHAPES, Shapes
 from producer.scenario.sql.statements import Statement, split_statements
 from producer.scenario.sql.storage import Table
 from producer.scenario.sql.transaction import Transaction
@@ -28,7 +30,9 @@ from producer.scenario.sql.variables import time_zone as zone_of
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 _READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
 """Statements that leave no trace in the stream; they are passed over."""
+_MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
+    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
     "WITH", "TABLE", "VALUES", "CALL",
     "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
     "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
@@ -46,6 +50,8 @@ class Session:
     :param database: the current database; it and ``test`` exist and are empty.
     :param now: what ``NOW()`` is; it does not move.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
+    :param snapshots: after how many commits the history shall hold the state of all tables.
+    :param most_shapes: how many parsed statements are kept for others of their shape.
     """
 
     def __init__(
@@ -56,13 +62,18 @@ class Session:
         time_zone: str = "+00:00",
         now: datetime = DEFAULT_NOW,
         force_replicate: bool = False,
+        snapshots: Collection[int] = (),
+        most_shapes: int = MOST_SHAPES,
     ) -> None:
         self._file = file
         self._database = database
         self._force_replicate = force_replicate
         self._cluster = Cluster({name.lower(): Database(name) for name in (_FIRST_DATABASE, database)})
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
+        self._shapes = Shapes(_parsed, most_shapes)
         self._commits = 0
+        self._snapshots = frozenset(snapshots)
+        self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
         self._changes: list[Change] = []
         self._ddls: list[DDLJob] = []
         self._open: Transaction | None = None
@@ -107,24 +118,36 @@ class Session:
 
     def history(self) -> History:
         """What was committed so far."""
-        state = {
+        return History(
+            catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
+            changes=list(self._changes),
+            commits=self._commits,
+            state=self._state(),
+            state_at=dict(self._state_at),
+        )
+
+    def _state(self) -> State:
+        return {
             (table.info.schema, table.info.name): TableState(
                 version=table.info.version, rows=tuple(table.image(row.values) for row in table.scan())
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()
         }
-        catalog = Catalog(tuple(self._cluster.versions), tuple(self._ddls))
-        return History(catalog=catalog, changes=list(self._changes), commits=self._commits, state=state)
+
+    def _count_commit(self) -> None:
+        self._commits += 1
+        if self._commits in self._snapshots:
+            self._state_at[self._commits] = self._state()
 
     def _step(self, statement: Statement) -> None:
-        if statement.word(0) not in _DML:
-            what = f"{statement.word(0) or 'this'} cannot stand in a transaction step"
+        if statement.verb not in _DML:
+            what = f"{statement.verb or 'this'} cannot stand in a transaction step"
             raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE can")
         self._dml(statement)
 
     def _statement(self, statement: Statement) -> None:
-        word = statement.word(0)
+        word = statement.verb
         if word in _DML:
             self._dml(statement)
         elif is_ddl(word):
@@ -134,7 +157,7 @@ class Session:
         elif word == "USE":
             self._use(Cursor(statement, 1))
         elif word in _READING:
-            pass
+            _refuse_running(statement)
         else:
             self._control(statement, word)
 
@@ -142,14 +165,14 @@ class Session:
         cursor = Cursor(statement)
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
             cursor.accept_any("PESSIMISTIC", "OPTIMISTIC")
-            cursor.end()
+            _end(cursor)
             self._commit()
             self._begin(statement.line)
         elif cursor.accept("COMMIT"):
-            cursor.end()
+            _end(cursor)
             self._commit()
         elif cursor.accept("ROLLBACK"):
-            cursor.end()
+            _end(cursor)
             self._roll_back()
         elif word in _KNOWN_VERBS:
             raise UnsupportedSQL(f"{word} is not supported")
@@ -171,22 +194,22 @@ class Session:
 
     def _record_job(self, events: list[DDLJob]) -> None:
         self._ddls.extend(replace(event, commit_seq=self._commits) for event in events)
-        self._commits += 1
+        self._count_commit()
 
     def _dml(self, statement: Statement) -> None:
-        verb, tree = parse_dml(statement.sql, statement.line)
+        verb, tree = self._shapes.parsed(statement)
         alone = self._open is None
         transaction = self._open or Transaction(self._commits)
         transaction.line = statement.line
         if isinstance(tree, exp.Insert):
-            _refuse_other_parts(tree, "this", "expression", "conflict", "ignore")
+            refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
             target = self._target(tree.this)
             run_insert(tree, verb, target, transaction, self._mode, self._target)
         elif isinstance(tree, exp.Update):
-            _refuse_other_parts(tree, "this", "expressions", "where", "order", "limit")
+            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit")
             run_update(tree, self._target(tree.this), transaction, self._mode)
         elif isinstance(tree, exp.Delete):
-            _refuse_other_parts(tree, "this", "where", "order", "limit")
+            refuse_other_clauses(tree, verb, "this", "where", "order", "limit")
             run_delete(tree, self._target(tree.this), transaction, self._mode)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
@@ -196,8 +219,9 @@ class Session:
 
     def _target(self, node: exp.Expr | None) -> Table:
         table = node.this if isinstance(node, exp.Schema) else node
-        if not isinstance(table, exp.Table) or set(_parts(table)) - {"this", "db"}:
+        if not isinstance(table, exp.Table):
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
+        refuse_other_clauses(table, "DML", "this", "db")
         return self._cluster.table(table.db or self._database, table.name)
 
     def _begin(self, line: int) -> None:
@@ -206,8 +230,8 @@ class Session:
     def _commit(self) -> None:
         if self._open is not None:
             self._changes.extend(self._open.changes)
-            self._commits += 1
             self._open = None
+            self._count_commit()
 
     def _roll_back(self) -> None:
         if self._open is not None:
@@ -225,11 +249,28 @@ class Session:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
 
 
-def _parts(node: exp.Expr) -> list[str]:
-    return [name for name, part in node.args.items() if part]
+def _end(cursor: Cursor) -> None:
+    """The end of BEGIN, COMMIT or ROLLBACK; ``AND CHAIN``, ``TO SAVEPOINT`` and the like are refused."""
+    if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH", "WORK"):
+        verb = " ".join(cursor.statement.word(place) for place in range(cursor.place))
+        raise cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
+    cursor.end()
 
 
-def _refuse_other_parts(tree: exp.Expr, *known: str) -> None:
-    others = set(_parts(tree)) - set(known)
-    if others:
-        raise UnsupportedSQL(f"{tree.key.upper()} with {sorted(others)[0].upper()} is not supported")
+def _refuse_running(statement: Statement) -> None:
+    """EXPLAIN ANALYZE runs what it explains."""
+    if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
+        raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
+
+
+def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
+    _refuse_modifiers(statement)
+    return parse_dml(statement.sql, statement.line)
+
+
+def _refuse_modifiers(statement: Statement) -> None:
+    verb, word = statement.word(0), statement.word(1)
+    known = verb == "INSERT" and word == "IGNORE"
+    quick = verb == "DELETE" and word == "QUICK" and statement.word(2) == "FROM"
+    if (word in _MODIFIERS and not known) or quick:
+        raise UnsupportedSQL(f"{verb} {word} is not supported", line=statement.line)

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from producer.errors import ScenarioError
 from producer.scenario.sql.dialect import Token, TokenType, words
+from producer.scenario.sql.pieces import Piece, pieces
 
-_EXECUTABLE = re.compile(r"/\*(?:!\d*|T!(?:\[[\w,]*\])?)(?=.*?\*/)", re.DOTALL)
+PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
+"""What stands in a shape for the literals of each kind; all literals are taken out, so no text means two."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """One statement.
 
     :param text: as typed, from its first to its last word.
-    :param source: the script, executable comments laid open; the tokens' positions refer to it.
-    :param tokens: its words.
-    :param line: line in the file of its first word; ``first_line`` that of ``source``.
+    :param sql: what runs: ``text`` with executable comments laid open, at the same positions.
+    :param line: line in the file of its first word.
+    :param shape: ``sql`` without comments, a placeholder for each literal.
+    :param literals: kind and text of each literal, in their order.
     """
 
     text: str
-    source: str
-    tokens: tuple[Token, ...]
+    sql: str
     line: int
-    first_line: int
+    shape: str
+    literals: tuple[tuple[str, str], ...]
 
-    @property
-    def sql(self) -> str:
-        """What runs: ``text`` with executable comments laid open, at the same positions."""
-        return self.source[self.tokens[0].start : self.tokens[-1].end + 1]
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """Its words; their positions refer to ``sql``."""
+        return tuple(words(self.sql, self.line))
 
     def line_of(self, token: Token) -> int:
-        return self.first_line + self.source.count("\n", 0, token.start)
+        return self.line + self.sql.count("\n", 0, token.start)
+
+    @cached_property
+    def verb(self) -> str:
+        """The first word, as ``word(0)`` has it."""
+        first = self.shape.split(None, 1)[0]
+        return first.upper() if first.isalpha() else self.word(0)
 
     def word(self, place: int) -> str:
         """An unquoted word in upper case; empty beyond the end."""
@@ -46,42 +56,84 @@ class Statement:
 
 
 def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
-    """The statements of a script; ``;`` inside quotes and comments does not end one.
+    """The statements of a script, one by one; ``;`` inside quotes and comments does not end one.
 
     :param line: line of the file at which ``text`` starts.
-    :raises ScenarioError: where a quote or comment is not closed.
+    :raises ScenarioError: where a quote or comment is not closed, once the statements before it are taken.
     """
-    source, tokens = _laid_open(text, line)
-    group: list[Token] = []
-    for token in [*tokens, None]:
-        if token is not None and token.token_type != TokenType.SEMICOLON:
-            group.append(token)
-        elif group:
-            typed = text[group[0].start : group[-1].end + 1]
-            place = line + text.count("\n", 0, group[0].start)
-            yield Statement(typed, source, tuple(group), place, line)
-            group = []
+    draft = _Draft(text, line)
+    for piece in pieces(text, line):
+        if piece[0] != "end":
+            draft.add(piece)
+            continue
+        if draft.begun:
+            yield draft.take()
+        draft.skip(piece[2])
+    draft.check_closed()
+    if draft.begun:
+        yield draft.take()
 
 
-def _laid_open(text: str, line: int) -> tuple[str, list[Token]]:
-    """Blank out the brackets of ``/*! … */`` and ``/*T! … */``: TiDB runs what stands in them."""
-    tokens = words(text, line)
-    if "/*!" not in text and "/*T!" not in text:
-        return text, tokens
-    source = list(text)
-    for start, end in _gaps(tokens, len(text)):
-        for comment in _EXECUTABLE.finditer(text, start, end):
-            closing = text.find("*/", comment.end(), end)
-            for place in (*range(comment.start(), comment.end()), closing, closing + 1):
-                source[place] = " "
-    opened = "".join(source)
-    return opened, words(opened, line)
+class _Draft:
+    """The statement that is being read, and the line that it is on."""
 
+    def __init__(self, text: str, line: int) -> None:
+        self._text = text
+        self._line = line
+        self._counted = 0  # up to where the line breaks are counted
+        self._opened = -1  # where the executable comment starts that is open
+        self.skip(0)
 
-def _gaps(tokens: list[Token], length: int) -> Iterator[tuple[int, int]]:
-    """What lies between the tokens: white space and comments."""
-    before = 0
-    for token in tokens:
-        yield before, token.start
-        before = token.end + 1
-    yield before, length
+    def skip(self, place: int) -> None:
+        """Start anew behind a ``;``."""
+        self._start = self._end = place
+        self._shape: list[str] = []
+        self._literals: list[tuple[str, str]] = []
+        self._blanks: list[tuple[int, int]] = []
+        self.begun = False
+
+    def add(self, piece: Piece) -> None:
+        kind, piece_text, end = piece
+        placeholder = PLACEHOLDERS.get(kind)
+        if placeholder is not None:
+            self._literals.append((kind, piece_text))
+            self._take_in(placeholder, end - len(piece_text), end)
+        elif kind == "comment":
+            self._shape.append(" ")
+        elif kind == "opening" or (kind == "closing" and self._opened >= 0):
+            self._opened = end - len(piece_text) if kind == "opening" else -1
+            self._blanks.append((end - len(piece_text), end))
+            self._shape.append(" ")
+        elif piece_text.isspace():
+            self._shape.append(piece_text)
+        else:
+            start = end - len(piece_text.lstrip())
+            self._take_in(piece_text, start, end - len(piece_text) + len(piece_text.rstrip()))
+
+    def _take_in(self, shape: str, start: int, end: int) -> None:
+        if not self.begun:
+            self._start, self.begun = start, True
+        self._shape.append(shape)
+        self._end = end
+
+    def take(self) -> Statement:
+        """The statement that was read."""
+        typed = self._text[self._start : self._end]
+        self._line += self._text.count("\n", self._counted, self._start)
+        self._counted = self._start
+        shape = "".join(self._shape).strip()
+        return Statement(typed, self._laid_open(typed), self._line, shape, tuple(self._literals))
+
+    def _laid_open(self, typed: str) -> str:
+        """Blank out the brackets of ``/*! … */`` and ``/*T! … */``: TiDB runs what stands in them."""
+        for start, end in self._blanks:
+            first, last = max(start - self._start, 0), min(end - self._start, len(typed))
+            if first < last:
+                typed = typed[:first] + " " * (last - first) + typed[last:]
+        return typed
+
+    def check_closed(self) -> None:
+        """:raises ScenarioError: where an executable comment is open at the end of the script."""
+        if self._opened >= 0:
+            line = self._line + self._text.count("\n", self._counted, self._opened)
+            raise ScenarioError("SQL does not parse: */ is missing", line=line)
