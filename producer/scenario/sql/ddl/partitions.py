@@ -88,10 +88,20 @@ def _reorganize(cursor: Cursor, context: DDLContext, table: Table) -> None:
     old = table.info.partitions
     moved = {old[place].id for place in places}
     bounds = list(_partitioning(table).bounds)
-    bounds[first : last + 1] = _bounds(drafts, table, context)
+    made_bounds = _bounds(drafts, table, context)
+    if _partitioning(table).kind == "RANGE":
+        _check_range(bounds[last], made_bounds[-1], cursor, last=last == len(old) - 1)
+    bounds[first : last + 1] = made_bounds
     before = _set(table, [*old[:first], *made, *old[last + 1 :]], bounds, drafts, context)
     _replace_rows(table, moved)
     context.job(cursor, Action.REORGANIZE_PARTITION, before=before, after=table.info)
+
+
+def _check_range(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: Cursor, *, last: bool) -> None:
+    """What is reorganised ends where it did; the last partition may reach further."""
+    if new != old and not (last and new > old):
+        what = "Reorganize of range partitions cannot change total ranges except for last partition"
+        raise ScenarioError(f"{what} where it can extend the range", line=cursor.statement.line)
 
 
 def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
