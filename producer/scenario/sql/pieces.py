@@ -32,10 +32,10 @@ _PIECE = re.compile(
     | (?P<bits>{_BITS})
     | (?P<end>;)
     | (?P<opening>/\*(?:!\d*+|T!(?:\[[\w,]*+\])?))
-    | (?P<closing>\*/)
+    | (?P<closing>\*/(?!\*))
     | (?P<comment>/\*(?!\+).*?\*/ | \#[^\n]*+ | {_DASH_COMMENT})
     | (?P<plain>(?: {_SIGN} | (?!{_NUMBER}|{_HEX}|{_BITS}){_WORD} | \.[\w$]*+ | `[^`]*+`
-          | (?!{_DASH_COMMENT})- | \*(?!/) | /(?!\*) | /\*\+.*?\*/ )++)
+          | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
     """,
     re.VERBOSE | re.DOTALL,
 )
