@@ -41,8 +41,10 @@ def selected(tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode) -
     refuse_other_clauses(tree, "INSERT … SELECT", *_KNOWN)
     source = tree.args.get("from_")
     if source is None or _is_dual(source.this):
+        _check(tree.expressions, Scope(mode))
         return [_row(tree.expressions, Scope(mode))]
     table = find(source.this)
+    _check(tree.expressions, Scope(mode, table.info))
     return [
         _row(tree.expressions, Scope(mode, table.info, list(row.values)))
         for row in chosen_rows(tree, table, mode)
@@ -54,15 +56,20 @@ def _is_dual(table: exp.Expr) -> bool:
     return isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not table.this.args.get("quoted")
 
 
+def _check(expressions: list[exp.Expr], scope: Scope) -> None:
+    """Refuse what cannot be computed, even if there are no rows."""
+    for node in expressions:
+        if not isinstance(node, exp.Star):
+            check_expression(node.unalias(), scope)
+
+
 def _row(expressions: list[exp.Expr], scope: Scope) -> list[Selected]:
     values: list[Selected] = []
     for node in expressions:
         if isinstance(node, exp.Star):
             values += _all_columns(scope)
         else:
-            plain = node.this if isinstance(node, exp.Alias) else node
-            check_expression(plain, scope)
-            values.append(Selected(evaluate(plain, scope)))
+            values.append(Selected(evaluate(node.unalias(), scope)))
     return values
 
 

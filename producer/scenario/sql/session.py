@@ -28,7 +28,7 @@ from producer.scenario.sql.variables import run_set
 from producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
-_READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
+READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
 """Statements that leave no trace in the stream; they are passed over."""
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
@@ -156,7 +156,7 @@ class Session:
             self._mode = run_set(Cursor(statement), self._mode, self._initial)
         elif word == "USE":
             self._use(Cursor(statement, 1))
-        elif word in _READING:
+        elif word in READING:
             _refuse_running(statement)
         else:
             self._control(statement, word)

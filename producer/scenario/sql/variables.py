@@ -68,7 +68,7 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     name = cursor.identifier("a variable name").lower()
     if cursor.word() not in ("=", ":="):
         raise cursor.unsupported(f"SET {name.upper()}")
-    setter = _VARIABLES.get(name)
+    setter = VARIABLES.get(name)
     if setter is None:
         raise cursor.unsupported(f"the variable {name}")
     if not cursor.accept(":="):
@@ -117,7 +117,7 @@ def _set_skip_utf8_check(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, utf8_check=word in ("0", "OFF", "FALSE"))
 
 
-_VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
+VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "time_zone": _set_time_zone,
     "sql_mode": _set_sql_mode,
     "timestamp": _set_timestamp,

@@ -64,7 +64,8 @@ WRONG = [
     Wrong(
         "alter table nn drop index ua",
         (
-            "test.nn loses its last primary key or not-null unique key: TiCDC stops the changefeed here (keep a key, or set force-replicate)"
+            "test.nn loses its last primary key or not-null unique key: TiCDC stops"
+            " the changefeed here (keep a key, or set force-replicate)"
         ),
     ),
     Wrong("alter table t modify u int not null", "Column 'u' cannot be null", "u", "NULL"),
@@ -94,7 +95,8 @@ WRONG = [
     Wrong(
         "alter table p reorganize partition p0, p1 into (partition x values less than (5))",
         (
-            "Reorganize of range partitions cannot change total ranges except for last partition where it can extend the range"
+            "Reorganize of range partitions cannot change total ranges except for last"
+            " partition where it can extend the range"
         ),
     ),
 ]

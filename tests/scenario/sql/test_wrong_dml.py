@@ -130,7 +130,6 @@ WRONG = [
     ),
     Wrong("insert into t (id, v) values (1, 'a') where", "SQL does not parse: unexpected text near 'where'"),
     Wrong("insert into t (id, v) values (1, 'a;", "SQL does not parse: Missing '"),
-    Wrong("insert into t (id, v) values (1, 'a'); /* open", "SQL does not parse: */ is missing"),
     Wrong(
         "insert into t (id, v) values (1, 'a') on duplicate key update v",
         "SQL does not parse: 'v' is no assignment",

@@ -83,7 +83,8 @@ WRONG = [
     ),
     Wrong(
         (
-            "create table x (r int) partition by range (r) (partition a values less than (5), partition b values less than (5))"
+            "create table x (r int) partition by range (r) (partition a values less than (5),"
+            " partition b values less than (5))"
         ),
         "VALUES LESS THAN value must be strictly increasing for each partition",
     ),
@@ -93,7 +94,8 @@ WRONG = [
     ),
     Wrong(
         (
-            "create table x (r int) partition by list (r) (partition a values in (5), partition b values in (5))"
+            "create table x (r int) partition by list (r) (partition a values in (5),"
+            " partition b values in (5))"
         ),
         "Multiple definition of same constant in list partitioning",
     ),

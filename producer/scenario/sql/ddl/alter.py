@@ -61,7 +61,7 @@ def _read_part(cursor: Cursor, alteration: Alteration) -> None:
             cursor.accept("COLUMN")
             columns.add_columns(cursor, alteration)
         return
-    for words, run in _PARTS:
+    for words, run in PARTS:
         if cursor.accept(*words):
             run(cursor, alteration)
             return
@@ -122,7 +122,7 @@ _REFUSED = (
     ("ADD", "STATS_EXTENDED"), ("DROP", "STATS_EXTENDED"), ("DROP", "CONSTRAINT"), ("DROP", "CHECK"),
     ("ALTER", "CONSTRAINT"), ("ALTER", "CHECK"),
 )  # fmt: skip
-_PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Alteration], None]], ...] = (
+PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Alteration], None]], ...] = (
     (("DROP", "PRIMARY", "KEY"), _drop_primary_key),
     (("DROP", "FOREIGN", "KEY"), keys.drop_foreign_key),
     (("DROP", "INDEX"), keys.drop_key),

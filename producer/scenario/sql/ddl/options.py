@@ -23,7 +23,7 @@ _TO_TIDB = {
 
 def alter_option(cursor: Cursor, alteration: Alteration) -> bool:
     """Read one option, if one stands here, and note its job."""
-    for words, run in _OPTIONS:
+    for words, run in OPTIONS:
         if cursor.accept(*words):
             run(cursor, alteration)
             return True
@@ -135,7 +135,7 @@ def _force(_: Cursor, __: Alteration) -> None:
     """TiDB has no job for it."""
 
 
-_OPTIONS = (
+OPTIONS = (
     (("COMMENT",), _comment),
     (("DEFAULT", "CHARSET"), _charset),
     (("DEFAULT", "CHARACTER", "SET"), _charset),

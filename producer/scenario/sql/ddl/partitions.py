@@ -24,12 +24,12 @@ from producer.scenario.sql.storage import Table
 def stands_here(cursor: Cursor) -> bool:
     """Whether a change of partitions follows."""
     words = cursor.word(), cursor.word(1)
-    return any(words[: len(part)] == part for part, _ in _PARTS)
+    return any(words[: len(part)] == part for part, _ in PARTS)
 
 
 def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
     """Run the change of partitions that stands here, if one does."""
-    for words, run in _PARTS:
+    for words, run in PARTS:
         if cursor.accept(*words):
             run(cursor, context, table)
             return True
@@ -257,7 +257,7 @@ def _replace_rows(table: Table, ids: set[int]) -> None:
         table.put(table.make_row(row.values, row.row_id))
 
 
-_PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext, Table], None]], ...] = (
+PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext, Table], None]], ...] = (
     (("ADD", "PARTITION"), _add),
     (("DROP", "PARTITION"), _drop),
     (("TRUNCATE", "PARTITION"), _truncate),

@@ -25,7 +25,7 @@ def run_ddl(cursor: Cursor, context: DDLContext) -> None:
     :raises ScenarioError: if it does not parse, or contradicts what there is.
     :raises UnsupportedSQL: if it is none that this tool runs.
     """
-    for words, run in _STATEMENTS:
+    for words, run in STATEMENTS:
         if cursor.accept(*words):
             run(cursor, context)
             return
@@ -39,7 +39,7 @@ def is_ddl(first_word: str) -> bool:
     return first_word in _VERBS
 
 
-_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext], None]], ...] = (
+STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext], None]], ...] = (
     (("CREATE", "DATABASE"), database.create_database),
     (("CREATE", "SCHEMA"), database.create_database),
     (("ALTER", "DATABASE"), database.alter_database),

@@ -1,0 +1,313 @@
+"""SQL that runs, by construct: what ``docs/sql.md`` lists and the tests run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Example(NamedTuple):
+    """A construct, in the words of its documentation, and SQL that uses it.
+
+    :param before: what is run first; its commits do not count.
+    :param commits: how many time stamps ``sql`` takes.
+    """
+
+    construct: str
+    sql: str
+    commits: int = 1
+    before: str = ""
+
+
+T = "create table t (id int primary key, v varchar(9), n int); insert into t values (1, 'a', 1);"
+TWO = T + "create table u (id int primary key, v varchar(9), n int);"
+RANGE = (
+    "create table r (id int primary key, v int) partition by range (id) "
+    "(partition p0 values less than (10), partition p1 values less than (20));"
+    "insert into r values (1, 1), (11, 1);"
+)
+
+STATEMENTS: dict[str, tuple[Example, ...]] = {
+    "databases": (
+        Example("CREATE DATABASE [IF NOT EXISTS]", "create database shop charset utf8mb4"),
+        Example("ALTER DATABASE charset, collation, placement", "alter database test collate utf8mb4_bin"),
+        Example("DROP DATABASE [IF EXISTS]", "drop database test"),
+        Example("USE", "use test", 0),
+    ),
+    "tables": (
+        Example("CREATE TABLE [IF NOT EXISTS]", "create table if not exists x (id int primary key)"),
+        Example("CREATE TABLE … LIKE", "create table x like t", before=T),
+        Example("DROP TABLE [IF EXISTS] a, b", "drop table t, u", 2, TWO),
+        Example("TRUNCATE [TABLE]", "truncate table t", before=T),
+        Example("RENAME TABLE a TO b, …", "rename table t to x, u to t", before=TWO),
+        Example("CREATE [UNIQUE] INDEX", "create unique index i on t (v)", before=T),
+        Example("DROP INDEX", "drop index i on t", before=T + "create index i on t (v);"),
+    ),
+    "views and what has no rows": (
+        Example("CREATE [OR REPLACE] VIEW", "create or replace view w as select v from t", before=T),
+        Example("DROP VIEW", "drop view w", before="create view w as select 1;"),
+        Example("CREATE SEQUENCE", "create sequence s start 5"),
+        Example("ALTER SEQUENCE", "alter sequence s increment 2", before="create sequence s;"),
+        Example("DROP SEQUENCE", "drop sequence s", before="create sequence s;"),
+        Example("CREATE PLACEMENT POLICY", "create placement policy p followers = 3"),
+        Example(
+            "ALTER PLACEMENT POLICY",
+            "alter placement policy p followers = 2",
+            before="create placement policy p;",
+        ),
+        Example("DROP PLACEMENT POLICY", "drop placement policy p", before="create placement policy p;"),
+    ),
+    "rows": (
+        Example("INSERT … VALUES", "insert into t (id, v) values (2, 'b'), (3, default)", before=T),
+        Example("INSERT … SET", "insert into t set id = 2, v = 'b'", before=T),
+        Example(
+            "INSERT … ON DUPLICATE KEY UPDATE",
+            "insert into t values (1, 'b', 2) on duplicate key update n = n + values(n)",
+            before=T,
+        ),
+        Example("INSERT IGNORE", "insert ignore into t values (1, 'b', 2)", before=T),
+        Example(
+            "INSERT … SELECT of one table, UNION ALL",
+            "insert into u select id, upper(v), 0 from t where id < 5 union all select 9, 'z', 1",
+            before=TWO,
+        ),
+        Example("REPLACE", "replace into t values (1, 'b', 2)", before=T),
+        Example(
+            "UPDATE … WHERE … ORDER BY … LIMIT",
+            "update t set n = n + 1, v = concat(v, n) where id > 0 order by id desc limit 5",
+            before=T,
+        ),
+        Example(
+            "DELETE … WHERE … ORDER BY … LIMIT",
+            "delete from t where v like 'a%' order by n limit 1",
+            before=T,
+        ),
+    ),
+    "transactions": (
+        Example(
+            "BEGIN [PESSIMISTIC \\| OPTIMISTIC] … COMMIT", "begin optimistic; delete from t; commit", before=T
+        ),
+        Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
+    ),
+    "passed over": (
+        Example("SELECT", "select * from t join u using (id)", 0),
+        Example("SHOW", "show tables", 0),
+        Example("DESC, DESCRIBE", "desc t; describe t", 0),
+        Example("EXPLAIN", "explain delete from t", 0),
+        Example("ANALYZE TABLE", "analyze table t", 0),
+    ),
+}
+
+ALTER_PARTS: dict[str, tuple[Example, ...]] = {
+    "columns": (
+        Example(
+            "ADD [COLUMN] [IF NOT EXISTS] … [FIRST \\| AFTER]",
+            "alter table t add column x int default 5 after id",
+            before=T,
+        ),
+        Example("ADD COLUMN (…, …)", "alter table t add column (x int, y int)", before=T),
+        Example("DROP [COLUMN] [IF EXISTS]", "alter table t drop column v", before=T),
+        Example("MODIFY [COLUMN]", "alter table t modify n bigint not null first", before=T),
+        Example("CHANGE [COLUMN]", "alter table t change n m varchar(20)", before=T),
+        Example("RENAME COLUMN", "alter table t rename column n to m", before=T),
+        Example(
+            "ALTER [COLUMN] … SET DEFAULT \\| DROP DEFAULT", "alter table t alter n set default 7", before=T
+        ),
+    ),
+    "keys": (
+        Example("ADD [UNIQUE] INDEX [IF NOT EXISTS]", "alter table t add unique key k (v(3), n)", before=T),
+        Example("ADD INDEX ((expression))", "alter table t add index k ((lower(v)))", before=T),
+        Example(
+            "ADD PRIMARY KEY",
+            "alter table a add primary key (n)",
+            before="create table a (n int not null unique);",
+        ),
+        Example(
+            "DROP PRIMARY KEY",
+            "alter table a drop primary key",
+            before="create table a (n int primary key nonclustered, m int not null unique);",
+        ),
+        Example(
+            "DROP INDEX [IF EXISTS]", "alter table t drop index k", before=T + "create index k on t (v);"
+        ),
+        Example("RENAME INDEX", "alter table t rename index k to j", before=T + "create index k on t (v);"),
+        Example(
+            "ALTER INDEX … VISIBLE \\| INVISIBLE",
+            "alter table t alter index k invisible",
+            before=T + "create index k on t (v);",
+        ),
+        Example(
+            "ADD CONSTRAINT … FOREIGN KEY",
+            "alter table u add constraint f foreign key (n) references t (id)",
+            before=TWO,
+        ),
+        Example(
+            "DROP FOREIGN KEY",
+            "alter table u drop foreign key f",
+            before=TWO + "alter table u add constraint f foreign key (n) references t (id);",
+        ),
+        Example("ADD CHECK (not enforced)", "alter table t add check (n > 0)", 0, T),
+    ),
+    "the table": (
+        Example("RENAME [TO]", "alter table t rename to x", before=T),
+        Example("COMMENT", "alter table t comment = 'ours'", before=T),
+        Example(
+            "[DEFAULT] CHARSET, COLLATE",
+            "alter table t default charset utf8mb4 collate utf8mb4_bin",
+            before=T,
+        ),
+        Example(
+            "CONVERT TO CHARACTER SET",
+            "alter table t convert to character set utf8mb4 collate utf8mb4_general_ci",
+            before=T,
+        ),
+        Example("AUTO_INCREMENT", "alter table t auto_increment = 100", before=T),
+        Example("AUTO_ID_CACHE", "alter table t auto_id_cache = 100", before=T),
+        Example(
+            "TTL, REMOVE TTL",
+            "alter table a remove ttl",
+            before="create table a (id int primary key, d datetime) ttl = d + interval 1 day;",
+        ),
+        Example("CACHE, NOCACHE", "alter table t cache; alter table t nocache", 2, T),
+        Example("SET TIFLASH REPLICA", "alter table t set tiflash replica 1", before=T),
+        Example(
+            "PLACEMENT POLICY", "alter table t placement policy = p", before=T + "create placement policy p;"
+        ),
+        Example("ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE (no job)", "alter table t engine = innodb", 0, T),
+        Example(
+            "several parts in one job",
+            "alter table t add column x int, drop column v, add index (n)",
+            before=T,
+        ),
+    ),
+    "partitions": (
+        Example(
+            "ADD PARTITION",
+            "alter table r add partition (partition p2 values less than maxvalue)",
+            before=RANGE,
+        ),
+        Example("DROP PARTITION", "alter table r drop partition p0", before=RANGE),
+        Example(
+            "TRUNCATE PARTITION … \\| ALL",
+            "alter table r truncate partition p0; alter table r truncate partition all",
+            2,
+            RANGE,
+        ),
+        Example(
+            "REORGANIZE PARTITION … INTO",
+            "alter table r reorganize partition p0, p1 into (partition p values less than (20))",
+            before=RANGE,
+        ),
+        Example(
+            "EXCHANGE PARTITION … WITH TABLE",
+            "alter table r exchange partition p0 with table x",
+            before=RANGE + "create table x (id int primary key, v int);",
+        ),
+        Example("REMOVE PARTITIONING", "alter table r remove partitioning", before=RANGE),
+        Example("PARTITION BY", "alter table t partition by hash (id) partitions 4", before=T),
+    ),
+}
+
+DEFINITIONS: dict[str, tuple[Example, ...]] = {
+    "columns": (
+        Example(
+            "[NOT] NULL, DEFAULT constant, COMMENT", "create table x (a int not null default 5 comment 'c')"
+        ),
+        Example(
+            "DEFAULT CURRENT_TIMESTAMP, ON UPDATE CURRENT_TIMESTAMP",
+            "create table x (a timestamp(3) default current_timestamp(3) on update now(3))",
+        ),
+        Example("DEFAULT (expression)", "create table x (a int, b varchar(9) default (upper('b')))"),
+        Example(
+            "AS (expression) [VIRTUAL \\| STORED]",
+            "create table x (a int, b int as (a + 1), c int generated always as (b * 2) stored)",
+        ),
+        Example("AUTO_INCREMENT", "create table x (a int auto_increment primary key) auto_increment = 10"),
+        Example(
+            "AUTO_RANDOM, values given by hand",
+            "create table x (a bigint auto_random(5) primary key); insert into x values (7)",
+            2,
+        ),
+        Example(
+            "CHARSET, COLLATE",
+            "create table x (a varchar(9) character set gbk, b char(3) collate utf8mb4_general_ci)",
+        ),
+        Example(
+            "PRIMARY KEY [CLUSTERED \\| NONCLUSTERED], UNIQUE",
+            "create table x (a int primary key nonclustered, b int unique)",
+        ),
+        Example("CHECK (not enforced)", "create table x (a int check (a > 0))"),
+    ),
+    "keys": (
+        Example(
+            "PRIMARY KEY, UNIQUE, KEY, INDEX",
+            "create table x (a int, b text, primary key (a), unique key u (b(9)), index (a, b(3)))",
+        ),
+        Example(
+            "expression indexes", "create table x (a int primary key, b varchar(9), index k ((upper(b))))"
+        ),
+        Example(
+            "FOREIGN KEY … REFERENCES",
+            "create table x (a int primary key, b int, foreign key (b) references t (id) on delete cascade)",
+            before=T,
+        ),
+    ),
+    "partitions": (
+        Example("RANGE (expression)", RANGE, 2),
+        Example(
+            "RANGE COLUMNS",
+            "create table x (a int, b date) partition by range columns (a, b) (partition p values less "
+            "than (5, '2020-01-01'), partition q values less than (maxvalue, maxvalue))",
+        ),
+        Example(
+            "LIST (expression)",
+            "create table x (a int) partition by list (a % 10) (partition p values in (1, 2), partition "
+            "q default)",
+        ),
+        Example(
+            "LIST COLUMNS",
+            "create table x (a varchar(9)) partition by list columns (a) (partition p values in ('a', "
+            "null), partition q values in (default))",
+        ),
+        Example("HASH (expression)", "create table x (a datetime) partition by hash (year(a)) partitions 4"),
+        Example("KEY (columns)", "create table x (a varchar(9)) partition by key (a) partitions 4"),
+    ),
+}
+
+SYNONYMS = (
+    Example("", "create schema x; alter schema x collate utf8mb4_bin; drop schema x", 3),
+    Example("", "rename tables t to x; drop tables x", 2, T),
+    Example("", "create algorithm = merge view w as select 1"),
+    Example("", "create definer = 'a'@'b' view w as select 1"),
+    Example("", "create sql security invoker view w as select 1"),
+    Example("", "create view w as select 1"),
+    Example("", "create index k on t (v); alter table t rename key k to j; alter table t drop key j", 3, T),
+    Example(
+        "", "alter table t drop v; alter table t change n m int; alter table t alter m drop default", 3, T
+    ),
+    Example("", "alter table t modify column n bigint; alter table t alter column n set default 1", 2, T),
+    Example("", "alter table t change column n m int; alter table t rename as x", 2, T),
+    Example("", "alter table t charset utf8mb4; alter table t character set = utf8mb4", 2, T),
+    Example(
+        "", "alter table t default character set utf8mb4; alter table t default collate utf8mb4_bin", 2, T
+    ),
+    Example("", "alter table t collate utf8mb4_bin; alter table t convert to charset utf8mb4", 2, T),
+    Example(
+        "", "alter table d ttl = d + interval 1 day ttl_enable = 'OFF'", 1, "create table d (d datetime);"
+    ),
+    Example(
+        "",
+        "alter table d ttl_enable = 'ON'; alter table d ttl_job_interval = '1h'",
+        2,
+        "create table d (d date);",
+    ),
+    Example("", "alter table t nocache; alter table t force", 1, T),
+    Example("", "describe t; replace t set id = 1", 1, T),
+)
+"""Other spellings, which the page leaves out."""
+
+VARIABLES = {
+    "time_zone": "set time_zone = '+08:00'",
+    "sql_mode": "set session sql_mode = 'STRICT_TRANS_TABLES'",
+    "timestamp": "set @@timestamp = 1600000000.5",
+    "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
+}

@@ -1,0 +1,130 @@
+"""SQL that is refused, by the name that the error has for it: listed in ``docs/sql.md``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Refusal(NamedTuple):
+    """A construct as the error names it, and a statement that uses it."""
+
+    named: str
+    sql: str
+
+
+REFUSED: dict[str, tuple[Refusal, ...]] = {
+    "other statements": (
+        Refusal("CREATE PROCEDURE", "create procedure p() begin end"),
+        Refusal("CREATE FUNCTION", "create function f() returns int return 1"),
+        Refusal("CREATE TRIGGER", "create trigger g before insert on t for each row set new.v = 'x'"),
+        Refusal("CREATE EVENT", "create event e on schedule every 1 day do delete from t"),
+        Refusal("CREATE USER", "create user 'ann'@'%' identified by 'x'"),
+        Refusal("GRANT", "grant all on *.* to ann"),
+        Refusal("CALL", "call p()"),
+        Refusal("DO", "do sleep(1)"),
+        Refusal("LOAD", "load data infile 'x' into table t"),
+        Refusal("IMPORT", "import into t from 'x'"),
+        Refusal("PREPARE", "prepare s from 'delete from t'"),
+        Refusal("LOCK", "lock tables t write"),
+        Refusal("SAVEPOINT", "savepoint s"),
+        Refusal("ROLLBACK TO SAVEPOINT", "rollback to savepoint s"),
+        Refusal("COMMIT AND CHAIN", "commit and chain"),
+        Refusal("START TRANSACTION READ ONLY", "start transaction read only"),
+        Refusal("XA", "xa start 'x'"),
+        Refusal("BATCH", "batch on id limit 1 delete from t"),
+        Refusal("EXPLAIN ANALYZE", "explain analyze delete from t"),
+        Refusal("FLASHBACK TABLE", "flashback table t to x"),
+        Refusal("RECOVER TABLE", "recover table t"),
+        Refusal("ADMIN", "admin check table t"),
+        Refusal("DELIMITER", "delimiter //"),
+        Refusal("ALTER VIEW", "alter view w as select 2"),
+    ),
+    "rows": (
+        Refusal("WITH", "with c as (select 1) delete from t where id in (select * from c)"),
+        Refusal("(SUBQUERY)", "delete from t where id = (select 1)"),
+        Refusal("(EXISTS)", "delete from t where exists (select 1)"),
+        Refusal("DML with JOIN", "update t join two on t.id = two.a set t.v = 'b'"),
+        Refusal("DELETE with several tables", "delete t, two from t, two"),
+        Refusal("DELETE with USING", "delete from t using t join two"),
+        Refusal("DML with an alias", "update t as x set x.v = 'b'"),
+        Refusal("DML with PARTITION", "delete from p partition (p0)"),
+        Refusal("UPDATE IGNORE", "update ignore t set v = 'b'"),
+        Refusal("DELETE QUICK", "delete quick from t"),
+        Refusal("INSERT LOW_PRIORITY", "insert low_priority into t (id, v) values (2, 'b')"),
+        Refusal(
+            "a row alias in INSERT",
+            "insert into t (id, v) values (1, 'b') as new on duplicate key update v = new.v",
+        ),
+        Refusal("INSERT with a hint", "insert /*+ set_var(x = 1) */ into t (id, v) values (1, 'a')"),
+        Refusal(
+            "INSERT … SELECT with JOIN", "insert into t (id, v) select a, 'x' from two join nn using (a)"
+        ),
+        Refusal("INSERT … SELECT with GROUP BY", "insert into t (id, v) select a, 'x' from two group by a"),
+        Refusal("INSERT … SELECT with DISTINCT", "insert into t (id, v) select distinct a, 'x' from two"),
+        Refusal("INSERT … UNION", "insert into t (id, v) select 5, 'x' union select 6, 'y'"),
+        Refusal("(WINDOW)", "insert into t (id, v) select rank() over (), 'x' from two"),
+        Refusal("the function COUNT", "insert into t (id, v) select count(*), 'x' from two"),
+        Refusal("the function RAND", "update t set d = rand()"),
+        Refusal("the function UUID", "update t set v = uuid()"),
+        Refusal("the function LAST_INSERT_ID", "update t set u = last_insert_id()"),
+        Refusal("(PARAMETER)", "update t set v = @name"),
+        Refusal(
+            "AUTO_RANDOM depends on TiDB's clock",
+            "create table x (a bigint auto_random primary key); insert into x values ()",
+        ),
+    ),
+    "definitions": (
+        Refusal("CREATE TEMPORARY TABLE", "create temporary table x (a int)"),
+        Refusal("CREATE GLOBAL TEMPORARY", "create global temporary table x (a int) on commit delete rows"),
+        Refusal("CREATE TABLE … AS SELECT", "create table x as select 1"),
+        Refusal("CREATE TABLE … AS SELECT", "create table x (a int) select 1 as a"),
+        Refusal("the column type GEOMETRY", "create table x (a geometry)"),
+        Refusal("the column type POINT", "create table x (a point)"),
+        Refusal("the charset utf16", "create table x (a varchar(5) charset utf16)"),
+        Refusal(
+            "the collation utf8mb4_tolkien_ci", "create table x (a varchar(5) collate utf8mb4_tolkien_ci)"
+        ),
+        Refusal("the column attribute INVISIBLE", "create table x (a int invisible)"),
+        Refusal("the column attribute REFERENCES", "create table x (a int references t (id))"),
+        Refusal("the table option SHARD_ROW_ID_BITS", "create table x (a int) shard_row_id_bits = 4"),
+        Refusal("a FULLTEXT index", "create table x (a varchar(9), fulltext key (a))"),
+        Refusal("CREATE SPATIAL INDEX", "create spatial index i on t (v)"),
+        Refusal("a VECTOR index", "create table x (a vector(3), vector index ((vec_l2_distance(a))))"),
+        Refusal(
+            "a GLOBAL index", "create table x (a int, b int, unique key (a) global) partition by hash (b)"
+        ),
+        Refusal("an index on the expression", "create index i on t ((d + 1))"),
+        Refusal(
+            "SUBPARTITION",
+            "create table x (a int) partition by range (a) subpartition by hash (a) (partition p values "
+            "less than (5))",
+        ),
+        Refusal("LINEAR partitioning", "create table x (a int) partition by linear hash (a) partitions 2"),
+        Refusal("PARTITION BY KEY ()", "create table x (a int primary key) partition by key () partitions 2"),
+        Refusal(
+            "INTERVAL in PARTITION BY",
+            "create table x (a int) partition by range (a) interval (5) first partition less than (5) "
+            "last partition less than (20)",
+        ),
+    ),
+    "ALTER TABLE": (
+        Refusal("ADD PARTITION to HASH partitions", "alter table h add partition partitions 2"),
+        Refusal("COALESCE PARTITION", "alter table h coalesce partition 1"),
+        Refusal(
+            "DROP PARTITION together with other changes", "alter table p add column x int, drop partition p0"
+        ),
+        Refusal("RENAME TO together with other changes", "alter table t rename x, add column z int"),
+        Refusal("DROP CONSTRAINT", "alter table t drop constraint c"),
+        Refusal("ORDER BY", "alter table t order by id"),
+        Refusal("DISABLE KEYS", "alter table t disable keys"),
+    ),
+    "session": (
+        Refusal("SET GLOBAL", "set global time_zone = '+01:00'"),
+        Refusal("SET TRANSACTION", "set transaction isolation level read committed"),
+        Refusal("SET NAMES latin1", "set names latin1"),
+        Refusal("a user variable", "set @name = 5"),
+        Refusal("the variable autocommit", "set autocommit = 0"),
+        Refusal("the variable auto_increment_increment", "set auto_increment_increment = 2"),
+        Refusal("the sql_mode ANSI_QUOTES", "set sql_mode = 'ANSI_QUOTES'"),
+    ),
+}
