@@ -7,7 +7,7 @@ Each stands in a page between ``<!-- generated: NAME -->`` and ``<!-- end -->``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,11 @@ from producer.changefeed import PARAMETERS, Owner, Parameter, State
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
+from tests.docs import sql_tables
+from tests.docs.markdown import code, table
 
 DOCS = Path(__file__).parents[2] / "docs"
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    lines = [list(head), *(list(row) for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "".join("| " + " | ".join(_cell(text) for text in line) + " |\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
-
-
-def _code(text: object) -> str:
-    return f"`{text}`"
 
 
 def options() -> str:
@@ -40,7 +27,7 @@ def options() -> str:
     honoured = [option for option in PARAMETERS if option.state == State.HONOURED]
     rows = [
         [
-            _code(option.name),
+            code(option.name),
             str(option.owner),
             option.value.allowed,
             _plain(option.default),
@@ -57,7 +44,7 @@ def options_without_effect() -> str:
     idle = [option for option in PARAMETERS if option.state == State.NO_EFFECT]
     return table(
         ["option", "value", "set in"],
-        [[_code(option.name), option.value.allowed, _places(option)] for option in idle],
+        [[code(option.name), option.value.allowed, _places(option)] for option in idle],
     )
 
 
@@ -67,18 +54,18 @@ def options_not_yet() -> str:
         option.name for option in PARAMETERS if option.state == State.NOT_YET and option.owner == Owner.TICDC
     )
     return (
-        f"In a sink URI: {', '.join(map(_code, names))}.\n\n"
-        f"In a changefeed file: {', '.join(map(_code, sorted(FILE_KEYS_NOT_YET)))}.\n"
+        f"In a sink URI: {', '.join(map(code, names))}.\n\n"
+        f"In a changefeed file: {', '.join(map(code, sorted(FILE_KEYS_NOT_YET)))}.\n"
     )
 
 
 def _plain(value: object) -> str:
-    return _code(str(value).lower() if isinstance(value, bool) else value)
+    return code(str(value).lower() if isinstance(value, bool) else value)
 
 
 def _places(option: Parameter) -> str:
     places = ["URI"] if option.in_uri else []
-    return ", ".join(places + ([_code(option.file_key)] if option.file_key else []))
+    return ", ".join(places + ([code(option.file_key)] if option.file_key else []))
 
 
 _GIVEN = {"version": "required", "steps": "required", "resolved": "`{after: transaction}`"}
@@ -98,7 +85,7 @@ def _keys(above: str, part: dict[str, Any], definitions: dict[str, Any]) -> Iter
         default = _plain(key["default"]) if key.get("default") not in (None, "") else ""
         below = definitions[_reference(key)] if _reference(key) else {}
         meaning = key.get("description") or below.get("description", "")
-        yield [_code(path), _GIVEN.get(path, default), meaning]
+        yield [code(path), _GIVEN.get(path, default), meaning]
         if name != "changefeed" and below:
             separator = "[]." if key.get("type") == "array" else "."
             yield from _keys(path + separator, below, definitions)
@@ -112,7 +99,7 @@ def invariants() -> str:
     """What ``verify`` checks."""
     return table(
         ["id", "what must hold", "usual cause of a violation"],
-        [[_code(one.id), one.statement, one.hint] for one in INVARIANTS],
+        [[code(one.id), one.statement, one.hint] for one in INVARIANTS],
     )
 
 
@@ -122,6 +109,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "options-not-yet": options_not_yet,
     "scenario-keys": scenario_keys,
     "invariants": invariants,
+    **sql_tables.TABLES,
 }
 
 

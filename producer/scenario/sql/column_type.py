@@ -286,3 +286,4 @@ _READERS: dict[str, Callable[[Cursor], TypeSpec]] = {
     "NVARCHAR": _varchar, "VARBINARY": _varbinary, "LONG": _long, "JSON": _json, "ENUM": _enum, "SET": _set,
     "VECTOR": _vector,
 }  # fmt: skip
+TYPE_NAMES = tuple(sorted({*_READERS, *_INTEGER_NAMES, *_LOB_NAMES}))

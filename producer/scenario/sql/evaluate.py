@@ -36,7 +36,7 @@ def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
     call = call_of(node)
     if call is not None:
         return _call(call, node, scope)
-    rule = _RULES.get(type(node))
+    rule = RULES.get(type(node))
     if rule is None:
         raise _unsupported(node)
     return rule(node, scope)
@@ -63,7 +63,7 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
             return ()
         function_named(call.name).check(call.name, len(call.arguments))
         return call.arguments
-    if type(node) not in _RULES:
+    if type(node) not in RULES:
         raise _unsupported(node)
     if isinstance(node, exp.Column):
         scope.offset(node.name, node.text("table"), node.text("db"))
@@ -252,7 +252,7 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     return None if default is None else evaluate(default, scope)
 
 
-_RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
+RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     **{kind: _literal(rule) for kind, rule in LITERALS.items()},
     exp.Column: _column,
     exp.Paren: _paren,

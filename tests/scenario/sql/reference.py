@@ -84,7 +84,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
     ),
     "transactions": (
         Example(
-            "BEGIN [PESSIMISTIC \\| OPTIMISTIC] … COMMIT", "begin optimistic; delete from t; commit", before=T
+            "BEGIN [PESSIMISTIC | OPTIMISTIC] … COMMIT", "begin optimistic; delete from t; commit", before=T
         ),
         Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
     ),
@@ -100,7 +100,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
 ALTER_PARTS: dict[str, tuple[Example, ...]] = {
     "columns": (
         Example(
-            "ADD [COLUMN] [IF NOT EXISTS] … [FIRST \\| AFTER]",
+            "ADD [COLUMN] [IF NOT EXISTS] … [FIRST | AFTER]",
             "alter table t add column x int default 5 after id",
             before=T,
         ),
@@ -110,7 +110,7 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
         Example("CHANGE [COLUMN]", "alter table t change n m varchar(20)", before=T),
         Example("RENAME COLUMN", "alter table t rename column n to m", before=T),
         Example(
-            "ALTER [COLUMN] … SET DEFAULT \\| DROP DEFAULT", "alter table t alter n set default 7", before=T
+            "ALTER [COLUMN] … SET DEFAULT | DROP DEFAULT", "alter table t alter n set default 7", before=T
         ),
     ),
     "keys": (
@@ -131,7 +131,7 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
         ),
         Example("RENAME INDEX", "alter table t rename index k to j", before=T + "create index k on t (v);"),
         Example(
-            "ALTER INDEX … VISIBLE \\| INVISIBLE",
+            "ALTER INDEX … VISIBLE | INVISIBLE",
             "alter table t alter index k invisible",
             before=T + "create index k on t (v);",
         ),
@@ -187,7 +187,7 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
         ),
         Example("DROP PARTITION", "alter table r drop partition p0", before=RANGE),
         Example(
-            "TRUNCATE PARTITION … \\| ALL",
+            "TRUNCATE PARTITION … | ALL",
             "alter table r truncate partition p0; alter table r truncate partition all",
             2,
             RANGE,
@@ -218,7 +218,7 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example("DEFAULT (expression)", "create table x (a int, b varchar(9) default (upper('b')))"),
         Example(
-            "AS (expression) [VIRTUAL \\| STORED]",
+            "AS (expression) [VIRTUAL | STORED]",
             "create table x (a int, b int as (a + 1), c int generated always as (b * 2) stored)",
         ),
         Example("AUTO_INCREMENT", "create table x (a int auto_increment primary key) auto_increment = 10"),
@@ -232,7 +232,7 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
             "create table x (a varchar(9) character set gbk, b char(3) collate utf8mb4_general_ci)",
         ),
         Example(
-            "PRIMARY KEY [CLUSTERED \\| NONCLUSTERED], UNIQUE",
+            "PRIMARY KEY [CLUSTERED | NONCLUSTERED], UNIQUE",
             "create table x (a int primary key nonclustered, b int unique)",
         ),
         Example("CHECK (not enforced)", "create table x (a int check (a > 0))"),
@@ -273,6 +273,29 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
     ),
 }
 
+EXPRESSIONS = {
+    "+ - * / DIV % MOD, unary minus": "-1 + 2 - 3 * 4 / 5 + 7 div 2 + 7 % 2 + 7 mod 2",
+    "& | ^ << >> ~": "~(5 & 3 | 4 ^ 1) << 2 >> 1",
+    "= <> != < <= > >= <=>": "1 = 1 and 1 <> 2 and 1 != 2 and 1 < 2 and 1 <= 2 and 2 > 1 and 2 >= 1 and "
+    "null <=> null",
+    "AND OR XOR NOT": "not (true and false or true xor false)",
+    "IS [NOT] NULL, TRUE, FALSE": "null is null and 1 is true and 0 is not true",
+    "[NOT] IN (…), BETWEEN": "1 in (1, 2) and 1 not in (3) and 2 between 1 and 3",
+    "[NOT] LIKE … [ESCAPE]": "'a%' like 'a|%' escape '|' and 'b' not like 'a'",
+    "CASE": "case 1 when 1 then 'a' else 'b' end",
+    "IF": "if(1, 'a', 'b')",
+    "CAST, CONVERT": "cast('1.5' as decimal(5,2)) + convert('1', signed)",
+    "COLLATE": "'a' collate utf8mb4_general_ci = 'A'",
+    "d + INTERVAL n unit": "'2020-01-31' + interval 1 month",
+    "-> and ->>, as in JSON_EXTRACT": "json_unquote(json_extract('{\"a\": 1}', '$.a'))",
+    "numbers, strings, NULL, TRUE, FALSE": "concat(1, 1.5, 1e3, 'a' 'b', null, true, false)",
+    "x'…', b'…', 0x…, 0b…": "concat(x'41', 0x42, b'1000001', 0b1000001)",
+    "_utf8mb4'…' and other introducers, N'…'": "concat(_utf8mb4'a', _binary'b', n'c')",
+    "DATE'…', TIME'…', TIMESTAMP'…'": "date'2020-01-01' < timestamp'2020-01-02 00:00:00' and "
+    "time'10:00:00' is not null",
+}
+"""Operators and literals, by what they are."""
+
 SYNONYMS = (
     Example("", "create schema x; alter schema x collate utf8mb4_bin; drop schema x", 3),
     Example("", "rename tables t to x; drop tables x", 2, T),
@@ -309,5 +332,6 @@ VARIABLES = {
     "time_zone": "set time_zone = '+08:00'",
     "sql_mode": "set session sql_mode = 'STRICT_TRANS_TABLES'",
     "timestamp": "set @@timestamp = 1600000000.5",
+    "foreign_key_checks": "set foreign_key_checks = 0",
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
 }

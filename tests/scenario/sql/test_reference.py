@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 
 import pytest
+from sqlglot import exp
 
 from producer.errors import UnsupportedSQL
+from producer.model.collation import KNOWN
+from producer.scenario.sql.column_type import TYPE_NAMES
 from producer.scenario.sql.ddl.alter import PARTS
 from producer.scenario.sql.ddl.options import OPTIONS
 from producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
 from producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
+from producer.scenario.sql.dialect import parse_expression
+from producer.scenario.sql.evaluate import RULES
 from producer.scenario.sql.session import READING, Session
 from producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
+from tests.scenario.sql.expressions import value_of
 from tests.scenario.sql.reference import (
     ALTER_PARTS,
     DEFINITIONS,
+    EXPRESSIONS,
     STATEMENTS,
     SYNONYMS,
     VARIABLES,
@@ -56,6 +63,36 @@ def test_a_variable_is_set_and_set_back(statement: str) -> None:
 
 def test_all_variables_have_an_example() -> None:
     assert set(VARIABLES) == set(SESSION_VARIABLES)
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS.values())
+def test_operators_and_literals_are_computed(text: str) -> None:
+    value_of(text)
+
+
+def test_all_kinds_of_expression_have_an_example() -> None:
+    trees = [parse_expression(text, 1) for text in EXPRESSIONS.values()]
+    assert set(RULES) - {type(node) for tree in trees for node in tree.walk()} == {exp.Column}
+
+
+@pytest.mark.parametrize("name", TYPE_NAMES)
+def test_all_types_make_a_column(name: str) -> None:
+    parameters = {"ENUM": "('a')", "SET": "('a')", "NATIONAL": " varchar(5)"}
+    text = parameters.get(name, "(5)" if "VAR" in name else "")
+    session = Session()
+    session.run(f"create table x (c {name}{text})")
+    (info,) = session.history().catalog.tables
+    assert [column.name for column in info.columns] == ["c"]
+
+
+@pytest.mark.parametrize("collation", sorted(KNOWN))
+def test_all_collations_compare(collation: str) -> None:
+    session = Session()
+    session.run(
+        f"create table x (a varbinary(9) primary key, b varchar(9) collate {collation});"
+        "insert into x values ('a', 'a'), ('b', 'b'); delete from x where b < 'b'"
+    )
+    assert len(session.history().changes) == 3
 
 
 def _words(example: Example) -> list[str]:

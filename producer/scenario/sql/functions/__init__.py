@@ -25,13 +25,13 @@ from producer.scenario.sql.functions import (
 from producer.scenario.sql.functions.function import Function
 from producer.scenario.sql.functions.refused import REFUSED
 
-_MODULES = (
+MODULES = (
     clock, control, digest, interval, json_change, json_make, json_search, moment_format, moment_make,
     moment_part, network, number, number_text, pattern, text, text_make, text_search,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Function] = {
-    name: function for module in _MODULES for name, function in module.FUNCTIONS.items()
+    name: function for module in MODULES for name, function in module.FUNCTIONS.items()
 }
 
 
@@ -48,4 +48,4 @@ def function_named(name: str) -> Function:
     return function
 
 
-__all__ = ["FUNCTIONS", "Function", "function_named"]
+__all__ = ["FUNCTIONS", "MODULES", "Function", "function_named"]

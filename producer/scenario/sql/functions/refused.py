@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_REASONS = {
+REASONS = {
     "a scenario gives the same rows everywhere, and this function does not": (
         "RAND", "RANDOM_BYTES", "UUID", "UUID_SHORT", "UUID_V4", "UUID_V7",
     ),
@@ -25,5 +25,5 @@ _REASONS = {
     ),
 }  # fmt: skip
 
-REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
+REFUSED = {name: reason for reason, names in REASONS.items() for name in names}
 """The reason by the function's name."""

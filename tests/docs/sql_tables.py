@@ -1,0 +1,78 @@
+"""The lists of ``docs/sql.md``: the engine's own tables, and the examples that tests run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from producer.model.collation import DEFAULT_COLLATIONS, KNOWN
+from producer.scenario.sql.column_type import TYPE_NAMES
+from producer.scenario.sql.functions import MODULES
+from producer.scenario.sql.functions.refused import REASONS
+from producer.scenario.sql.variables import SQL_MODES
+from tests.docs.markdown import code, listed, table
+from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
+from tests.scenario.sql.refusals import REFUSED
+
+_LONGEST = 90
+
+
+def _examples(groups: Mapping[str, Sequence[Example]]) -> str:
+    return table(["", "what", "example"], _rows(groups))
+
+
+def _rows(groups: Mapping[str, Sequence[Example]]) -> Iterator[list[str]]:
+    for group, examples in groups.items():
+        for place, one in enumerate(examples):
+            yield ["" if place else group, one.construct, _code(one.sql)]
+
+
+def _code(sql: str) -> str:
+    shown = sql if len(sql) <= _LONGEST else sql[: sql.rindex(" ", 0, _LONGEST)] + " …"
+    return code(shown)
+
+
+def types() -> str:
+    charsets = listed(sorted(DEFAULT_COLLATIONS))
+    return f"{listed(TYPE_NAMES)}.\n\nCharsets: {charsets}.\n\nCollations: {listed(sorted(KNOWN))}.\n"
+
+
+def expressions() -> str:
+    return table(["what", "example"], [[what, _code(text)] for what, text in EXPRESSIONS.items()])
+
+
+def functions() -> str:
+    return "".join(
+        f"- {(module.__doc__ or '').splitlines()[0]} {listed(sorted(module.FUNCTIONS))}\n"
+        for module in MODULES
+    )
+
+
+def refused_functions() -> str:
+    return "".join(f"- {reason}: {listed(names)}\n" for reason, names in REASONS.items())
+
+
+def variables() -> str:
+    rows = [[code(name), _code(sql)] for name, sql in VARIABLES.items()]
+    return table(["variable", "example"], rows) + f"\nOf `sql_mode`: {listed(sorted(SQL_MODES))}.\n"
+
+
+def refused() -> str:
+    rows = [
+        ["" if place else group, f"{one.named} …", _code(one.sql)]
+        for group, refusals in REFUSED.items()
+        for place, one in enumerate(refusals)
+    ]
+    return table(["", "the error says", "example"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "sql-statements": lambda: _examples(STATEMENTS),
+    "sql-alter": lambda: _examples(ALTER_PARTS),
+    "sql-definitions": lambda: _examples(DEFINITIONS),
+    "sql-types": types,
+    "sql-expressions": expressions,
+    "sql-functions": functions,
+    "sql-refused-functions": refused_functions,
+    "sql-variables": variables,
+    "sql-refused": refused,
+}
