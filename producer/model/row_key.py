@@ -50,6 +50,17 @@ def index_key(columns: Sequence[ColumnInfo], index: IndexInfo, row: Sequence[Val
     return b"".join(parts)
 
 
+def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequence[Value]) -> bytes | None:
+    """The key that some columns of a row make, whole, or None where one of them is NULL."""
+    parts = []
+    for offset in offsets:
+        value = row[offset]
+        if value is None:
+            return None
+        parts.append(encode_part(columns[offset], value))
+    return b"".join(parts)
+
+
 def prefix(column: ColumnInfo, value: bytes, length: int) -> bytes:
     """The part of a value that a prefix index keeps: characters of text, bytes of the others."""
     if length < 0:

@@ -22,6 +22,7 @@ class SQLMode:
     :param zone: the session's time zone; TIMESTAMP columns hold UTC.
     :param now: what ``NOW()`` is.
     :param utf8_check: off with ``tidb_skip_utf8_check``: text columns take any bytes.
+    :param foreign_key_checks: foreign keys are enforced.
     """
 
     strict: bool = True
@@ -32,6 +33,7 @@ class SQLMode:
     zone: tzinfo = UTC
     now: datetime = DEFAULT_NOW
     utf8_check: bool = True
+    foreign_key_checks: bool = True
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; without it, the value that TiDB takes instead.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError, nearest
@@ -67,6 +68,10 @@ class Cluster:
             what = f"Table '{schema}.{name}' doesn't exist"
             raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
         return found
+
+    def tables(self) -> Iterator[Table]:
+        """All tables of all databases."""
+        return (table for database in self.databases.values() for table in database.tables.values())
 
     def new_version(self, info: TableInfo) -> TableInfo:
         """The table as the next entry of the catalog."""

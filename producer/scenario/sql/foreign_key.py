@@ -29,6 +29,22 @@ class ForeignKey:
     on_update: str = NO_ACTION
     line: int = 0
 
+    def shown(self, child: TableInfo) -> str:
+        """The constraint as messages show it."""
+        schema = "" if self.parent[0].lower() == child.schema.lower() else f"`{self.parent[0]}`."
+        rules = [f" ON {event} {rule}" for event, rule in self._rules() if rule != NO_ACTION]
+        return (
+            f"`{child.schema}`.`{child.name}`, CONSTRAINT `{self.name}` FOREIGN KEY ({_listed(self.columns)})"
+            f" REFERENCES {schema}`{self.parent[1]}` ({_listed(self.parent_columns)}){''.join(rules)}"
+        )
+
+    def _rules(self) -> tuple[tuple[str, str], ...]:
+        return ("DELETE", self.on_delete), ("UPDATE", self.on_update)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
 
 def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
     """What stands behind FOREIGN KEY.

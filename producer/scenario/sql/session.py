@@ -19,6 +19,7 @@ from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from producer.scenario.sql.dialect import parse_dml
 from producer.scenario.sql.insert import run_insert
+from producer.scenario.sql.references import References
 from producer.scenario.sql.shapes import MOST_SHAPES, Shapes
 from producer.scenario.sql.statements import Statement, split_statements
 from producer.scenario.sql.storage import Table
@@ -70,6 +71,7 @@ class Session:
         self._force_replicate = force_replicate
         self._cluster = Cluster({name.lower(): Database(name) for name in (_FIRST_DATABASE, database)})
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
+        self._references = References(())
         self._shapes = Shapes(_parsed, most_shapes)
         self._commits = 0
         self._snapshots = frozenset(snapshots)
@@ -190,6 +192,7 @@ class Session:
             self._cluster, self._mode, self._database, self._force_replicate, self._record_job
         )
         run_ddl(Cursor(statement), context)
+        self._references = References(self._cluster.tables())
         self._database = context.database
 
     def _record_job(self, events: list[DDLJob]) -> None:
@@ -200,7 +203,7 @@ class Session:
         verb, tree = self._shapes.parsed(statement)
         alone = self._open is None
         transaction = self._open or Transaction(self._commits)
-        transaction.line = statement.line
+        transaction.line, before = statement.line, len(transaction.steps)
         if isinstance(tree, exp.Insert):
             refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
             target = self._target(tree.this)
@@ -213,6 +216,7 @@ class Session:
             run_delete(tree, self._target(tree.this), transaction, self._mode)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
+        self._references.enforce(transaction, before, self._mode)
         if alone:
             self._open = transaction
             self._commit()

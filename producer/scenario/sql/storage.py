@@ -9,7 +9,7 @@ from typing import TypeAlias
 from producer.errors import ScenarioError
 from producer.model.event import Value
 from producer.model.mysql_type import INTEGERS
-from producer.model.row_key import handle_of, index_key, int_key
+from producer.model.row_key import columns_key, handle_of, index_key, int_key
 from producer.model.sql_mode import shown_value
 from producer.model.table import IndexInfo, TableInfo
 from producer.scenario.history import RowImage
@@ -47,6 +47,7 @@ class Table:
 
     :param entries: per unique index (the primary key too): its key to the row's place.
     :param next_index_id: what the next index gets; ids are never used twice.
+    :param holders: per columns that were asked for: places of the rows, by what these columns hold.
     """
 
     info: TableInfo
@@ -56,6 +57,7 @@ class Table:
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     rows: dict[Place, Row] = field(default_factory=dict)
     entries: dict[str, dict[bytes, Place]] = field(default_factory=dict)
+    holders: dict[tuple[int, ...], dict[bytes, set[Place]]] = field(default_factory=dict)
 
     def scan(self) -> list[Row]:
         """All rows in the order of their places."""
@@ -105,9 +107,35 @@ class Table:
                 return index, self.rows[holder]
         return None
 
+    def rows_holding(self, offsets: tuple[int, ...], key: bytes) -> list[Row]:
+        """The rows whose columns make a key, in the order of their places.
+
+        :param key: what ``columns_key`` makes of columns of the same types.
+        """
+        if offsets not in self.holders:
+            self.holders[offsets] = {}
+            for row in self.rows.values():
+                self._hold(offsets, row)
+        return [self.rows[place] for place in sorted(self.holders[offsets].get(key, ()))]
+
+    def _hold(self, offsets: tuple[int, ...], row: Row) -> None:
+        key = columns_key(self.info.columns, offsets, row.values)
+        if key is not None:
+            self.holders[offsets].setdefault(key, set()).add(row.place)
+
+    def _let_go(self, offsets: tuple[int, ...], row: Row) -> None:
+        key = columns_key(self.info.columns, offsets, row.values)
+        places = None if key is None else self.holders[offsets].get(key)
+        if key is not None and places is not None:
+            places.discard(row.place)
+            if not places:
+                del self.holders[offsets][key]
+
     def put(self, row: Row) -> None:
         """Store a row whose keys are free."""
         self.rows[row.place] = row
+        for offsets in self.holders:
+            self._hold(offsets, row)
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:
@@ -116,6 +144,8 @@ class Table:
     def remove(self, row: Row) -> None:
         """Take a stored row away."""
         del self.rows[row.place]
+        for offsets in self.holders:
+            self._let_go(offsets, row)
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:

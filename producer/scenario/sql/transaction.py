@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from producer.model.event import Op
 from producer.scenario.history import Change
 from producer.scenario.sql.storage import Row, Table
+
+Step: TypeAlias = tuple[Table, Row | None, Row | None]
+"""A table, and a row of it before and after a change; None where there was none."""
 
 
 @dataclass(slots=True)
@@ -15,12 +19,13 @@ class Transaction:
 
     :param commit_seq: the number it will commit under.
     :param line: line of the statement that runs.
+    :param steps: what was done to the tables, to be undone.
     """
 
     commit_seq: int
     line: int = 0
     changes: list[Change] = field(default_factory=list)
-    _undo: list[tuple[Table, Row | None, Row | None]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
     def insert(self, table: Table, row: Row) -> None:
         """Store a new row.
@@ -51,14 +56,14 @@ class Transaction:
 
     def roll_back(self) -> None:
         """Undo every change, the last one first; counters are not turned back, as in TiDB."""
-        for table, old, new in reversed(self._undo):
+        for table, old, new in reversed(self.steps):
             _swap(table, new, old)
-        self._undo.clear()
+        self.steps.clear()
         self.changes.clear()
 
     def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
         _swap(table, old, new)
-        self._undo.append((table, old, new))
+        self.steps.append((table, old, new))
 
     def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
         there = new or old

@@ -20,7 +20,7 @@ from producer.scenario.sql.zone import time_zone
 __all__ = ["run_set", "time_zone"]
 
 _CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
-_SQL_MODES = frozenset({
+SQL_MODES = frozenset({
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES",
@@ -89,7 +89,7 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     flags = {flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()}
-    unknown = sorted(flags - _SQL_MODES)
+    unknown = sorted(flags - SQL_MODES)
     if unknown:
         raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
     return replace(
@@ -111,10 +111,18 @@ def _set_timestamp(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 
 def _set_skip_utf8_check(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, utf8_check=not _switch("tidb_skip_utf8_check", value))
+
+
+def _set_foreign_key_checks(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, foreign_key_checks=_switch("foreign_key_checks", value))
+
+
+def _switch(name: str, value: SQLValue) -> bool:
     word = to_text(value).upper()
     if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
-        raise ScenarioError("tidb_skip_utf8_check is ON or OFF", value=word)
-    return replace(mode, utf8_check=word in ("0", "OFF", "FALSE"))
+        raise ScenarioError(f"{name} is ON or OFF", value=word)
+    return word in ("1", "ON", "TRUE")
 
 
 VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
@@ -122,10 +130,12 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "sql_mode": _set_sql_mode,
     "timestamp": _set_timestamp,
     "tidb_skip_utf8_check": _set_skip_utf8_check,
+    "foreign_key_checks": _set_foreign_key_checks,
 }
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
     "sql_mode": lambda mode, _: _set_sql_mode(mode, _DEFAULT_SQL_MODE),
     "timestamp": lambda mode, initial: replace(mode, now=initial.now),
     "tidb_skip_utf8_check": lambda mode, _: replace(mode, utf8_check=True),
+    "foreign_key_checks": lambda mode, _: replace(mode, foreign_key_checks=True),
 }

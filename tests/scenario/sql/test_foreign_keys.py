@@ -1,0 +1,203 @@
+"""Foreign keys: what a statement may do to parents and children, and what follows from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import ScenarioError
+from producer.model.event import Op
+from producer.scenario.sql.session import Session
+
+PARENT = "create table p (id int primary key, n int, key (n));"
+
+
+def child(rules: str = "") -> str:
+    key = f"constraint f foreign key (pid) references p (id) {rules}"
+    return f"create table c (id int primary key, pid int, {key});"
+
+
+def after(*statements: str) -> Session:
+    session = Session()
+    for statement in statements:
+        session.run(statement)
+    return session
+
+
+def rows(session: Session, table: str) -> list[tuple[bytes | None, ...]]:
+    return list(session.history().state["test", table].rows)
+
+
+def last_commit(session: Session) -> list[tuple[Op, tuple[bytes | None, ...] | None]]:
+    history = session.history()
+    last = [change for change in history.changes if change.commit_seq == history.commits - 1]
+    return [(change.op, change.after or change.before) for change in last]
+
+
+def failure(session: Session, statement: str) -> ScenarioError:
+    with pytest.raises(ScenarioError) as caught:
+        session.run(statement)
+    return caught.value
+
+
+NO_PARENT = (
+    "Cannot add or update a child row: a foreign key constraint fails"
+    " (`test`.`c`, CONSTRAINT `f` FOREIGN KEY (`pid`) REFERENCES `p` (`id`))"
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into c values (1, 9)",
+        "insert into c values (5, 1), (6, 9)",
+        "update c set pid = 9 where id = 2",
+        "replace into c values (2, 9)",
+        "insert into c values (2, 1) on duplicate key update pid = 9",
+    ],
+)
+def test_a_child_needs_its_parent(statement: str) -> None:
+    session = after(PARENT, child(), "insert into p values (1, 1); insert into c values (2, 1)")
+    error = failure(session, statement)
+    assert error.what == NO_PARENT
+    assert (error.column, error.value) == ("pid", "9")
+
+
+def test_null_needs_no_parent() -> None:
+    session = after(PARENT, child(), "insert into c values (1, null)")
+    assert rows(session, "c") == [(b"1", None)]
+
+
+def test_null_in_one_of_two_columns_needs_no_parent() -> None:
+    session = after(
+        "create table p (a int, b int, primary key (a, b))",
+        "create table c (id int primary key, a int, b int, foreign key (a, b) references p (a, b))",
+        "insert into c values (1, null, 5), (2, 5, null)",
+    )
+    assert "`fk_1`" in failure(session, "insert into c values (3, 5, 5)").what
+
+
+def test_parent_and_child_may_come_in_one_transaction() -> None:
+    session = after(
+        PARENT, child(), "begin; insert into p values (1, 1); insert into c values (1, 1); commit"
+    )
+    assert rows(session, "c") == [(b"1", b"1")]
+
+
+@pytest.mark.parametrize("rules", ["", "on delete restrict on update restrict", "on delete no action"])
+@pytest.mark.parametrize(
+    "statement", ["delete from p where id = 1", "update p set id = 7", "replace into p values (1, 5)"]
+)
+def test_a_parent_with_children_stays(rules: str, statement: str) -> None:
+    session = after(PARENT, child(rules), "insert into p values (1, 1); insert into c values (2, 1)")
+    error = failure(session, statement)
+    assert error.what.startswith(
+        "Cannot delete or update a parent row: a foreign key constraint fails (`test`.`c`, "
+    )
+    assert (error.column, error.value) == ("id", "1")
+
+
+def test_a_parent_may_change_what_nobody_refers_to() -> None:
+    session = after(PARENT, child(), "insert into p values (1, 1), (2, 2); insert into c values (2, 1)")
+    session.run("update p set n = 8 where id = 1; delete from p where id = 2")
+    assert rows(session, "p") == [(b"1", b"8")]
+
+
+def test_children_go_with_their_parent() -> None:
+    session = after(PARENT, child("on delete cascade"), "insert into p values (1, 1), (2, 2)")
+    session.run("insert into c values (1, 1), (2, 2), (3, 1); delete from p where id = 1")
+    assert rows(session, "c") == [(b"2", b"2")]
+    assert last_commit(session) == [
+        (Op.DELETE, (b"1", b"1")),
+        (Op.DELETE, (b"1", b"1")),
+        (Op.DELETE, (b"3", b"1")),
+    ]
+
+
+def test_children_follow_their_parent() -> None:
+    session = after(
+        PARENT, child("on update cascade"), "insert into p values (1, 1); insert into c values (5, 1)"
+    )
+    session.run("update p set id = 7 where id = 1")
+    assert rows(session, "c") == [(b"5", b"7")]
+    assert [op for op, _ in last_commit(session)] == [Op.UPDATE, Op.UPDATE]
+
+
+@pytest.mark.parametrize("statement", ["delete from p where id = 1", "update p set id = 7 where id = 1"])
+def test_children_lose_their_parent(statement: str) -> None:
+    session = after(PARENT, child("on delete set null on update set null"), "insert into p values (1, 1)")
+    session.run(f"insert into c values (5, 1); {statement}")
+    assert rows(session, "c") == [(b"5", None)]
+
+
+def test_a_cascade_touches_generated_columns_and_update_times() -> None:
+    session = after(
+        PARENT,
+        "create table c (id int primary key, pid int, twice int as (pid * 2) stored, at datetime on update"
+        " current_timestamp, foreign key (pid) references p (id) on update cascade)",
+        "insert into p values (1, 1); insert into c (id, pid) values (5, 1); update p set id = 7",
+    )
+    assert rows(session, "c") == [(b"5", b"7", b"14", b"2021-12-20 13:30:49")]
+
+
+def test_cascades_nest() -> None:
+    session = after(
+        PARENT,
+        child("on delete cascade"),
+        "create table g (id int primary key, cid int, foreign key (cid) references c (id) on delete cascade)",
+        "insert into p values (1, 1); insert into c values (2, 1); insert into g values (3, 2)",
+        "delete from p",
+    )
+    assert rows(session, "c") == rows(session, "g") == []
+
+
+def test_a_cascade_stops_at_a_grandchild_that_restricts() -> None:
+    session = after(
+        PARENT,
+        child("on delete cascade"),
+        "create table g (id int primary key, cid int, foreign key (cid) references c (id))",
+        "insert into p values (1, 1); insert into c values (2, 1); insert into g values (3, 2)",
+    )
+    assert "`test`.`g`" in failure(session, "delete from p").what
+
+
+def chain(length: int) -> Session:
+    session = after(
+        "create table t (id int primary key, up int, foreign key (up) references t (id) on delete cascade)"
+    )
+    session.run("insert into t values (0, null)")
+    for number in range(length):
+        session.run(f"insert into t values ({number + 1}, {number})")
+    return session
+
+
+def test_fifteen_cascades_are_as_deep_as_it_goes() -> None:
+    session = chain(15)
+    session.run("delete from t where id = 0")
+    assert rows(session, "t") == []
+    assert "exceeds max depth of 15" in failure(chain(16), "delete from t where id = 0").what
+
+
+def test_a_row_may_refer_to_itself_and_to_its_own_statement() -> None:
+    session = after("create table t (id int primary key, up int, foreign key (up) references t (id))")
+    session.run("insert into t values (1, 1); insert into t values (2, 3), (3, 2)")
+    assert "parent row" in failure(session, "delete from t where id = 2").what
+    session.run("delete from t")
+    assert rows(session, "t") == []
+
+
+def test_checks_can_be_off() -> None:
+    session = after(
+        PARENT, child("on delete cascade"), "set foreign_key_checks = 0; insert into c values (1, 9)"
+    )
+    session.run("insert into p values (9, 9); delete from p; set foreign_key_checks = 1")
+    assert rows(session, "c") == [(b"1", b"9")]
+    assert "child row" in failure(session, "insert into c values (2, 9)").what
+
+
+def test_text_refers_by_its_collation() -> None:
+    session = after(
+        "create table p (id varchar(9) collate utf8mb4_general_ci primary key)",
+        "create table c (id varchar(9) collate utf8mb4_general_ci, foreign key (id) references p (id))",
+        "insert into p values ('Abc'); insert into c values ('aBC ')",
+    )
+    assert failure(session, "insert into c values ('abd')").value == "abd"
