@@ -56,6 +56,17 @@ class Reference:
             return None
         return columns_key(self.parent.info.columns, self.parent_columns, row.values)
 
+    def check_row(self, old: Row | None, new: Row) -> None:
+        """:raises ScenarioError: for a child that has become one without a parent."""
+        key = self.key_of_child(new)
+        if key is not None and key != self.key_of_child(old) and not self.has_parent(key):
+            raise self.error("add or update a child", new, self.columns, self.child)
+
+    def check_rows(self) -> None:
+        """:raises ScenarioError: if a child has no parent."""
+        for row in self.child.scan():
+            self.check_row(None, row)
+
     def error(self, what: str, row: Row, offsets: Sequence[int], table: Table) -> ScenarioError:
         """The error for a row of one of the two tables."""
         values = [(row.values[offset] or b"").decode("utf-8", "replace") for offset in offsets]
@@ -79,7 +90,7 @@ class References:
         self.of_parent: dict[tuple[str, str], list[Reference]] = defaultdict(list)
         for child in tables:
             for key in child.foreign_keys:
-                reference = _resolved(child, key, by_name.get(_name(*key.parent)))
+                reference = resolved(child, key, by_name.get(_name(*key.parent)))
                 self.of_child[_name(child.info.schema, child.info.name)].append(reference)
                 self.of_parent[_name(*key.parent)].append(reference)
 
@@ -108,7 +119,7 @@ class References:
                 raise ScenarioError(f"Foreign key cascade delete/update exceeds max depth of {_DEEPEST}.")
             before = len(transaction.steps)
             for child in children:
-                _cascade(reference, child, old, new, rule, transaction, mode)
+                _cascade(reference, child, new, rule, transaction, mode)
             self._settle(transaction, before, mode, depth + 1)
 
     def _check_parents(self, step: Step) -> None:
@@ -116,9 +127,7 @@ class References:
         if new is None:
             return
         for reference in self.of_child.get(_name(table.info.schema, table.info.name), ()):
-            key = reference.key_of_child(new)
-            if key is not None and key != reference.key_of_child(old) and not reference.has_parent(key):
-                raise reference.error("add or update a child", new, reference.columns, reference.child)
+            reference.check_row(old, new)
 
     def _lost(self, steps: Iterable[Step]) -> Iterator[tuple[Reference, Row, Row | None, str]]:
         """Per foreign key: the parent rows that lost the values referred to, with what is to happen."""
@@ -145,13 +154,15 @@ def _check_children(reference: Reference, old: Row, rule: str) -> None:
 def _cascade(
     reference: Reference,
     child: Row,
-    old: Row,
     new: Row | None,
     rule: str,
     transaction: Transaction,
     mode: SQLMode,
 ) -> None:
-    """DELETE or UPDATE of one child, as if the user had written it."""
+    """DELETE or UPDATE of one child, as if the user had written it.
+
+    :param new: the parent as it is now; None if it is gone.
+    """
     table = reference.child
     if new is None and rule == "CASCADE":
         transaction.delete(table, child)
@@ -173,7 +184,8 @@ def _carried(reference: Reference, offset: int, source: int, parent: Row, mode: 
     )
 
 
-def _resolved(child: Table, key: ForeignKey, parent: Table | None) -> Reference:
+def resolved(child: Table, key: ForeignKey, parent: Table | None) -> Reference:
+    """A foreign key with the places of its columns."""
     there = () if parent is None else _offsets(parent, key.parent_columns)
     return Reference(key, child, parent, _offsets(child, key.columns), there)
 

@@ -204,6 +204,17 @@ class Session:
         alone = self._open is None
         transaction = self._open or Transaction(self._commits)
         transaction.line, before = statement.line, len(transaction.steps)
+        try:
+            self._run_dml(verb, tree, transaction)
+            self._references.enforce(transaction, before, self._mode)
+        except ScenarioError:
+            transaction.roll_back(before)
+            raise
+        if alone:
+            self._open = transaction
+            self._commit()
+
+    def _run_dml(self, verb: str, tree: exp.Expr, transaction: Transaction) -> None:
         if isinstance(tree, exp.Insert):
             refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
             target = self._target(tree.this)
@@ -216,10 +227,6 @@ class Session:
             run_delete(tree, self._target(tree.this), transaction, self._mode)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
-        self._references.enforce(transaction, before, self._mode)
-        if alone:
-            self._open = transaction
-            self._commit()
 
     def _target(self, node: exp.Expr | None) -> Table:
         table = node.this if isinstance(node, exp.Schema) else node

@@ -54,12 +54,14 @@ class Transaction:
         self._apply(table, row, None)
         self._record(table, Op.DELETE, row, None)
 
-    def roll_back(self) -> None:
-        """Undo every change, the last one first; counters are not turned back, as in TiDB."""
-        for table, old, new in reversed(self.steps):
+    def roll_back(self, to: int = 0) -> None:
+        """Undo changes, the last one first; counters are not turned back, as in TiDB.
+
+        :param to: how many steps stay.
+        """
+        for table, old, new in reversed(self.steps[to:]):
             _swap(table, new, old)
-        self.steps.clear()
-        self.changes.clear()
+        del self.steps[to:], self.changes[to:]
 
     def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
         _swap(table, old, new)

@@ -201,3 +201,68 @@ def test_text_refers_by_its_collation() -> None:
         "insert into p values ('Abc'); insert into c values ('aBC ')",
     )
     assert failure(session, "insert into c values ('abd')").value == "abd"
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("drop table p", "Cannot drop table 'p' referenced by a foreign key constraint 'f' on table 'c'"),
+        ("truncate table p", "Cannot truncate a table referenced in a foreign key constraint (`test`.`c`, "),
+        ("alter table c drop column pid", "needed in a foreign key constraint"),
+        ("create table d (id int, foreign key (id) references q (id))", "open the referenced table 'q'"),
+        ("create table d (id int, foreign key (id) references p (m))", "Missing index for constraint 'fk_1'"),
+        ("alter table c add foreign key (id) references p (id)", "Cannot add or update a child row"),
+        (
+            "create table d (id int primary key, foreign key (id) references p (id) on delete set null)",
+            "Column 'id' cannot be NOT NULL: needed in a foreign key constraint 'fk_1' SET NULL",
+        ),
+    ],
+)
+def test_ddl_keeps_foreign_keys_whole(statement: str, what: str) -> None:
+    session = after(PARENT, child(), "insert into p values (1, 1); insert into c values (7, 1)")
+    assert what in failure(session, statement).what
+
+
+@pytest.mark.parametrize(
+    "statement", ["drop table p", "truncate table p", "drop table c, p", "drop table p, c"]
+)
+def test_tables_may_go_together_or_without_checks(statement: str) -> None:
+    session = after(PARENT, child())
+    if "," not in statement:
+        session.run("set foreign_key_checks = 0")
+    session.run(statement)
+    assert session.history().commits == 3 + statement.count(",")
+
+
+def test_a_parent_may_be_made_later_without_checks() -> None:
+    session = after("set foreign_key_checks = 0", child(), PARENT, "set foreign_key_checks = 1")
+    session.run("insert into p values (1, 1); insert into c values (1, 1)")
+    assert failure(session, "insert into c values (2, 2)").what == NO_PARENT
+
+
+def test_names_follow() -> None:
+    session = after(
+        PARENT, child("on delete cascade"), "insert into p values (1, 1); insert into c values (2, 1)"
+    )
+    session.run("rename table p to q; alter table q rename column id to number")
+    session.run("alter table c rename column pid to q_number; rename table c to d")
+    error = failure(session, "insert into d values (3, 3)")
+    assert "`test`.`d`, CONSTRAINT `f` FOREIGN KEY (`q_number`) REFERENCES `q` (`number`)" in error.what
+    session.run("delete from q")
+    assert rows(session, "d") == []
+
+
+def test_a_table_that_refers_to_itself_may_be_emptied() -> None:
+    session = after("create table t (id int primary key, up int, foreign key (up) references t (id))")
+    session.run("insert into t values (1, 1); truncate table t; insert into t values (2, 2); drop table t")
+    assert ("test", "t") not in session.history().state
+
+
+def test_nothing_stays_of_a_statement_that_fails() -> None:
+    session = after(PARENT, child("on delete cascade"), "insert into p values (1, 1), (2, 2)")
+    session.run("create table g (id int primary key, pid int, foreign key (pid) references p (id))")
+    session.run("insert into c values (1, 1); insert into g values (1, 2)")
+    failure(session, "delete from p order by id")
+    assert (len(rows(session, "p")), len(rows(session, "c"))) == (2, 1)
+    session.run("delete from p where id = 1")
+    assert rows(session, "c") == []

@@ -17,6 +17,12 @@ from producer.model.event import Value
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 from producer.scenario.sql.assign import null_error
 from producer.scenario.sql.ddl.context import DDLContext
+from producer.scenario.sql.ddl.foreign_keys import (
+    check_columns_stay,
+    check_new,
+    follow_columns,
+    renamed_columns,
+)
 from producer.scenario.sql.foreign_key import ForeignKey
 from producer.scenario.sql.generated import check_generated, fill_generated
 from producer.scenario.sql.scope import Scope
@@ -33,6 +39,7 @@ class Alteration:
 
     :param fills: per column of ``info``: where its value comes from.
     :param actions: what jobs the parts are.
+    :param renamed: new names of columns by old ones in lower case, in the order of the parts.
     """
 
     table: Table
@@ -43,6 +50,7 @@ class Alteration:
     next_index_id: int = field(init=False)
     foreign_keys: list[ForeignKey] = field(init=False)
     actions: list[Action] = field(default_factory=list)
+    renamed: list[Mapping[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.info = self.table.info
@@ -85,8 +93,16 @@ class Alteration:
         columns = list(self.info.columns)
         columns[offset] = column
         self._set_columns(columns, {old.name.lower(): column.name.lower()})
+        if column.name != old.name:
+            self._rename_in_foreign_keys({old.name.lower(): column.name})
         if fill is not None:
             self.fills[offset] = fill
+
+    def _rename_in_foreign_keys(self, renamed: Mapping[str, str]) -> None:
+        self.foreign_keys = [
+            replace(key, columns=renamed_columns(key.columns, renamed)) for key in self.foreign_keys
+        ]
+        self.renamed.append(renamed)
 
     def move(self, offset: int, target: int) -> None:
         """Take a column to another place; ``target`` counts without it."""
@@ -120,11 +136,19 @@ class Alteration:
             self.next_index_id,
             foreign_keys=self.foreign_keys,
         )
+        check_columns_stay(self.info, self.foreign_keys)
         for row in self.table.scan():
             _store(target, self._carried(target, row))
+        check_new(self.context, target, self._new_foreign_keys())
         target.info = self.context.cluster.new_version(self.info)
         self.context.cluster.add(target)
+        for renamed in self.renamed:
+            follow_columns(self.context.cluster, target.info, renamed)
         return target.info
+
+    def _new_foreign_keys(self) -> list[ForeignKey]:
+        old = {key.name for key in self.table.foreign_keys}
+        return [key for key in self.foreign_keys if key.name not in old]
 
     def _carried(self, target: Table, row: Row) -> Row:
         scope = Scope(self.context.mode, self.info, [fill(row.values) for fill in self.fills])

@@ -10,6 +10,7 @@ from producer.model.table import PartitionInfo, TableInfo
 from producer.scenario.sql.allocator import row_ids
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists, quoted
+from producer.scenario.sql.ddl.foreign_keys import check_dropped, check_new, check_truncated, follow_table
 from producer.scenario.sql.foreign_key import ForeignKey, free_name
 from producer.scenario.sql.partition_bounds import make_partitioning
 from producer.scenario.sql.partition_definition import PartitioningDraft
@@ -29,6 +30,7 @@ def create_table(cursor: Cursor, context: DDLContext) -> None:
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
     info = replace(made.info, schema=database.name, name=name)
     made.info = context.cluster.new_version(with_new_ids(info, context))
+    check_new(context, made, made.foreign_keys)
     context.cluster.add(made)
     context.job(cursor, Action.CREATE_TABLE, after=made.info)
 
@@ -101,21 +103,22 @@ def drop_table(cursor: Cursor, context: DDLContext) -> None:
     if not lenient:
         for schema, name in names:
             context.cluster.table(schema, name)
-    for schema, name in names:
-        known = schema.lower() in context.cluster.databases
-        table = context.cluster.find(schema, name) if known else None
-        if table is not None:
-            context.cluster.drop(table)
-            info = table.info
-            context.job(
-                cursor, Action.DROP_TABLE, before=info, query=f"DROP TABLE {quoted(info.schema, info.name)}"
-            )
+    known = [name for name in names if name[0].lower() in context.cluster.databases]
+    tables = [table for name in known if (table := context.cluster.find(*name)) is not None]
+    check_dropped(context, tables)
+    for table in tables:
+        context.cluster.drop(table)
+        info = table.info
+        context.job(
+            cursor, Action.DROP_TABLE, before=info, query=f"DROP TABLE {quoted(info.schema, info.name)}"
+        )
 
 
 def truncate_table(cursor: Cursor, context: DDLContext) -> None:
     cursor.accept("TABLE")
     old = context.cluster.table(*cursor.qualified_name(context.database))
     cursor.end()
+    check_truncated(context, old)
     info = context.cluster.new_version(with_new_ids(old.info, context))
     ids = row_ids(info, cache=old.ids.cache)
     context.cluster.add(Table(info, ids, old.partitioning, old.next_index_id, foreign_keys=old.foreign_keys))
@@ -167,4 +170,5 @@ def rename(
     context.cluster.drop(table)
     table.info = context.cluster.new_version(replace(before, schema=database.name, name=target[1]))
     context.cluster.add(table)
+    follow_table(context.cluster, before, table.info)
     return before, table.info
