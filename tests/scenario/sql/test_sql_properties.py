@@ -1,0 +1,169 @@
+"""What holds of every history, whatever the tables and transactions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hypothesis import given, settings
+
+from producer.errors import ScenarioError
+from producer.model.coerce import coerce, read
+from producer.model.sql_mode import SQLMode
+from producer.model.table import TableInfo
+from producer.scenario.history import Change, History, RowImage
+from producer.scenario.sql.session import Session
+from tests.scenario.sql.random_sql import World, worlds
+
+Place = tuple[int, bytes]
+_MODE = SQLMode(zero_dates=True, zero_in_date=True)
+_some = settings(max_examples=40)
+
+
+def ran(world: World) -> Session:
+    """A session after every script that runs; one that fails never was, as it would end a scenario."""
+    good = [world.table]
+    session = fresh(good)
+    for script in world.scripts:
+        try:
+            session.run(script)
+        except ScenarioError:
+            session = fresh(good)
+        else:
+            good.append(script)
+    return session
+
+
+def fresh(scripts: list[str]) -> Session:
+    session = Session(force_replicate=True)
+    for script in scripts:
+        session.run(script)
+    return session
+
+
+def source(change: Change) -> Place:
+    """Where a change found its row."""
+    if change.old_row_key is None or change.old_table_id is None:
+        return change.table_id, change.row_key
+    return change.old_table_id, change.old_row_key
+
+
+def target(change: Change) -> Place:
+    return change.table_id, change.row_key
+
+
+def table_of(history: History) -> TableInfo:
+    return history.catalog.tables[history.state["test", "t"].version]
+
+
+def stored(history: History) -> list[RowImage]:
+    return list(history.state["test", "t"].rows)
+
+
+def replay(history: History) -> dict[Place, tuple[int, RowImage]]:
+    """The rows that the changes leave and the version of the table they were written in.
+
+    Each change must find what it says was there, as far as the table was the same then.
+    """
+    rows: dict[Place, tuple[int, RowImage]] = {}
+    for change in history.changes:
+        if change.before is not None:
+            version, image = rows.pop(source(change))
+            assert version != change.table_version or image == change.before
+        if change.after is not None:
+            assert target(change) not in rows
+            rows[target(change)] = change.table_version, change.after
+    return rows
+
+
+@_some
+@given(worlds())
+def test_the_changes_in_order_give_the_state(world: World) -> None:
+    history = ran(world).history()
+    left = replay(history)
+    assert [left[place][1] for place in sorted(left)] == stored(history)
+
+
+@_some
+@given(worlds(alterations=True))
+def test_rows_outlive_changes_of_their_table(world: World) -> None:
+    history = ran(world).history()
+    info = table_of(history)
+    physical = {part.id for part in info.partitions} or {info.table_id}
+    left = sorted((place, row) for place, row in replay(history).items() if place[0] in physical)
+    assert len(left) == len(stored(history))
+    for (_, (version, image)), row in zip(left, stored(history), strict=True):
+        assert len(row) == len(info.sent)
+        assert version != info.version or image == row
+
+
+@_some
+@given(worlds())
+def test_one_net_change_per_place_and_transaction_gives_the_same_state(world: World) -> None:
+    """First image before to last image after: in a transaction, the order of places does not matter."""
+    history = ran(world).history()
+    commits: dict[int, dict[Place, list[RowImage | None]]] = defaultdict(dict)
+    for change in history.changes:
+        nets = commits[change.commit_seq]
+        if change.before is not None:
+            nets.setdefault(source(change), [change.before, None])[1] = None
+        if change.after is not None:
+            nets.setdefault(target(change), [None, None])[1] = change.after
+    rows: dict[Place, RowImage | None] = {}
+    for nets in commits.values():
+        for place in sorted(nets):
+            before, after = nets[place]
+            assert rows.get(place) == before
+            rows[place] = after
+    assert [row for _, row in sorted(rows.items()) if row is not None] == stored(history)
+
+
+@_some
+@given(worlds(alterations=True))
+def test_commits_and_rows_are_numbered_in_order(world: World) -> None:
+    history = ran(world).history()
+    rows: dict[int, list[int]] = defaultdict(list)
+    for change in history.changes:
+        rows[change.commit_seq].append(change.row_seq)
+    assert list(rows) == sorted(rows)
+    assert all(numbers == list(range(len(numbers))) for numbers in rows.values())
+    jobs = {job.commit_seq for job in history.catalog.ddls}
+    assert not jobs & set(rows)
+    assert all(commit < history.commits for commit in {*rows, *jobs})
+
+
+@_some
+@given(worlds(alterations=True))
+def test_values_are_canonical(world: World) -> None:
+    history = ran(world).history()
+    images = [
+        (change.table_version, image)
+        for change in history.changes
+        for image in (change.before, change.after)
+        if image is not None
+    ]
+    images += [(table_of(history).version, row) for row in stored(history)]
+    for version, image in images:
+        info = history.catalog.tables[version]
+        for offset, value in zip(info.sent, image, strict=True):
+            column = info.columns[offset]
+            assert value is not None or column.nullable
+            assert value is None or coerce(column, read(column, value, _MODE), _MODE) == value
+
+
+@_some
+@given(worlds(undone=3))
+def test_what_is_rolled_back_leaves_no_trace(world: World) -> None:
+    session = ran(world)
+    before = session.history()
+    for script in world.undone:
+        try:
+            session.run(script)
+        except ScenarioError:
+            session.run("rollback")
+        assert session.history() == before
+
+
+@_some
+@given(worlds(alterations=True))
+def test_the_same_script_gives_the_same_history(world: World) -> None:
+    assert ran(world).history() == ran(world).history()
