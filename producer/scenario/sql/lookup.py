@@ -1,4 +1,4 @@
-"""Finding rows by their integer handle, so that ``WHERE id = 5`` does not look at every row.
+"""Finding rows by their integer handle or a unique key, so that ``WHERE id = 5`` does not look at every row.
 
 Only narrows: what is found is still put to the whole condition.
 """
@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from producer.model.mysql_type import INTEGERS
-from producer.model.row_key import int_key
+from producer.model.event import Value
+from producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
+from producer.model.row_key import index_key, int_key
+from producer.model.table import ColumnInfo
 from producer.scenario.sql.storage import Row, Table
 
 
@@ -19,10 +21,44 @@ def candidates(where: exp.Expr, table: Table) -> list[Row]:
     handle = _handle_column(table)
     numbers = None if handle is None else _wanted(where, handle)
     if numbers is None:
-        return table.scan()
+        return _by_unique_key(where, table)
     keys = sorted({int_key(number) for number in numbers})
     places = [(table_id, key) for table_id in table.physical_ids for key in keys]
     return [table.rows[place] for place in places if place in table.rows]
+
+
+def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
+    """The one row of a unique key that the conditions joined by AND name in full; else all rows."""
+    wanted = {
+        condition.this.name.lower(): condition.expression
+        for condition in _joined_by_and(where)
+        if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
+    }
+    columns = table.info.columns
+    for index in table.info.indexes if wanted else ():
+        names = [columns[offset].name.lower() for offset in index.offsets]
+        if not index.unique or not wanted.keys() >= set(names):
+            continue
+        values: list[Value] = [None] * len(columns)
+        for offset, name in zip(index.offsets, names, strict=True):
+            values[offset] = _stored(columns[offset], wanted[name])
+        key = index_key(columns, index, values)
+        if key is not None:
+            place = table.entries.get(index.name, {}).get(key)
+            return [] if place is None else [table.rows[place]]
+    return table.scan()
+
+
+def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
+    """What a column holds whose comparison with a literal is true; None where that is not a single value."""
+    if column.type in INTEGERS:
+        number = _number(node)
+        low, high = integer_range(column.type, unsigned=column.unsigned)
+        return str(number).encode() if number is not None and low <= number <= high else None
+    is_text = column.type in CHARSET_BEARING and column.type not in NUMBERED and column.charset != "binary"
+    if is_text and isinstance(node, exp.Literal) and node.is_string:
+        return str(node.this).encode("utf-8", "surrogateescape")
+    return None
 
 
 def _handle_column(table: Table) -> str | None:

@@ -240,6 +240,14 @@ def test_a_parent_may_be_made_later_without_checks() -> None:
     assert failure(session, "insert into c values (2, 2)").what == NO_PARENT
 
 
+def test_a_database_with_parents_of_others_stays() -> None:
+    session = after("create database d", "create table d.p (id int primary key)")
+    session.run("create table c (id int, foreign key (id) references d.p (id))")
+    assert "REFERENCES `d`.`p`" in failure(session, "insert into c values (1)").what
+    assert "on table 'c'" in failure(session, "drop database d").what
+    session.run("drop table c; drop database d")
+
+
 def test_names_follow() -> None:
     session = after(
         PARENT, child("on delete cascade"), "insert into p values (1, 1); insert into c values (2, 1)"

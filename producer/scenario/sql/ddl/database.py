@@ -8,6 +8,7 @@ from producer.scenario.sql.cluster import Database
 from producer.scenario.sql.column_definition import read_charset, read_collation
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists
+from producer.scenario.sql.ddl.foreign_keys import check_dropped
 from producer.scenario.sql.table_definition import table_charset_of
 
 _SERVER_CHARSET = ("utf8mb4", "utf8mb4_bin")
@@ -48,6 +49,7 @@ def drop_database(cursor: Cursor, context: DDLContext) -> None:
     if lenient and name.lower() not in context.cluster.databases:
         return
     database = context.cluster.database(name)
+    check_dropped(context, list(database.tables.values()))
     del context.cluster.databases[name.lower()]
     if context.database.lower() == name.lower():
         context.database = ""

@@ -1,0 +1,84 @@
+"""Rows found by a unique key are the rows that a full scan finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.model.sql_mode import SQLMode
+from producer.scenario.sql.cursor import Cursor
+from producer.scenario.sql.dialect import parse_expression
+from producer.scenario.sql.lookup import candidates
+from producer.scenario.sql.session import Session
+from producer.scenario.sql.statements import split_statements
+from producer.scenario.sql.storage import Table
+from producer.scenario.sql.table_definition import make_table, read_table
+
+TABLE = """
+create table t (code varchar(9) collate utf8mb4_general_ci primary key, a tinyint, b int, fix char(5),
+ raw varbinary(5), state enum('x', 'y'), unique key ab (a, b), unique key (fix), unique key (raw),
+ unique key (state), unique key head (code(1), b))
+"""
+ROWS = """
+insert into t values ('Ab', 1, 1, 'q', 'q', 'x'), ('b', 1, 2, 'Q', 'Q', 'y'),
+ ('ü', null, 1, null, null, null),
+ ('1', null, 1, '1', '1', null), ('5 ', -128, -1, 'q r', '5', null)
+"""
+
+
+def deleted(where: str) -> list[bytes | None]:
+    session = Session()
+    session.run(f"{TABLE}; {ROWS}; delete from t where {where}")
+    return [change.before[0] for change in session.history().changes if change.before is not None]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "code = 'AB'",
+        "code = 'ab  '",
+        "code = 'A'",
+        "code = '5'",
+        "code = 1",
+        "code = x'6162'",
+        "code = 'AB' collate utf8mb4_bin",
+        "code collate utf8mb4_bin = 'AB'",
+        "code = 'ab' and a = 1 and b = 2",
+        "code = 'ab' and code = 'b'",
+        "a = 1 and b = 2",
+        "b = 2 and (t.a = 1)",
+        "a = 1",
+        "a = 300 and b = 1",
+        "a = -128 and b = -1",
+        "a = '1' and b = 1",
+        "a = null and b = 1",
+        "a = 1 or b = 1 and a = 1",
+        "fix = 'q'",
+        "fix = 'q '",
+        "fix = 1",
+        "raw = 'q'",
+        "raw = 'q '",
+        "state = 'x'",
+        "state = 2",
+        "code = 'b' and b = 2",
+        "code = concat('a', 'b')",
+        "code = 'a' 'b'",
+    ],
+)
+def test_a_lookup_finds_what_a_scan_finds(where: str) -> None:
+    assert deleted(where) == deleted(f"({where}) is true")  # IS hides the condition from the lookup
+
+
+@pytest.mark.parametrize("where", ["code = 'b'", "b = 2 and a = 1", "fix = 'Q' and b > 0"])
+def test_only_one_row_is_looked_at(where: str) -> None:
+    assert len(candidates(parse_expression(where, 1), _filled())) == 1
+
+
+def _filled() -> Table:
+    (statement,) = split_statements(TABLE)
+    cursor = Cursor(statement)
+    cursor.expect("CREATE", "TABLE", "T")
+    info, _ = make_table(read_table(cursor, "test"), "test", "t", ("utf8mb4", "utf8mb4_bin"), SQLMode(), 1)
+    table = Table(info)
+    for code, a, b, fix in ((b"Ab", b"1", b"1", b"q"), (b"b", b"1", b"2", b"Q")):
+        table.put(table.make_row((code, a, b, fix, None, None)))
+    return table
