@@ -1,0 +1,77 @@
+"""Golden statements with words dropped, doubled, swapped: a history, or an error with its line."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from producer.errors import ScenarioError
+from producer.scenario.sql.session import Session
+from producer.scenario.sql.statements import split_statements
+
+_GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+_FILES = sorted([*(_GOLDEN / "visible").glob("*.sql"), *(_GOLDEN / "fuzz").glob("*.sql")])
+_LONGEST = 400
+"""Statements longer than this are rows upon rows, and slow."""
+
+
+@cache
+def golden_statements() -> list[tuple[str, str]]:
+    """Every statement of the golden files, with the last CREATE TABLE before it."""
+    found = []
+    for path in _FILES:
+        table = ""
+        for statement in split_statements(path.read_text()):
+            if len(statement.text) > _LONGEST:
+                continue
+            if statement.word(0) == "CREATE" and statement.word(1) == "TABLE":
+                table = statement.text
+            found.append((table, statement.text))
+    return found
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[str, str]:
+    """A CREATE TABLE, and a statement that is broken in one to three places."""
+    table, text = draw(st.sampled_from(golden_statements()))
+    words = text.split(" ")
+    for _ in range(draw(st.integers(1, 3))):
+        if not words:
+            break
+        place = draw(st.integers(0, len(words) - 1))
+        words[place : place + 1] = draw(_changes(words, place))
+    return table, " ".join(words)
+
+
+def _changes(words: list[str], place: int) -> st.SearchStrategy[list[str]]:
+    word = words[place]
+    other = st.sampled_from(words)
+    return st.one_of(
+        st.just([]),
+        st.just([word, word]),
+        other.map(lambda found: [found]),
+        other.map(lambda found: [word, found]),
+        st.sampled_from(["(", ")", ",", "'", "null", "0", "-1", "default", "1e999", "`x`", "''"]).map(
+            lambda found: [found]
+        ),
+        st.just([word[: len(word) // 2]]),
+    )
+
+
+@settings(max_examples=200)
+@given(mutated())
+def test_only_scenario_errors_with_a_line(pieces: tuple[str, str]) -> None:
+    table, statement = pieces
+    session = Session(file="a.sql")
+    error: ScenarioError | None = None
+    try:
+        session.run(table)
+        session.run(statement, line=7)
+    except ScenarioError as caught:
+        error = caught
+    lines = range(1, 8 + table.count("\n") + statement.count("\n"))
+    assert error is None or (error.file == "a.sql" and error.line in lines and error.what)
+    session.history()
