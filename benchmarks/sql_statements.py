@@ -1,0 +1,148 @@
+"""How fast a big ``.sql`` file runs: plain INSERT, UPDATE and DELETE by primary key, one commit each.
+
+The same file every time: of ten statements six insert, three update and one deletes, on a table with a
+secondary unique key. Besides the whole, the two parts before anything is evaluated are timed by themselves:
+cutting the script into statements, and finding their trees. ``--cli`` times ``scenario validate`` on the
+file, too, with the start of Python in it.
+
+    python benchmarks/sql_statements.py --statements 100000 --rounds 3 --cli --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import sqlglot
+
+from producer.scenario.sql.dialect import parse_dml
+from producer.scenario.sql.session import Session
+from producer.scenario.sql.shapes import Shapes
+from producer.scenario.sql.statements import split_statements
+
+_TABLE = """\
+CREATE TABLE accounts (id BIGINT PRIMARY KEY, email VARCHAR(60) NOT NULL, balance DECIMAL(12,2) NOT NULL,
+  note VARCHAR(120), seen DATETIME(3), UNIQUE KEY email (email));
+"""
+_STEP = 7_919
+"""A prime: what UPDATE and DELETE hit is spread over all rows."""
+_GOAL = 60.0
+
+
+def statements(count: int) -> Iterator[str]:
+    """The file, statement by statement."""
+    yield _TABLE
+    inserted, deleted = 0, set[int]()
+    for number in range(count):
+        kind = number % 10
+        if kind < 6:
+            inserted += 1
+            yield _insert(inserted, number)
+            continue
+        key = number * _STEP % inserted + 1
+        while key in deleted:
+            key = key % inserted + 1
+        if kind < 9:
+            change = f"balance = balance + {number % 100}.50, note = 'changed in {number}'"
+            yield f"UPDATE accounts SET {change} WHERE id = {key};\n"
+        else:
+            deleted.add(key)
+            yield f"DELETE FROM accounts WHERE id = {key};\n"
+
+
+def _insert(key: int, number: int) -> str:
+    seen = f"2024-01-{number % 28 + 1:02d} 10:{number % 60:02d}:00.123"
+    values = f"{key}, 'user{key}@example.com', {number * 37 % 10**7 / 100:.2f}, 'it''s {number}', '{seen}'"
+    return f"INSERT INTO accounts (id, email, balance, note, seen) VALUES ({values});\n"
+
+
+def run(text: str) -> None:
+    session = Session()
+    session.run(text)
+    session.history()
+
+
+def cut(text: str) -> None:
+    for _ in split_statements(text):
+        pass
+
+
+def cut_and_parse(text: str) -> None:
+    shapes = Shapes(lambda statement: parse_dml(statement.sql, statement.line))
+    for statement in split_statements(text):
+        if statement.verb != "CREATE":
+            shapes.parsed(statement)
+
+
+def validate(text: str) -> None:
+    """As a user runs it; byte code may be cached, as it is for users."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "big.sql"
+        file.write_text(text)
+        command = [sys.executable, "-m", "producer", "scenario", "validate", str(file)]
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def seconds(task: Callable[[str], None], text: str, rounds: int) -> list[float]:
+    """Each round by itself."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        task(text)
+        times.append(round(time.perf_counter() - start, 2))
+    return times
+
+
+def measure(count: int, rounds: int, *, cli: bool) -> dict[str, Any]:
+    """All tasks on one file."""
+    text = "".join(statements(count))
+    tasks: dict[str, Callable[[str], None]] = {"run": run, "cut": cut, "cut and parse": cut_and_parse}
+    if cli:
+        tasks["scenario validate"] = validate
+    times = {name: seconds(task, text, rounds) for name, task in tasks.items()}
+    whole = median(times["run"])
+    return {
+        "statements": count,
+        "bytes": len(text),
+        "goal_seconds": _GOAL,
+        "machine": {
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "sqlglot": sqlglot.__version__,
+        },
+        "seconds": times,
+        "statements_per_second": {name: round(count / median(found)) for name, found in times.items()},
+        "share_of_run": {name: round(median(times[name]) / whole, 3) for name in ("cut", "cut and parse")},
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--statements", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cli", action="store_true", help="time `scenario validate`, too")
+    parser.add_argument("--json", action="store_true", help="print everything, as JSON")
+    options = parser.parse_args()
+    report = measure(options.statements, options.rounds, cli=options.cli)
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return
+    for name, rate in report["statements_per_second"].items():
+        print(f"{name}: {median(report['seconds'][name])} s, {rate} statements/s")
+
+
+if __name__ == "__main__":
+    main()
