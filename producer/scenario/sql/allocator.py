@@ -70,6 +70,11 @@ class RowIds:
         """
         self.base = self.end = max(self.base, self.end)
 
+    def resize(self, cache: int) -> None:
+        """``AUTO_ID_CACHE = cache``; 0 leaves it as it is."""
+        self.forget_cache()
+        self.cache = cache or self.cache
+
     def rebase(self, following: int) -> None:
         """``AUTO_INCREMENT = following``: never back below what was cached."""
         self.forget_cache()

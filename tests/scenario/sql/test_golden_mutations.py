@@ -61,7 +61,7 @@ def _changes(words: list[str], place: int) -> st.SearchStrategy[list[str]]:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(mutated())
 def test_only_scenario_errors_with_a_line(pieces: tuple[str, str]) -> None:
     table, statement = pieces

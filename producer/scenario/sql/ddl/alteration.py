@@ -39,6 +39,7 @@ class Alteration:
 
     :param fills: per column of ``info``: where its value comes from.
     :param actions: what jobs the parts are.
+    :param afterwards: changes of the table's counter, for when nothing can fail any more.
     :param renamed: new names of columns by old ones in lower case, in the order of the parts.
     """
 
@@ -50,6 +51,8 @@ class Alteration:
     next_index_id: int = field(init=False)
     foreign_keys: list[ForeignKey] = field(init=False)
     actions: list[Action] = field(default_factory=list)
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+    _touched: set[str] = field(default_factory=set)
     renamed: list[Mapping[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -64,6 +67,18 @@ class Alteration:
         :raises ScenarioError: if there is none of that name.
         """
         return Scope(self.context.mode, self.info).offset(name)
+
+    def touch(self, *names: str) -> None:
+        """Note the columns that a part adds, drops or changes.
+
+        Source: tidb ``pkg/ddl/multi_schema_change.go`` (``checkOperateSameColAndIdx``).
+
+        :raises ScenarioError: if another part of the statement has touched one of them.
+        """
+        for name in {name.lower(): name for name in names}.values():
+            if name.lower() in self._touched:
+                raise self.error(f"Unsupported operate same column {name!r}", name)
+            self._touched.add(name.lower())
 
     def has_column(self, name: str) -> bool:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
@@ -144,6 +159,8 @@ class Alteration:
         self.context.cluster.add(target)
         for renamed in self.renamed:
             follow_columns(self.context.cluster, target.info, renamed)
+        for change in self.afterwards:
+            change()
         return target.info
 
     def _new_foreign_keys(self) -> list[ForeignKey]:

@@ -41,6 +41,8 @@ def _add_column(cursor: Cursor, alteration: Alteration, lenient: bool) -> None:
     if lenient and alteration.has_column(draft.name):
         return
     _refuse_attributes(draft, alteration)
+    if not alteration.has_column(draft.name):
+        alteration.touch(draft.name)
     column = _made(draft, alteration)
     origin = None if column.generated else _origin_default(column, alteration)
     column = replace(column, origin_default=origin)
@@ -82,7 +84,10 @@ def _read_place(cursor: Cursor, alteration: Alteration, skip: int | None = None)
         return 0
     if not cursor.accept("AFTER"):
         return None
-    before = alteration.column(cursor.identifier("a column name"))
+    name = cursor.identifier("a column name")
+    before = alteration.column(name)
+    if before == skip:
+        raise alteration.error(f"Unknown column {name!r} to stand behind", name)
     return before + 1 - (skip is not None and skip <= before)
 
 
@@ -95,6 +100,7 @@ def drop_column(cursor: Cursor, alteration: Alteration) -> None:
         return
     offset = alteration.column(name)
     _check_unused(alteration, offset, "drop")
+    alteration.touch(name)
     for index in [index for index in alteration.info.indexes if offset in index.offsets]:
         if len(index.offsets) > 1 or index.primary:
             what = f"can't drop column {name} with composite index covered or Primary Key covered now"
@@ -144,6 +150,7 @@ def change_column(cursor: Cursor, alteration: Alteration) -> None:
 def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
     old = alteration.info.columns[offset]
     place = _read_place(cursor, alteration, skip=offset)
+    alteration.touch(old.name, draft.name)
     if draft.keys:
         raise alteration.error(
             f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
@@ -197,6 +204,7 @@ def rename_column(cursor: Cursor, alteration: Alteration) -> None:
     cursor.expect("TO")
     name = cursor.identifier("a column name")
     _check_unused(alteration, offset, "rename")
+    alteration.touch(alteration.info.columns[offset].name, name)
     alteration.change(offset, replace(alteration.info.columns[offset], name=name))
     alteration.actions.append(Action.MODIFY_COLUMN)
 
@@ -205,6 +213,7 @@ def alter_default(cursor: Cursor, alteration: Alteration) -> None:
     """``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
     offset = alteration.column(cursor.identifier("a column name"))
     column = alteration.info.columns[offset]
+    alteration.touch(column.name)
     bare = replace(column, default=None, has_default=False, default_expression="")
     if cursor.accept("DROP", "DEFAULT"):
         changed = bare

@@ -83,14 +83,15 @@ def _read_collation(cursor: Cursor, charset: str) -> tuple[str, str]:
 
 def _auto_increment(cursor: Cursor, alteration: Alteration) -> None:
     cursor.accept("=")
-    alteration.table.ids.rebase(cursor.integer())
+    following, ids = cursor.integer(), alteration.table.ids
+    alteration.afterwards.append(lambda: ids.rebase(following))
     alteration.actions.append(Action.REBASE_AUTO_ID)
 
 
 def _auto_id_cache(cursor: Cursor, alteration: Alteration) -> None:
     cursor.accept("=")
-    alteration.table.ids.forget_cache()
-    alteration.table.ids.cache = cursor.integer() or alteration.table.ids.cache
+    size, ids = cursor.integer(), alteration.table.ids
+    alteration.afterwards.append(lambda: ids.resize(size))
     alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
 
 

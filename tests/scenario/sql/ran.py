@@ -1,0 +1,33 @@
+"""A script that was run, and what tests look at afterwards."""
+
+from __future__ import annotations
+
+from producer.model.event import Value
+from producer.model.table import TableInfo
+from producer.scenario.history import History
+from producer.scenario.sql.session import Session
+
+
+def history_of(script: str) -> History:
+    session = Session(force_replicate=True)
+    session.run(script)
+    return session.history()
+
+
+def table_of(history: History, name: str = "t", schema: str = "test") -> TableInfo:
+    return history.catalog.tables[history.state[schema, name].version]
+
+
+def columns_of(script: str, name: str = "t") -> list[str]:
+    """The columns of a table in order."""
+    return [column.name for column in table_of(history_of(script), name).columns]
+
+
+def rows_of(script: str, name: str = "t", schema: str = "test") -> list[tuple[Value, ...]]:
+    """The rows of a table in the order of their keys; by partition, if it has some."""
+    return list(history_of(script).state[schema, name].rows)
+
+
+def jobs_of(script: str) -> list[str]:
+    """The kinds of the DDL jobs."""
+    return [job.job_type.name for job in history_of(script).catalog.ddls]

@@ -1,0 +1,210 @@
+"""ALTER TABLE of columns: where they go, what their rows hold, what is one job and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import ScenarioError
+from producer.scenario.sql.session import Session
+from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
+
+T = "create table t (a int primary key, b varchar(9), c int); insert into t values (1, '7', 5);"
+
+
+@pytest.mark.parametrize(
+    ("part", "columns"),
+    [
+        ("add x int", "abcx"),
+        ("add x int first", "xabc"),
+        ("add x int after a", "axbc"),
+        ("add (x int, y int)", "abcxy"),
+        ("add x int after b, add y int after b", "abyxc"),
+        ("modify c int first", "cab"),
+        ("modify a int after c", "bca"),
+        ("change b x varchar(9) after c", "acx"),
+        ("drop b", "ac"),
+        ("rename column b to x", "axc"),
+        ("rename column b to x, rename column c to y", "axy"),
+    ],
+)
+def test_columns_stand_where_they_are_put(part: str, columns: str) -> None:
+    assert "".join(columns_of(f"{T} alter table t {part}")) == columns
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        ("rename column b to c, rename column c to b", "c"),
+        ("drop b, add b int", "b"),
+        ("modify b int, alter b set default 5", "b"),
+        ("add x int, modify x bigint", "x"),
+    ],
+)
+def test_a_statement_touches_a_column_once(parts: str, name: str) -> None:
+    with pytest.raises(ScenarioError, match=f"Unsupported operate same column '{name}'"):
+        history_of(f"{T} alter table t {parts}")
+
+
+def test_nothing_stands_behind_itself() -> None:
+    with pytest.raises(ScenarioError, match="Unknown column 'b'"):
+        history_of(f"{T} alter table t modify b varchar(9) after b")
+
+
+@pytest.mark.parametrize(
+    ("part", "row"),
+    [
+        ("add x int", (b"1", b"7", b"5", None)),
+        ("add x int not null", (b"1", b"7", b"5", b"0")),
+        ("add x int default 3 first", (b"3", b"1", b"7", b"5")),
+        ("add x date not null", (b"1", b"7", b"5", b"0000-00-00")),
+        ("add x enum('p','q') not null", (b"1", b"7", b"5", b"1")),
+        ("add x int as (a + c)", (b"1", b"7", b"5")),  # virtual columns are not sent
+        ("modify b int", (b"1", b"7", b"5")),
+        ("modify b decimal(5,2)", (b"1", b"7.00", b"5")),
+        ("change c x varchar(3) first", (b"5", b"1", b"7")),
+        ("rename column b to x", (b"1", b"7", b"5")),
+    ],
+)
+def test_rows_are_carried_over(part: str, row: tuple[bytes | None, ...]) -> None:
+    assert rows_of(f"{T} alter table t {part}") == [row]
+
+
+def test_a_default_of_its_day_stays_with_the_rows_of_that_day() -> None:
+    script = T + (
+        "alter table t add x int default 3; alter table t alter x set default 4;"
+        "insert into t (a) values (2); alter table t alter x drop default; insert into t (a) values (3)"
+    )
+    assert [row[3] for row in rows_of(script)] == [b"3", b"4", None]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "alter table t add column if not exists b int",
+        "alter table t drop column if exists x",
+        "alter table t modify column if exists x int",
+        "alter table t change column if exists x y int",
+        "alter table t add index if not exists i (b)",
+        "alter table t drop index if exists x",
+        "alter table if exists x add y int",
+        "create index if not exists i on t (c)",
+        "drop index if exists x on t",
+        "create table if not exists t (z int)",
+        "create table if not exists t like t",
+        "drop table if exists x",
+        "drop view if exists x",
+        "drop sequence if exists x",
+        "drop database if exists x",
+        "alter table t engine = innodb",
+        "alter table t",
+    ],
+)
+def test_what_finds_nothing_to_do_takes_no_time_stamp(statement: str) -> None:
+    before = history_of(f"{T} create index i on t (b)")
+    after = history_of(f"{T} create index i on t (b); {statement}")
+    assert (after.commits, after.catalog) == (before.commits, before.catalog)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "add x int, drop column nope",
+        "add x int, add x int",
+        "drop column b, drop column b",
+        "add x int, modify b int unsigned, modify b varchar(0)",
+        "add unique key u (c), add unique key u (b)",
+        "auto_increment = 500, drop column nope",
+        "add x int not null, add y int as (nope)",
+    ],
+)
+def test_parts_change_nothing_if_one_fails(parts: str) -> None:
+    session = Session()
+    session.run(T)
+    before = session.history()
+    with pytest.raises(ScenarioError):
+        session.run(f"alter table t {parts}")
+    assert session.history() == before
+
+
+def test_a_failed_alteration_leaves_the_counter_alone() -> None:
+    session = Session()
+    session.run("create table t (a int primary key auto_increment, b int); insert into t values (null, 1)")
+    with pytest.raises(ScenarioError):
+        session.run("alter table t auto_increment = 500, drop column nope")
+    session.run("insert into t values (null, 2)")
+    assert session.history().state["test", "t"].rows == ((b"1", b"1"), (b"2", b"2"))
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("add unique key u (b)", "Duplicate entry '7' for key 't.u'"),
+        ("modify c int not null", "Column 'c' cannot be null"),
+        ("modify b varchar(0)", "Data too long (at most 0 characters) for column 'b': '7'"),
+    ],
+)
+def test_rows_that_do_not_fit_stop_the_alteration(part: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        history_of(f"{T} insert into t values (2, '7', null); alter table t {part}")
+    assert caught.value.what == message
+
+
+@pytest.mark.parametrize(
+    ("parts", "job"),
+    [
+        ("add x int", "ADD_COLUMN"),
+        ("add (x int, y int)", "MULTI_SCHEMA_CHANGE"),
+        ("add x int, drop b", "MULTI_SCHEMA_CHANGE"),
+        ("add x int, engine = innodb", "MULTI_SCHEMA_CHANGE"),
+        ("drop b", "DROP_COLUMN"),
+        ("modify b varchar(20)", "MODIFY_COLUMN"),
+        ("rename column b to x", "MODIFY_COLUMN"),
+        ("alter b set default 'x'", "SET_DEFAULT_VALUE"),
+        ("add index (b)", "ADD_INDEX"),
+    ],
+)
+def test_the_kind_of_job(parts: str, job: str) -> None:
+    assert jobs_of(f"{T} alter table t {parts}")[-1] == job
+
+
+def test_an_index_follows_its_columns() -> None:
+    info = table_of(history_of(f"{T} create unique index k on t (b, c); alter table t modify c int first"))
+    (index,) = [index for index in info.indexes if index.name == "k"]
+    assert [info.columns[offset].name for offset in index.offsets] == ["b", "c"]
+    with pytest.raises(ScenarioError, match=r"Duplicate entry '7-5' for key 't\.k'"):
+        history_of(
+            f"{T} create unique index k on t (b, c); alter table t modify c int first;"
+            "insert into t values (5, 2, '7')"
+        )
+
+
+def test_a_column_takes_its_own_index_along() -> None:
+    info = table_of(history_of(f"{T} create unique index k on t (b); alter table t drop column b"))
+    assert [index.name for index in info.indexes] == ["PRIMARY"]
+
+
+def test_generated_columns_may_build_on_each_other() -> None:
+    script = (
+        "create table t (a int primary key, b int as (a + 1), c int as (b * 2) stored,"
+        " d varchar(9) as (concat(c, '!')) stored);"
+        "insert into t (a) values (1), (2); update t set a = 5 where b = 3"
+    )
+    assert rows_of(script) == [(b"1", b"4", b"4!"), (b"5", b"12", b"12!")]
+
+
+def test_expression_indexes_keep_rows_apart() -> None:
+    script = T + "create unique index k on t ((lower(b))); insert into t values (2, 'x', 1);"
+    with pytest.raises(ScenarioError, match=r"for key 't\.k'"):
+        history_of(f"{script} insert into t values (3, 'X', 1)")
+    assert columns_of(f"{script} alter table t drop index k") == ["a", "b", "c"]
+
+
+def test_defaults_are_computed_row_by_row() -> None:
+    script = (
+        "create table t (a int primary key, b varchar(9) default (concat('x', 1 + 1)),"
+        " c json default (json_array()));"
+        "insert into t (a) values (1); insert into t values (2, default, '{}');"
+        "update t set b = 'y' where a = 2;"
+        "update t set b = default where a = 2"
+    )
+    assert rows_of(script) == [(b"1", b"x2", b"[]"), (b"2", b"x2", b"{}")]
