@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from producer.errors import ScenarioError
 from producer.model.table import TableInfo
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.key_definition import KeyDraft, KeyPart
@@ -58,6 +59,12 @@ def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
         name = name or own
     columns = _names(cursor)
     key = read_references(cursor, database)
+    if len(key.parent_columns) != len(columns):
+        raise ScenarioError(
+            f"Incorrect foreign key definition for {name or 'foreign key without name'!r}:"
+            " Key reference and table reference don't match",
+            line=line,
+        )
     return replace(key, name=name, columns=columns, line=line)
 
 

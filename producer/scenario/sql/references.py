@@ -137,12 +137,8 @@ class References:
             for reference in self.of_parent.get(_name(table.info.schema, table.info.name), ()):
                 key = reference.key_of_parent(old)
                 if key is not None and key != reference.key_of_parent(new):
-                    yield (
-                        reference,
-                        old,
-                        new,
-                        reference.key.on_delete if new is None else reference.key.on_update,
-                    )
+                    rules = reference.key
+                    yield reference, old, new, rules.on_delete if new is None else rules.on_update
 
 
 def _check_children(reference: Reference, old: Row, rule: str) -> None:

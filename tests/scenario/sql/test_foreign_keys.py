@@ -210,6 +210,10 @@ def test_text_refers_by_its_collation() -> None:
         ("truncate table p", "Cannot truncate a table referenced in a foreign key constraint (`test`.`c`, "),
         ("alter table c drop column pid", "needed in a foreign key constraint"),
         ("create table d (id int, foreign key (id) references q (id))", "open the referenced table 'q'"),
+        ("create table d (id bigint, foreign key (id) references p (id))", "'fk_1' are incompatible."),
+        ("create table d (id int unsigned, foreign key (id) references p (id))", "are incompatible."),
+        ("create table d (id int, foreign key (id) references p (id, n))", "table reference don't match"),
+        ("create table d (id int, foreign key (id) references p)", "table reference don't match"),
         ("create table d (id int, foreign key (id) references p (m))", "Missing index for constraint 'fk_1'"),
         ("alter table c add foreign key (id) references p (id)", "Cannot add or update a child row"),
         (

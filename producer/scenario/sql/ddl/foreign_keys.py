@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from producer.errors import ScenarioError
-from producer.model.table import TableInfo
+from producer.model.mysql_type import MySQLType
+from producer.model.table import ColumnInfo, TableInfo
 from producer.scenario.sql.cluster import Cluster
 from producer.scenario.sql.ddl.context import DDLContext
 from producer.scenario.sql.foreign_key import ForeignKey
-from producer.scenario.sql.references import resolved
+from producer.scenario.sql.references import Reference, resolved
 from producer.scenario.sql.storage import Table
 
 _EMPTIES = "SET NULL"
@@ -31,6 +32,7 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> 
         _check_null_rule(table.info, key)
         parent = table if _is_named(table.info, key.parent) else _parent(context.cluster, key)
         reference = resolved(table, key, parent)
+        _check_types(reference, parent.info)
         if not reference.parent_columns or not _has_index(parent.info, reference.parent_columns):
             what = "Failed to add the foreign key constraint. Missing index for constraint"
             raise ScenarioError(
@@ -39,6 +41,23 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> 
                 hint="the referenced columns must be the first ones of an index",
             )
         reference.check_rows()
+
+
+def _check_types(reference: Reference, parent: TableInfo) -> None:
+    """Pairs of columns have one type; there are no pairs where a parent's column is missing."""
+    for offset, source in zip(reference.columns, reference.parent_columns, strict=False):
+        column, referenced = reference.child.info.columns[offset], parent.columns[source]
+        if _kind(column) != _kind(referenced):
+            what = f"Referencing column {column.name!r} and referenced column {referenced.name!r}"
+            raise ScenarioError(
+                f"{what} in foreign key constraint {reference.key.name!r} are incompatible.",
+                line=reference.key.line,
+                column=column.name,
+            )
+
+
+def _kind(column: ColumnInfo) -> tuple[MySQLType, bool, str, str]:
+    return column.type, column.unsigned, column.charset, column.collation
 
 
 def _check_null_rule(child: TableInfo, key: ForeignKey) -> None:
