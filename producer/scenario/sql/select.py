@@ -59,21 +59,23 @@ def _is_dual(table: exp.Expr) -> bool:
 def _check(expressions: list[exp.Expr], scope: Scope) -> None:
     """Refuse what cannot be computed, even if there are no rows."""
     for node in expressions:
-        if not isinstance(node, exp.Star):
+        if not node.is_star:
             check_expression(node.unalias(), scope)
 
 
 def _row(expressions: list[exp.Expr], scope: Scope) -> list[Selected]:
     values: list[Selected] = []
     for node in expressions:
-        if isinstance(node, exp.Star):
-            values += _all_columns(scope)
+        if node.is_star:
+            values += _all_columns(scope, node.text("table"))
         else:
             values.append(Selected(evaluate(node.unalias(), scope)))
     return values
 
 
-def _all_columns(scope: Scope) -> list[Selected]:
+def _all_columns(scope: Scope, table: str) -> list[Selected]:
+    """``*`` or ``table.*``."""
     if scope.table is None:
         raise ScenarioError("No tables used")
-    return [Selected(scope.value(column.name)) for column in scope.table.columns if not column.hidden]
+    names = [column.name for column in scope.table.columns if not column.hidden]
+    return [Selected(scope.value(name, table)) for name in names]

@@ -1,0 +1,161 @@
+"""Names, counters and copies: what tables, views, sequences and policies share, and what a table passes "
+"on."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import ScenarioError, UnsupportedSQL
+from producer.scenario.sql.session import Session
+from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
+
+ONE = "insert into t (v) values (1)"
+COUNTED = "create table t (id int primary key auto_increment, v int);"
+
+
+@pytest.mark.parametrize(
+    "first", ["create table x (a int)", "create view x as select 1", "create sequence x"]
+)
+@pytest.mark.parametrize(
+    "second",
+    [
+        "create table x (b int)",
+        "create table X like o",
+        "create view x as select 2",
+        "create sequence X",
+        "rename table o to x",
+        "alter table o rename to X",
+    ],
+)
+def test_tables_views_and_sequences_share_names(first: str, second: str) -> None:
+    with pytest.raises(ScenarioError, match="already exists"):
+        history_of(f"create table o (a int); {first}; {second}")
+
+
+def test_a_view_may_be_replaced_and_a_table_may_not() -> None:
+    assert jobs_of("create view w as select 1; create or replace view w as select 2") == ["CREATE_VIEW"] * 2
+    with pytest.raises(ScenarioError, match="already exists"):
+        history_of("create table w (a int); create or replace view w as select 2")
+
+
+def test_policies_have_names_of_their_own() -> None:
+    script = "create table x (a int); create placement policy x followers = 2;"
+    assert jobs_of(script + "drop placement policy x") == [
+        "CREATE_TABLE",
+        "CREATE_PLACEMENT_POLICY",
+        "DROP_PLACEMENT_POLICY",
+    ]
+    with pytest.raises(ScenarioError, match="Placement policy 'X' already exists"):
+        history_of(script + "create placement policy X followers = 3")
+
+
+def test_names_are_compared_without_case_and_shown_as_made() -> None:
+    history = history_of("create table Mixed (Id int primary key); insert into MIXED (iD) values (1)")
+    assert list(history.state) == [("test", "Mixed")]
+    assert [column.name for column in table_of(history, "Mixed").columns] == ["Id"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["rename table t to d.u", "alter table t rename to d.u", "rename table t to x, x to d.u"],
+)
+def test_a_table_takes_its_rows_to_another_database(statement: str) -> None:
+    script = f"create database d; {COUNTED} insert into t (v) values (7); {statement}"
+    assert rows_of(script, "u", "d") == [(b"1", b"7")]
+    assert list(history_of(script).state) == [("d", "u")]
+
+
+def test_tables_swap_their_names() -> None:
+    script = (
+        "create table t (a int primary key); create table u (b int primary key); insert into t values (1);"
+        "rename table t to x, u to t, x to u"
+    )
+    assert (columns_of(script, "t"), columns_of(script, "u")) == (["b"], ["a"])
+    assert rows_of(script, "u") == [(b"1",)]
+    assert [job.query for job in history_of(script).catalog.ddls][2:] == [
+        "RENAME TABLE `test`.`t` TO `test`.`x`",
+        "RENAME TABLE `test`.`u` TO `test`.`t`",
+        "RENAME TABLE `test`.`x` TO `test`.`u`",
+    ]
+
+
+def test_like_copies_columns_and_keys_but_no_rows_or_counters() -> None:
+    script = (
+        "create table t (id int primary key auto_increment, v varchar(5) default 'x' unique,"
+        " w char(5) as (upper(v)));"
+        "insert into t (v) values ('a'), ('b'); create table u like t; insert into u (v) values (default)"
+    )
+    history = history_of(script)
+    (original, copy) = table_of(history), table_of(history, "u")
+    assert copy.columns == original.columns
+    assert copy.indexes == original.indexes
+    assert copy.table_id > original.table_id
+    assert rows_of(script, "u") == [(b"1", b"x")]
+
+
+def ids(script: str) -> list[int]:
+    return [int(row[0] or b"") for row in rows_of(script)]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("insert into t (v) values (1), (1)", [1, 2]),
+        ("insert into t values (5, 1); insert into t (v) values (1)", [5, 6]),
+        ("insert into t values (5, 1), (null, 1)", [5, 6]),
+        ("insert into t values (0, 1), (-3, 1)", [-3, 1]),
+        ("insert into t values (5, 1); delete from t; insert into t (v) values (1)", [6]),
+        ("begin; insert into t (v) values (1); rollback; insert into t (v) values (1)", [2]),
+        ("insert into t (v) values (1); update t set id = 9; insert into t (v) values (1)", [9, 10]),
+        ("alter table t auto_increment = 100; insert into t (v) values (1)", [100]),
+        (f"{ONE}; alter table t auto_increment = 1; {ONE}", [1, 30001]),
+        (f"{ONE}; alter table t auto_id_cache = 7; {ONE}", [1, 30001]),
+        (f"alter table t auto_id_cache = 7; {ONE}; alter table t auto_increment = 2; {ONE}", [1, 8]),
+        ("insert into t (v) values (1); truncate t; insert into t (v) values (1)", [1]),
+        ("insert into t (v) values (1); rename table t to x, x to t; insert into t (v) values (1)", [1, 2]),
+    ],
+)
+def test_counters(script: str, expected: list[int]) -> None:
+    assert ids(f"{COUNTED} {script}") == expected
+
+
+def test_a_counter_that_is_used_up_is_an_error() -> None:
+    small = "create table t (id tinyint primary key auto_increment, v int); insert into t values (126, 1);"
+    assert ids(f"{small} insert into t (v) values (1)") == [126, 127]
+    with pytest.raises(ScenarioError, match="Out of range value for column 'id': '128'"):
+        history_of(f"{small} insert into t (v) values (1), (1)")
+
+
+@pytest.mark.parametrize(
+    "values", ["() values ()", "(v) values (1)", "values (null, 1)", "values (default, 1)", "values (0, 1)"]
+)
+def test_auto_random_needs_a_value(values: str) -> None:
+    with pytest.raises(UnsupportedSQL, match="AUTO_RANDOM depends on TiDB's clock: give 'id' a value"):
+        history_of(f"create table t (id bigint primary key auto_random, v int); insert into t {values}")
+
+
+def test_auto_random_takes_a_value() -> None:
+    script = "create table t (id bigint primary key auto_random, v int); insert into t values (9, 1)"
+    assert rows_of(script) == [(b"9", b"1")]
+
+
+def test_a_database_takes_its_tables_with_it() -> None:
+    session = Session()
+    session.run(
+        "create database d; use d; create table t (a int primary key); insert into t values (1); drop "
+        "database d"
+    )
+    history = session.history()
+    assert history.state == {}
+    assert (session.commits, len(history.changes)) == (4, 1)
+    with pytest.raises(ScenarioError, match="No database selected"):
+        session.run("create table t (a int)")
+
+
+def test_tables_take_the_charset_of_their_database() -> None:
+    script = (
+        "create database d charset gbk; create table d.t (a varchar(5)); alter database d charset utf8mb4;"
+    )
+    history = history_of(script + "create table d.u (a varchar(5), b varchar(5) charset ascii)")
+    assert [column.charset for column in table_of(history, "t", "d").columns] == ["gbk"]
+    assert [column.charset for column in table_of(history, "u", "d").columns] == ["utf8mb4", "ascii"]

@@ -1,0 +1,219 @@
+"""Partitions: which one takes a row, and what changes of partitions do to the rows."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from producer.errors import ScenarioError
+from producer.scenario.sql.session import Session
+from tests.scenario.sql.ran import history_of, jobs_of, rows_of, table_of
+
+R = (
+    "create table t (id int primary key, v int) partition by range (id) "
+    "(partition p0 values less than (10), partition p1 values less than (20), partition p2 values less "
+    "than maxvalue);"
+    "insert into t values (1, 1), (11, 1), (21, 1);"
+)
+
+
+def partition_of(columns: str, by: str, values: str) -> str:
+    """The name of the partition that takes a row."""
+    history = history_of(f"create table t ({columns}) partition by {by}; insert into t values ({values})")
+    (change,) = history.changes
+    (name,) = [part.name for part in table_of(history).partitions if part.id == change.table_id]
+    return name
+
+
+def homes(script: str) -> dict[str, list[bytes | None]]:
+    """The first column of the rows by partition, found by emptying each partition."""
+    found: dict[str, list[bytes | None]] = {}
+    for part in table_of(history_of(script)).partitions:
+        left = {row[0] for row in rows_of(f"{script}; alter table t truncate partition {part.name}")}
+        found[part.name] = [row[0] for row in rows_of(script) if row[0] not in left]
+    return found
+
+
+SPLIT = "(partition x values less than (21), partition y values less than maxvalue)"
+RANGE = "range (a) (partition p values less than (0), partition q values less than (10))"
+COLUMNS = (
+    "range columns (a, b) (partition p values less than (5, 'm'), partition q values less than (5, maxvalue),"
+    " partition r values less than (maxvalue, maxvalue))"
+)
+LIST = "list (a) (partition p values in (1, 2), partition q values in (null, 3))"
+LIST_COLUMNS = (
+    "list columns (a, b) (partition p values in ((1, 'x'), (2, null)), partition q values in (default))"
+)
+DATES = (
+    "range columns (a) (partition p values less than ('2020-01-01'), partition q values less than (maxvalue))"
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "by", "values", "name"),
+    [
+        ("a int", RANGE, "-1", "p"),
+        ("a int", RANGE, "0", "q"),
+        ("a int", RANGE, "null", "p"),
+        ("a int, b varchar(5)", COLUMNS, "5, 'a'", "p"),
+        ("a int, b varchar(5)", COLUMNS, "5, 'm'", "q"),
+        ("a int, b varchar(5)", COLUMNS, "5, 'zz'", "q"),
+        ("a int, b varchar(5)", COLUMNS, "6, 'a'", "r"),
+        ("a int, b varchar(5)", COLUMNS, "4, 'zz'", "p"),
+        ("a int, b varchar(5)", COLUMNS, "5, null", "p"),
+        ("a date", DATES, "'2019-12-31'", "p"),
+        ("a date", DATES, "'2020-01-01'", "q"),
+        ("a date", DATES, "null", "p"),
+        ("a int", LIST, "2", "p"),
+        ("a int", LIST, "null", "q"),
+        ("a int, b varchar(5)", LIST_COLUMNS, "1, 'x'", "p"),
+        ("a int, b varchar(5)", LIST_COLUMNS, "2, null", "p"),
+        ("a int, b varchar(5)", LIST_COLUMNS, "2, 'x'", "q"),
+        ("a int, b varchar(5)", LIST_COLUMNS, "null, null", "q"),
+        ("a int", "list (a) (partition p values in (1), partition q default)", "7", "q"),
+        ("a varchar(5)", "list columns (a) (partition p values in ('x', default))", "'y'", "p"),
+        ("a int", "hash (a) partitions 4", "7", "p3"),
+        ("a int", "hash (a) partitions 4", "-7", "p3"),
+        ("a int", "hash (a) partitions 4", "null", "p0"),
+        ("a int", "hash (a) (partition x, partition y)", "3", "y"),
+        ("a date", "hash (year(a)) partitions 4", "'2021-05-05'", "p1"),
+        ("a int unsigned", "hash (a div 2) partitions 4", "6", "p3"),
+        ("a varchar(5)", "key (a) partitions 3", "'abc'", f"p{zlib.crc32(b'abc') % 3}"),
+        ("a varchar(5)", "key (a) partitions 3", "null", f"p{zlib.crc32(bytes(1)) % 3}"),
+        ("a int, b int", "key (a, b) partitions 5", "12, null", f"p{zlib.crc32(b'12' + bytes(1)) % 5}"),
+    ],
+)
+def test_a_row_lives_in_its_partition(columns: str, by: str, values: str, name: str) -> None:
+    assert partition_of(columns, by, values) == name
+
+
+@pytest.mark.parametrize(
+    ("columns", "by", "values", "shown"),
+    [
+        ("a int", RANGE, "10", "10"),
+        ("a int", LIST, "9", "9"),
+        ("a int", "list (a) (partition p values in (1))", "null", "NULL"),
+        ("a date", DATES.replace("maxvalue", "'2021-01-01'"), "'2022-02-02'", "2022-02-02"),
+    ],
+)
+def test_a_row_that_no_partition_takes_is_an_error(columns: str, by: str, values: str, shown: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        partition_of(columns, by, values)
+    assert caught.value.what == f"Table has no partition for value {shown}"
+
+
+def test_an_update_takes_a_row_to_another_partition() -> None:
+    history = history_of(R + "update t set id = 12 where id = 1")
+    change = history.changes[-1]
+    ids = [part.id for part in table_of(history).partitions]
+    assert (change.old_table_id, change.table_id) == (ids[0], ids[1])
+    assert (change.old_row_id, change.row_id) == (1, 12)
+
+
+@pytest.mark.parametrize(
+    ("part", "after", "job"),
+    [
+        ("drop partition p0", {"p1": [b"11"], "p2": [b"21"]}, "DROP_TABLE_PARTITION"),
+        ("drop partition p2, p0", {"p1": [b"11"]}, "DROP_TABLE_PARTITION"),
+        ("truncate partition p1", {"p0": [b"1"], "p1": [], "p2": [b"21"]}, "TRUNCATE_TABLE_PARTITION"),
+        ("truncate partition all", {"p0": [], "p1": [], "p2": []}, "TRUNCATE_TABLE_PARTITION"),
+        (
+            "reorganize partition p0, p1 into (partition x values less than (20))",
+            {"x": [b"1", b"11"], "p2": [b"21"]},
+            "REORGANIZE_PARTITION",
+        ),
+        (
+            f"reorganize partition p2 into {SPLIT}",
+            {"p0": [b"1"], "p1": [b"11"], "x": [], "y": [b"21"]},
+            "REORGANIZE_PARTITION",
+        ),
+        (
+            "partition by hash (id) partitions 2",
+            {"p0": [], "p1": [b"1", b"11", b"21"]},
+            "ALTER_TABLE_PARTITIONING",
+        ),
+    ],
+)
+def test_changes_of_partitions_take_their_rows_along(
+    part: str, after: dict[str, list[bytes | None]], job: str
+) -> None:
+    script = f"{R} alter table t {part}"
+    assert homes(script) == after
+    assert jobs_of(script)[-1] == job
+
+
+def test_changes_of_partitions_are_no_row_changes() -> None:
+    quiet = history_of(R)
+    for part in ("drop partition p0", "truncate partition all", "remove partitioning"):
+        history = history_of(f"{R} alter table t {part}")
+        assert history.changes == quiet.changes
+        assert history.commits == quiet.commits + 1
+
+
+def test_what_is_made_anew_gets_new_ids() -> None:
+    before = table_of(history_of(R))
+    after = table_of(history_of(R + "alter table t truncate partition p1"))
+    assert [old.id == new.id for old, new in zip(before.partitions, after.partitions, strict=True)] == [
+        True,
+        False,
+        True,
+    ]
+    alone = table_of(history_of(R + "alter table t remove partitioning"))
+    assert alone.partitions == ()
+    assert alone.table_id not in {before.table_id, *(part.id for part in before.partitions)}
+
+
+def test_partitions_are_added_behind_the_last() -> None:
+    script = "create table t (id int) partition by range (id) (partition p0 values less than (10));"
+    added = (
+        f"{script} alter table t add partition"
+        " (partition p1 values less than (20), partition p2 values less than maxvalue);"
+    )
+    assert homes(f"{added} insert into t values (10), (99)") == {"p0": [], "p1": [b"10"], "p2": [b"99"]}
+
+
+def test_a_partition_and_a_table_exchange_rows() -> None:
+    script = R + "create table x (id int primary key, v int); insert into x values (5, 9);"
+    exchanged = script + "alter table t exchange partition p0 with table x"
+    assert sorted(rows_of(exchanged)) == [(b"11", b"1"), (b"21", b"1"), (b"5", b"9")]
+    assert rows_of(exchanged, "x") == [(b"1", b"1")]
+    (p0, *_), theirs = table_of(history_of(script)).partitions, table_of(history_of(script), "x").table_id
+    after = history_of(exchanged)
+    assert table_of(after).partitions[0].id == theirs
+    assert table_of(after, "x").table_id == p0.id
+
+
+def test_exchange_looks_at_the_rows() -> None:
+    script = R + "create table x (id int primary key, v int); insert into x values (15, 9);"
+    with pytest.raises(ScenarioError, match="Found a row that does not match the partition"):
+        history_of(f"{script} alter table t exchange partition p0 with table x")
+    loose = f"{script} alter table t exchange partition p0 with table x without validation"
+    assert (b"15", b"9") in rows_of(loose)
+
+
+def test_a_default_partition_gives_up_no_rows_to_a_new_one() -> None:
+    script = "create table t (a int) partition by list (a) (partition p values in (1), partition q default);"
+    with pytest.raises(ScenarioError):
+        history_of(f"{script} alter table t add partition (partition r values in (1))")
+
+
+def test_like_takes_the_partitions_along() -> None:
+    history = history_of(R + "create table x like t; insert into x values (15, 1)")
+    (original, copy) = table_of(history), table_of(history, "x")
+    assert [part.name for part in copy.partitions] == [part.name for part in original.partitions]
+    assert not {part.id for part in copy.partitions} & {part.id for part in original.partitions}
+    assert history.changes[-1].table_id == copy.partitions[1].id
+
+
+def test_hidden_row_ids_change_with_the_partition() -> None:
+    session = Session(force_replicate=True)
+    session.run(
+        "create table t (a int) partition by hash (a) partitions 2; insert into t values (1); update t "
+        "set a = 2;"
+        "update t set a = 4"
+    )
+    moved, stayed = session.history().changes[1:]
+    assert moved.old_row_id == 1
+    assert moved.row_id == 2
+    assert (stayed.old_row_id, stayed.row_id) == (None, 2)

@@ -1,0 +1,94 @@
+"""INSERT … SELECT, INSERT IGNORE, and NULL where it must not be."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import ScenarioError
+from tests.scenario.sql.ran import history_of, rows_of
+
+T = "create table t (id int primary key, v varchar(3), n int not null);"
+SOURCE = (
+    "create table s (id int primary key, v varchar(9)); insert into s values (1, 'a'), (2, 'b'), (3, null);"
+)
+
+
+@pytest.mark.parametrize(
+    ("select", "rows"),
+    [
+        ("select id, v, 0 from s", [(b"1", b"a", b"0"), (b"2", b"b", b"0"), (b"3", None, b"0")]),
+        (
+            "select id + 10, upper(v), id * 2 from s where v is not null",
+            [(b"11", b"A", b"2"), (b"12", b"B", b"4")],
+        ),
+        ("select id, v, 0 from s order by id desc limit 1", [(b"3", None, b"0")]),
+        ("select s.*, 7 from s where s.id = 2", [(b"2", b"b", b"7")]),
+        ("select 5, 'x', 6", [(b"5", b"x", b"6")]),
+        ("select 5, 'x', 6 from dual where true", [(b"5", b"x", b"6")]),
+        (
+            "select 5, 'x', 6 union all select id, v, 1 from s where id = 1",
+            [(b"1", b"a", b"1"), (b"5", b"x", b"6")],
+        ),
+        ("(select 5, 'x', 6)", [(b"5", b"x", b"6")]),
+        ("select id, v, 0 from s where id > 9", []),
+    ],
+)
+def test_rows_of_a_select(select: str, rows: list[tuple[bytes | None, ...]]) -> None:
+    assert rows_of(f"{T} {SOURCE} insert into t {select}") == rows
+
+
+def test_a_table_may_be_its_own_source() -> None:
+    script = f"{T} insert into t values (1, 'a', 1), (2, 'b', 2); insert into t select id + 2, v, n from t"
+    assert [row[0] for row in rows_of(script)] == [b"1", b"2", b"3", b"4"]
+
+
+def test_rows_of_a_select_meet_rows_that_are_there() -> None:
+    script = f"{T} {SOURCE} insert into t values (1, 'old', 0);"
+    with pytest.raises(ScenarioError, match=r"Duplicate entry '1' for key 't\.PRIMARY'"):
+        history_of(f"{script} insert into t select id, v, 1 from s")
+    ignored = rows_of(f"{script} insert ignore into t select id, v, 1 from s")
+    assert ignored == [(b"1", b"old", b"0"), (b"2", b"b", b"1"), (b"3", None, b"1")]
+    replaced = rows_of(f"{script} replace into t select id, v, 1 from s where id = 1")
+    assert replaced == [(b"1", b"a", b"1")]
+    updated = rows_of(
+        f"{script} insert into t select id, v, 5 from s where id = 1 on duplicate key update n = values(n)"
+    )
+    assert updated == [(b"1", b"old", b"5")]
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        ("(1, 'x', 1)", [(b"1", b"a", b"0")]),
+        ("(1, 'x', 1), (2, 'y', 2)", [(b"1", b"a", b"0"), (b"2", b"y", b"2")]),
+        ("(2, 'x', 1), (2, 'y', 2)", [(b"1", b"a", b"0"), (b"2", b"x", b"1")]),
+        ("(2, 'toolong', 1)", [(b"1", b"a", b"0"), (b"2", b"too", b"1")]),
+        ("(2, 'x', null)", [(b"1", b"a", b"0"), (b"2", b"x", b"0")]),
+        ("(2, 'x', 99999999999)", [(b"1", b"a", b"0"), (b"2", b"x", b"2147483647")]),
+        ("('2x', 'x', 1)", [(b"1", b"a", b"0"), (b"2", b"x", b"1")]),
+        ("(1 / 0, 'x', 1)", [(b"0", b"x", b"1"), (b"1", b"a", b"0")]),
+    ],
+)
+def test_insert_ignore_leaves_out_or_cuts_to_fit(values: str, rows: list[tuple[bytes | None, ...]]) -> None:
+    assert rows_of(f"{T} insert into t values (1, 'a', 0); insert ignore into t values {values}") == rows
+
+
+def test_insert_ignore_leaves_out_what_no_partition_takes() -> None:
+    script = "create table t (a int) partition by list (a) (partition p values in (1, 2));"
+    assert rows_of(f"{script} insert ignore into t values (1), (3), (2)") == [(b"1",), (b"2",)]
+
+
+def test_without_strict_mode_null_is_an_error_in_one_row_and_zero_in_several() -> None:
+    script = f"set sql_mode = ''; {T}"
+    with pytest.raises(ScenarioError, match="Column 'n' cannot be null"):
+        history_of(f"{script} insert into t values (1, 'a', null)")
+    several = rows_of(f"{script} insert into t values (1, 'a', null), (2, 'b', 7)")
+    assert several == [(b"1", b"a", b"0"), (b"2", b"b", b"7")]
+    updated = rows_of(f"{script} insert into t values (1, 'a', 7); update t set n = null")
+    assert updated == [(b"1", b"a", b"0")]
+
+
+def test_what_is_not_named_gets_its_zero_without_strict_mode() -> None:
+    assert rows_of(f"set sql_mode = ''; {T} insert into t (id) values (1)") == [(b"1", None, b"0")]
+    with pytest.raises(ScenarioError, match="Field 'n' doesn't have a default value"):
+        history_of(f"{T} insert into t (id) values (1)")
