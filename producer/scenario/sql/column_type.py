@@ -101,6 +101,8 @@ def _sign(cursor: Cursor) -> tuple[bool, bool]:
 
 def _integer(cursor: Cursor, code: MySQLType) -> TypeSpec:
     width = _parameters(cursor)
+    if width and width[0] > _MAX_CHAR:
+        raise cursor.error(f"a display width is at most {_MAX_CHAR}")
     unsigned, zerofill = _sign(cursor)
     default = (_UNSIGNED_WIDTH if unsigned else _SIGNED_WIDTH)[code]
     length = width[0] if width else default

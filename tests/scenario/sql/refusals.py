@@ -116,6 +116,7 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("RENAME TO together with other changes", "alter table t rename x, add column z int"),
         Refusal("DROP CONSTRAINT", "alter table t drop constraint c"),
         Refusal("ORDER BY", "alter table t order by id"),
+        Refusal("SHARD_ROW_ID_BITS", "alter table t shard_row_id_bits = 4"),
         Refusal("DISABLE KEYS", "alter table t disable keys"),
     ),
     "session": (

@@ -14,7 +14,6 @@ from producer.scenario.sql.table_definition import table_charset_of
 _NO_JOB = ("ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "ALGORITHM", "LOCK", "KEY_BLOCK_SIZE", "CHECKSUM")
 """Options that TiDB reads and passes over, without a job."""
 _TO_TIDB = {
-    "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
     "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM,
     "STATS_OPTIONS": Action.ALTER_TABLE_STATS_OPTIONS,
     "ATTRIBUTES": Action.ALTER_TABLE_ATTRIBUTES,
@@ -27,6 +26,8 @@ def alter_option(cursor: Cursor, alteration: Alteration) -> bool:
         if cursor.accept(*words):
             run(cursor, alteration)
             return True
+    if cursor.word() == "SHARD_ROW_ID_BITS":
+        raise cursor.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
     word = cursor.accept_any(*_NO_JOB, *_TO_TIDB)
     if word:
         cursor.accept("=")
