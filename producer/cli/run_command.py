@@ -31,6 +31,12 @@ def run(
     append: Annotated[bool, typer.Option("--append", help="Write behind what a topic holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Encode and count, write nothing.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the embedded broker running.")] = False,
+    state_at: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--state-at", metavar="TS", help="Also write the expected state at this TSO; with --out."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Run a scenario, write its messages, read them back, verify them.
@@ -51,6 +57,7 @@ def run(
             append=append,
             dry_run=dry_run,
             keep=keep,
+            state_at=state_at or (),
             say=progress.say,
         )
     if as_json:

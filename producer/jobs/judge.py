@@ -71,7 +71,7 @@ def _state_compared(job: Job, stream: DataFrame, skipped: Collection[str]) -> St
 def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> DataFrame:
     """Rows of the replicated tables that have a handle key; a table without rows is a line without row."""
     lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
-    for table, rows in replicated_state(job):
+    for table, rows in replicated_state(job, job.history.state):
         if table.handle_index is None or table.qualified_name in skipped:
             continue
         names = [column.name for column in table.sent_columns]

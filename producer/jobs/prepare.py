@@ -12,9 +12,9 @@ from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
 from producer.errors import ScenarioError
-from producer.scenario.history import History
+from producer.scenario.history import History, State
 from producer.scenario.load import ScenarioFile, load_scenario
-from producer.scenario.play import clock_of, play, reprinted
+from producer.scenario.play import clock_of, commits_until, play, reprinted
 from producer.sink.encode import EncodePlan
 from producer.stream.barriers import ResolvedPlan
 from producer.stream.event_stream import StreamPlan
@@ -29,11 +29,13 @@ class Job:
 
     :param scenario: as it was read.
     :param history: what its SQL committed.
+    :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     """
 
     scenario: ScenarioFile
     history: History
     changefeed: Changefeed
+    state_at: tuple[int, ...] = ()
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -55,6 +57,10 @@ class Job:
             resolved=resolved,
             crowded=frozenset((clock.ts(seq), table) for seq, table in self.history.crowded(_FEW)),
         )
+
+    def state_until(self, ts: int) -> State:
+        """The expected state at one of ``state_at``."""
+        return self.history.state_at[commits_until(self.scenario, self.history, ts)]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -83,6 +89,7 @@ def prepare(
     sets: Sequence[str] = (),
     seed: int | None = None,
     changefeed: Changefeed | None = None,
+    state_at: Sequence[int] = (),
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -91,6 +98,7 @@ def prepare(
     :param config: a changefeed TOML.
     :param sets: ``path=value`` for any key of the scenario.
     :param changefeed: instead of the one that URI, TOML and scenario make.
+    :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :raises ProducerError: for anything in them that is wrong.
     """
     read = load_scenario(scenario, sets)
@@ -98,10 +106,10 @@ def prepare(
         read = replace(read, seed=seed)
     if changefeed is None:
         changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
-    history = play(read, force_replicate=changefeed.force_replicate)
+    history = play(read, force_replicate=changefeed.force_replicate, state_at=state_at)
     if changefeed.ddl_text == "tidb":
         history.catalog = reprinted(history.catalog, read.file)
-    job = Job(scenario=read, history=history, changefeed=changefeed)
+    job = Job(scenario=read, history=history, changefeed=changefeed, state_at=tuple(sorted(set(state_at))))
     if job.history.commits == 0:
         raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
     _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here

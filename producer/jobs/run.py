@@ -91,6 +91,7 @@ def run(
     append: bool = False,
     dry_run: bool = False,
     keep: bool = False,
+    state_at: Sequence[int] = (),
     say: Say = silent,
 ) -> RunReport:
     """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
@@ -106,11 +107,14 @@ def run(
     :param append: write behind the messages that a topic holds.
     :param dry_run: count and encode, write nothing.
     :param keep: leave the embedded broker running.
+    :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
     :param say: is told what happens, a line at a time.
     :raises ProducerError: if something is wrong with the input (nothing was written then), or the
         environment fails.
     """
-    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    if state_at and out is None:
+        raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
+    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at)
     folder = checked_target(job, out, dry_run=dry_run)
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {len(played.changes)} row changes")

@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.jobs.events import placed
 from producer.jobs.frames import Counts
 from producer.jobs.prepare import Job
+from producer.model.table import TableInfo
+from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
 from producer.sink.messages import REFUSED
 from producer.source import folder as source
@@ -36,20 +38,24 @@ def write_folder(
     with sink.golden_folder(place) as folder:
         sink.write_messages(folder, messages, counts.total)
         sink.write_events(folder, wanted, counts.total)
-        for table, rows in replicated_state(job):
-            sink.write_state(folder, table, rows)
+        for table, rows in replicated_state(job, job.history.state):
+            sink.write_state(folder / "state", table, rows)
+        for ts in job.state_at:
+            at = folder / "state.at" / str(ts)
+            at.mkdir(parents=True)  # there may have been no table yet
+            for table, rows in replicated_state(job, job.state_until(ts)):
+                sink.write_state(at, table, rows)
         sink.write_manifest(folder, _manifest(job, counts, discarded, skipped))
 
 
-def replicated_state(job: Job) -> list[tuple[Any, Any]]:
-    """``(table, rows)`` at the end, of the tables that TiCDC replicates."""
+def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowImage, ...]]]:
+    """``(table, rows)`` of the tables that TiCDC replicates."""
     replicated = {table.version for table in job.stream.replicated}
-    states = sorted(job.history.state.items())
     tables = job.history.catalog.tables
     return [
-        (tables[state.version], state.rows)
-        for _, state in states
-        if state.version in replicated and not tables[state.version].is_view
+        (tables[table.version], table.rows)
+        for _, table in sorted(state.items())
+        if table.version in replicated
     ]
 
 

@@ -61,6 +61,10 @@ class TableState:
     rows: tuple[RowImage, ...]
 
 
+State: TypeAlias = Mapping[tuple[str, str], TableState]
+"""The rows of every table, by schema and name."""
+
+
 @dataclass(slots=True, kw_only=True)
 class History:
     """A scenario after its SQL was run.
@@ -69,6 +73,7 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(after how many commits, ts)``.
     :param state: rows at the end by ``(schema, table)``, eligible or not.
+    :param state_at: the same after so many commits, where it was asked for.
     """
 
     catalog: Catalog
@@ -76,7 +81,8 @@ class History:
     commits: int
     pinned: Mapping[int, int] = field(default_factory=dict)
     resolved: tuple[tuple[int, int], ...] = ()
-    state: Mapping[tuple[str, str], TableState] = field(default_factory=dict)
+    state: State = field(default_factory=dict)
+    state_at: Mapping[int, State] = field(default_factory=dict)
 
     def crowded(self, most: int) -> set[tuple[int, int]]:
         """Commit number and physical table id where an update is one of more than ``most`` changes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from producer.errors import ScenarioError
@@ -12,18 +14,34 @@ from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep
 from producer.scenario.sql.session import Session
 
 
-def play(scenario: ScenarioFile, *, force_replicate: bool = False) -> History:
+def play(scenario: ScenarioFile, *, force_replicate: bool = False, state_at: Sequence[int] = ()) -> History:
     """Run all steps.
 
     :param force_replicate: whether tables without a handle key are replicated too.
+    :param state_at: time stamps at which the history shall hold the state of all tables.
     :raises ScenarioError: placed in the file, for SQL that does not run and time stamps that do not grow.
     """
+    history = _played(scenario, force_replicate)
+    if not state_at:
+        return history
+    # Only now is it known which commit has which time stamp.
+    after = {commits_until(scenario, history, ts) for ts in state_at}
+    return _played(scenario, force_replicate, after)
+
+
+def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
+    """How many commits of a played scenario have a commit-ts up to ``ts``."""
+    return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)
+
+
+def _played(scenario: ScenarioFile, force_replicate: bool, snapshots: Collection[int] = ()) -> History:
     session = Session(
         file=scenario.file,
         database=scenario.database,
         time_zone=scenario.time_zone,
         now=scenario.now,
         force_replicate=force_replicate,
+        snapshots=snapshots,
     )
     pinned: dict[int, int] = {}
     resolved: list[tuple[int, int]] = []

@@ -95,9 +95,8 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
-def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:
-    """``state/SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line."""
-    place = folder / "state"
+def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:
+    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line."""
     place.mkdir(exist_ok=True)
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
