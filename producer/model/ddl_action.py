@@ -78,3 +78,10 @@ DISCARDED = frozenset({
     A.ALTER_TABLE_PLACEMENT, A.ALTER_CACHE_TABLE, A.ALTER_TABLE_STATS_OPTIONS, A.ALTER_NO_CACHE_TABLE,
 })  # fmt: skip
 """Jobs that never reach TiCDC's sink."""
+
+CHANGES_ROWS = frozenset({
+    A.ADD_COLUMN, A.DROP_COLUMN, A.MODIFY_COLUMN, A.RENAME_TABLE, A.RENAME_TABLES,
+    A.MULTI_SCHEMA_CHANGE, A.TRUNCATE_TABLE_PARTITION, A.DROP_TABLE_PARTITION,
+    A.EXCHANGE_TABLE_PARTITION,
+})  # fmt: skip
+"""Jobs after which a table's rows, name or columns are others without any row event."""

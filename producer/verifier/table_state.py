@@ -25,6 +25,7 @@ class StateComparison:
     """Expected rows against those of the reference consumer.
 
     :param tables: how many tables were compared.
+    :param not_compared: tables whose rows the stream alone does not tell, since a DDL changed them.
     :param diff: examples, ``-`` expected and missing, ``+`` there and not expected.
     """
 
@@ -32,6 +33,7 @@ class StateComparison:
     rows: int
     missing: int
     unexpected: int
+    not_compared: tuple[str, ...] = ()
     diff: tuple[str, ...] = ()
 
     @property
@@ -41,7 +43,7 @@ class StateComparison:
     def to_json(self) -> dict[str, Any]:
         """The fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {"ok": self.ok, **fields, "diff": list(self.diff)}
+        return {"ok": self.ok, **fields, "not_compared": list(self.not_compared), "diff": list(self.diff)}
 
 
 def final_state(events: DataFrame) -> DataFrame:
@@ -69,11 +71,14 @@ def _after_drops(rows: DataFrame, ddls: DataFrame) -> DataFrame:
     return joined.where(gone.isNull() | (sf.col("commit_ts") > gone))
 
 
-def compare_state(expected: DataFrame, actual: DataFrame) -> StateComparison:
+def compare_state(
+    expected: DataFrame, actual: DataFrame, not_compared: tuple[str, ...] = ()
+) -> StateComparison:
     """Compare two table states row by row.
 
     :param expected: ``STATE``; only its tables are compared.
     :param actual: ``STATE``.
+    :param not_compared: tables that were left out of ``expected``, for the report.
     """
     tables = expected.select("schema", "table").distinct()
     wanted = _counted(expected.where("row is not null"), "wanted")
@@ -88,7 +93,7 @@ def compare_state(expected: DataFrame, actual: DataFrame) -> StateComparison:
     diff: tuple[str, ...] = ()
     if sums["missing"] or sums["unexpected"]:
         diff = (*_examples("-", both.where(lacking > 0)), *_examples("+", both.where(surplus > 0)))
-    return StateComparison(tables=tables.count(), **sums.asDict(), diff=diff)
+    return StateComparison(tables=tables.count(), **sums.asDict(), not_compared=not_compared, diff=diff)
 
 
 def _counted(state: DataFrame, count: str) -> DataFrame:
