@@ -115,7 +115,9 @@ def _vector(cursor: Cursor, _: str) -> str:
 
 def _char(cursor: Cursor, word: str) -> str:
     """CHAR, CHARACTER and NCHAR, which the word VARYING turns into VARCHAR."""
-    varying = cursor.accept("VARYING") or (word == "NCHAR" and bool(cursor.accept_any("VARCHAR", "VARCHARACTER")))
+    varying = cursor.accept("VARYING") or (
+        word == "NCHAR" and bool(cursor.accept_any("VARCHAR", "VARCHARACTER"))
+    )
     return _text(cursor, "VARCHAR" if varying else "CHAR")
 
 

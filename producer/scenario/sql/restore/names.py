@@ -7,9 +7,12 @@ Rules: tidb ``pkg/parser/format/format.go`` (``WriteName``, ``WriteString``,
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from producer.model.collation import CHARSET_ALIASES
 from producer.scenario.sql.cursor import Cursor
+
+_T = TypeVar("_T")
 
 
 def name(text: str) -> str:
@@ -54,7 +57,7 @@ def _dotted(cursor: Cursor, longest: int) -> str:
     return ".".join(parts)
 
 
-def listed(cursor: Cursor, read: Callable[[Cursor], str]) -> list[str]:
+def listed(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
     """One or more of the same, between commas."""
     items = [read(cursor)]
     while cursor.accept(","):
@@ -62,7 +65,7 @@ def listed(cursor: Cursor, read: Callable[[Cursor], str]) -> list[str]:
     return items
 
 
-def bracketed(cursor: Cursor, read: Callable[[Cursor], str]) -> list[str]:
+def bracketed(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
     """One or more of the same, between commas, in brackets."""
     cursor.expect("(")
     items = listed(cursor, read)
