@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.restore.names import accept_charset_words, read_charset, read_collation
-from producer.scenario.sql.restore.table_option import PLACEMENT, read_table_options
+from producer.scenario.sql.restore.table_option import PLACEMENT, read_table_options, with_ttl_off
 
 
 def read_options(cursor: Cursor) -> str | None:
@@ -16,12 +16,13 @@ def read_options(cursor: Cursor) -> str | None:
     options = read_table_options(cursor, commas=False)
     if start == cursor.place:
         raise cursor.unsupported(f"ALTER TABLE … {cursor.word() or 'this'}")
-    if all(option.kind == PLACEMENT for option in options):
+    shown = with_ttl_off(options)
+    if not shown or all(option.kind == PLACEMENT for option in options):
         return None
-    if [option.kind for option in options] == ["CHARSET", "COLLATE"]:
-        charset, collation = options
+    if [option.kind for option in shown] == ["CHARSET", "COLLATE"]:
+        charset, collation = shown
         return f"CHARACTER SET {charset.value.upper()} COLLATE {collation.value.upper()}"
-    return " ".join(option.text for option in options)
+    return " ".join(option.text for option in shown)
 
 
 def read_conversion(cursor: Cursor) -> str:

@@ -115,10 +115,9 @@ def _vector(cursor: Cursor, _: str) -> str:
 
 def _char(cursor: Cursor, word: str) -> str:
     """CHAR, CHARACTER and NCHAR, which the word VARYING turns into VARCHAR."""
-    varying = cursor.accept("VARYING") or (
-        word == "NCHAR" and bool(cursor.accept_any("VARCHAR", "VARCHARACTER"))
-    )
-    return _text(cursor, "VARCHAR" if varying else "CHAR")
+    if cursor.accept("VARYING") or (word == "NCHAR" and cursor.accept_any("VARCHAR", "VARCHARACTER")):
+        return _text(cursor, "VARCHAR")
+    return _text(cursor, "CHAR")
 
 
 def _varchar(cursor: Cursor, _: str) -> str:
@@ -136,8 +135,9 @@ def _national(cursor: Cursor, _: str) -> str:
 def _long(cursor: Cursor, _: str) -> str:
     if cursor.accept("VARBINARY"):
         return "MEDIUMBLOB"
-    if cursor.accept_any("VARCHAR", "VARCHARACTER") or cursor.accept_any("CHAR", "CHARACTER"):
-        cursor.accept("VARYING")
+    if not cursor.accept_any("VARCHAR", "VARCHARACTER") and cursor.word(1) == "VARYING":
+        cursor.accept_any("CHAR", "CHARACTER")
+        cursor.expect("VARYING")
     return _text(cursor, "MEDIUMTEXT")
 
 

@@ -27,9 +27,13 @@ def create_database(cursor: Cursor) -> str:
 
 
 def alter_database(cursor: Cursor) -> str:
-    """``ALTER DATABASE``, after these words; without a name it is the current one."""
+    """``ALTER DATABASE``, after these words; without a name it is the current one.
+
+    Of placement alone TiDB leaves nothing.
+    """
     name = "" if cursor.word() in _NO_NAMES else " " + read_name(cursor)
-    return f"ALTER DATABASE{name}{_options(cursor)}"
+    options = _options(cursor)
+    return f"ALTER DATABASE{name}{options}" if options.strip() else ""
 
 
 def drop_database(cursor: Cursor) -> str:

@@ -22,6 +22,7 @@ from producer.scenario.sql.restore.names import (
 )
 
 _COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
+_NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
 _SAME_OPERATOR = {"<>": "!=", "MOD": "%", "DIV": " DIV "}
 _OPERATORS = {
     "|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "DIV": 5, "MOD": 5, "^": 6,
@@ -106,9 +107,7 @@ def _accept_operator(cursor: Cursor, choices: tuple[str, ...]) -> str:
 
 def _predicate(cursor: Cursor) -> str:
     text = _bits(cursor)
-    negated = " NOT" * (
-        cursor.word(1) in ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE") and cursor.accept("NOT")
-    )
+    negated = " NOT" * (cursor.word(1) in _NEGATED and cursor.accept("NOT"))
     if cursor.accept("IN"):
         return f"{text}{negated} IN {_members(cursor)}"
     if cursor.accept("BETWEEN"):
@@ -179,9 +178,13 @@ def _is_interval(cursor: Cursor) -> bool:
         return False
     if cursor.word(1) != "(":
         return True
-    ahead = Cursor(cursor.statement, cursor.place + 2)
-    read_expressions(ahead)
-    return ahead.accept(")") and functions.is_unit(ahead)
+    depth, ahead = 1, 2
+    while depth and cursor.place + ahead < len(cursor.statement.tokens):
+        if depth == 1 and cursor.word(ahead) == ",":
+            return False
+        depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
+        ahead += 1
+    return functions.is_unit(Cursor(cursor.statement, cursor.place + ahead))
 
 
 def _leading_interval(cursor: Cursor) -> str:

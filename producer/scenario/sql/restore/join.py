@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.restore import expression, query
-from producer.scenario.sql.restore.names import bracketed, name, read_name, read_table_name
+from producer.scenario.sql.restore.names import bracketed, listed, name, read_name, read_table_name
 
 _AFTER_TABLE = frozenset({
     ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",
@@ -172,9 +172,7 @@ def _index_hint(cursor: Cursor) -> str:
     if cursor.accept("FOR"):
         scope = " FOR JOIN" if cursor.accept("JOIN") else f" FOR {_by(cursor)}"
     cursor.expect("(")
-    names = [] if cursor.word() == ")" else [_index_name(cursor)]
-    while cursor.accept(","):
-        names.append(_index_name(cursor))
+    names = [] if cursor.word() == ")" else listed(cursor, read_name)
     cursor.expect(")")
     return f"INDEX{scope} ({', '.join(names)})"
 
@@ -183,7 +181,3 @@ def _by(cursor: Cursor) -> str:
     word = cursor.accept_any("ORDER", "GROUP")
     cursor.expect("BY")
     return f"{word} BY"
-
-
-def _index_name(cursor: Cursor) -> str:
-    return name("PRIMARY") if cursor.accept("PRIMARY") else read_name(cursor)

@@ -53,6 +53,8 @@ def _read_binary(cursor: Cursor) -> str:
     token = cursor.token
     if token is None or token.token_type not in _BINARY:
         raise cursor.error("expected a hexadecimal or bit string")
+    if cursor.statement.sql[token.start : token.start + 2] in ("0X", "0B"):
+        raise cursor.error("0x and 0b have small letters")
     cursor.place += 1
     if token.token_type == TokenType.BIT_STRING:
         return f"b'{token.text.lstrip('0') or '0' * bool(token.text)}'"

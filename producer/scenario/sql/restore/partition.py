@@ -5,11 +5,20 @@ Rules: tidb ``pkg/parser/ast/ddl.go`` (``PartitionOptions``, ``PartitionMethod``
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from producer.scenario.sql.restore.functions import is_unit, read_unit
 from producer.scenario.sql.restore.names import bracketed, listed, read_column_name, read_name
 from producer.scenario.sql.restore.table_option import read_table_option
+
+
+class _Definition(NamedTuple):
+    """A partition's text, and how many subpartitions are in it."""
+
+    text: str
+    subpartitions: int
 
 
 def read_partition_by(cursor: Cursor) -> str:
@@ -18,7 +27,7 @@ def read_partition_by(cursor: Cursor) -> str:
     method = _method(cursor)
     number = cursor.integer() if cursor.accept("PARTITIONS") else 0
     inner = _subpartition_by(cursor)
-    definitions = read_definitions(cursor) if cursor.word() == "(" else []
+    definitions = bracketed(cursor, _definition) if cursor.word() == "(" else []
     if not definitions and not number and method.removeprefix("LINEAR ").startswith(("HASH", "KEY")):
         number = 1
     text = "PARTITION BY " + method
@@ -26,7 +35,9 @@ def read_partition_by(cursor: Cursor) -> str:
         text += f" PARTITIONS {number}"
     text += inner
     if definitions:
-        text += f" ({','.join(definitions)})"
+        if inner and " SUBPARTITIONS " not in inner and definitions[0].subpartitions:
+            text += f" SUBPARTITIONS {definitions[0].subpartitions}"
+        text += f" ({','.join(definition.text for definition in definitions)})"
     if cursor.accept("UPDATE", "INDEXES"):
         text += f" UPDATE INDEXES ({','.join(bracketed(cursor, _updated_index))})"
     return text
@@ -101,15 +112,16 @@ def _updated_index(cursor: Cursor) -> str:
 
 def read_definitions(cursor: Cursor) -> list[str]:
     """Partitions between brackets."""
-    return bracketed(cursor, _definition)
+    return [definition.text for definition in bracketed(cursor, _definition)]
 
 
-def _definition(cursor: Cursor) -> str:
+def _definition(cursor: Cursor) -> _Definition:
     cursor.expect("PARTITION")
     text = f"PARTITION {read_name(cursor)}{_values(cursor)}{_options(cursor)}"
-    if cursor.word() == "(":
-        text += f" ({','.join(bracketed(cursor, _subpartition))})"
-    return text
+    if cursor.word() != "(":
+        return _Definition(text, 0)
+    subpartitions = bracketed(cursor, _subpartition)
+    return _Definition(f"{text} ({','.join(subpartitions)})", len(subpartitions))
 
 
 def _subpartition(cursor: Cursor) -> str:

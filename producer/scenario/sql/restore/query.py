@@ -15,6 +15,7 @@ _OPTIONS = (  # in TiDB's order; SQL_CACHE says nothing
     "DISTINCT", "ALL", "STRAIGHT_JOIN",
 )  # fmt: skip
 _SET_OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
+_GOES_ON = (*_SET_OPERATORS, "ORDER", "LIMIT")
 _AFTER_FIELDS = frozenset({
     ",", ")", "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "FOR", "LOCK", "INTO", "WITH",
     *_SET_OPERATORS,
@@ -26,15 +27,23 @@ def starts_subquery(cursor: Cursor, *, doubled: bool = True) -> bool:
 
     :param doubled: whether more brackets around a bracketed query are the query's, too.
     """
-    ahead = Cursor(cursor.statement, cursor.place)
-    if not ahead.accept("("):
+    outer = 0
+    while cursor.word(outer) == "(":
+        outer += 1
+    if not outer or cursor.word(outer) not in ("SELECT", "WITH"):
         return False
-    if ahead.word() in ("SELECT", "WITH"):
-        return True
-    if not starts_subquery(ahead):
-        return False
-    read_subquery(ahead)
-    return ahead.word() in ("ORDER", "LIMIT", *_SET_OPERATORS) or (doubled and ahead.word() == ")")
+    ahead = depth = outer
+    while outer > 1:  # what follows the inner query's closing bracket says what the bracket around it is
+        if cursor.place + ahead >= len(cursor.statement.tokens):
+            return False
+        depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
+        ahead += 1
+        if depth < outer:
+            closes = cursor.word(ahead) == ")" and (doubled or outer > 2)
+            if not closes and cursor.word(ahead) not in _GOES_ON:
+                return False
+            outer = depth
+    return True
 
 
 def read_subquery(cursor: Cursor) -> str:

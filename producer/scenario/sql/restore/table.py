@@ -24,7 +24,7 @@ from producer.scenario.sql.restore.names import (
     tidb_comment,
 )
 from producer.scenario.sql.restore.partition import read_partition_by
-from producer.scenario.sql.restore.table_option import read_table_options
+from producer.scenario.sql.restore.table_option import read_table_options, with_ttl_off
 
 
 def create_table(cursor: Cursor) -> str:
@@ -39,7 +39,7 @@ def create_table(cursor: Cursor) -> str:
     if cursor.word() == "(":
         elements = sorted(bracketed(cursor, _element), key=lambda element: element[0])
         text += f" ({','.join(element for _, element in elements)})"
-    for option in read_table_options(cursor):
+    for option in with_ttl_off(read_table_options(cursor)):
         text += " " + option.text
     if cursor.word() == "PARTITION":
         text += " " + read_partition_by(cursor)

@@ -6,7 +6,7 @@ Rules: tidb ``pkg/parser/ast/ddl.go`` (``TableOption``, ``tableOptionsWithRestor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from producer.scenario.sql.cursor import Cursor
@@ -26,8 +26,8 @@ from producer.scenario.sql.restore.names import (
 
 _NUMBERS = (
     "AVG_ROW_LENGTH", "CHECKSUM", "TABLE_CHECKSUM", "KEY_BLOCK_SIZE", "DELAY_KEY_WRITE", "MAX_ROWS",
-    "MIN_ROWS", "NODEGROUP", "STATS_BUCKETS", "STATS_TOPN", "STATS_AUTO_RECALC", "STATS_SAMPLE_PAGES", "PAGE_CHECKSUM",
-    "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "TRANSACTIONAL", "SEQUENCE",
+    "MIN_ROWS", "NODEGROUP", "STATS_BUCKETS", "STATS_TOPN", "STATS_AUTO_RECALC", "STATS_SAMPLE_PAGES",
+    "PAGE_CHECKSUM", "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "TRANSACTIONAL", "SEQUENCE",
 )  # fmt: skip
 _STRINGS = (
     "COMMENT", "CONNECTION", "PASSWORD", "COMPRESSION", "ENCRYPTION", "SECONDARY_ENGINE_ATTRIBUTE",
@@ -41,7 +41,6 @@ _ROW_FORMATS = (
     "TOKUDB_UNCOMPRESSED",
 )  # fmt: skip
 PLACEMENT = "PLACEMENT POLICY"
-_TTL_OFF = tidb_comment("ttl", "TTL_ENABLE = 'OFF'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +57,31 @@ class TableOption:
     value: str = ""
 
 
+_TTL_OFF = TableOption("TTL_ENABLE", tidb_comment("ttl", "TTL_ENABLE = 'OFF'"))
+
+
 def read_table_options(cursor: Cursor, *, commas: bool = True) -> list[TableOption]:
-    """The options that stand here, TTL_ENABLE dropped or OFF: downstream must not expire rows by itself.
+    """The options that stand here.
 
     :param commas: whether a comma may stand between two of them.
     """
-    options = list(_all(cursor, commas))
-    kept = [option for option in options if option.kind != "TTL_ENABLE"]
-    return [shown for option in kept for shown in (option, *_after(option))]
-
-
-def _all(cursor: Cursor, commas: bool) -> Iterator[TableOption]:
+    options = []
     while option := read_table_option(cursor):
-        yield option
+        options.append(option)
         if commas:
             cursor.accept(",")
+    return options
 
 
-def _after(option: TableOption) -> tuple[TableOption, ...]:
-    return (TableOption("TTL_ENABLE", _TTL_OFF),) if option.kind == "TTL" else ()
+def with_ttl_off(options: list[TableOption]) -> list[TableOption]:
+    """TTL_ENABLE is dropped, and OFF beside a TTL: downstream must not expire rows by itself."""
+    shown = []
+    for option in options:
+        if option.kind != "TTL_ENABLE":
+            shown.append(option)
+        if option.kind == "TTL":
+            shown.append(_TTL_OFF)
+    return shown
 
 
 def read_table_option(cursor: Cursor) -> TableOption | None:
