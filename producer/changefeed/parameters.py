@@ -57,8 +57,8 @@ class Parameter:
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
 PROTOCOL = Word(
-    choices=("open-protocol",),
-    later=("craft", "canal-json", "debezium"),
+    choices=("open-protocol", "craft"),
+    later=("canal-json", "debezium"),
     foreign=("avro", "canal", "csv", "maxwell", "simple", "debezium-avro"),
     aliases=(("default", "open-protocol"),),
 )

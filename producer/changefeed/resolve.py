@@ -16,6 +16,12 @@ from producer.changefeed.sink_uri import default_sink_uri, parse_sink_uri
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError
 
+_NOT_IN_CRAFT = {
+    "output-old-value": "open-protocol, debezium",
+    "only-output-updated-columns": "open-protocol, canal-json",
+}
+"""Options of messages that Craft lacks, and the protocols that have them."""
+
 
 def resolve(
     sink_uri: str | None = None,
@@ -82,6 +88,17 @@ def _check_together(options: Mapping[str, Plain]) -> None:
             parameter="force-replicate",
             hint="a table without a handle key has no handle key columns",
         )
+    if options["protocol"] == "craft":
+        _check_craft(options)
+
+
+def _check_craft(options: Mapping[str, Plain]) -> None:
+    """Craft always carries the whole old image."""
+    defaults = _defaults()
+    for name, others in _NOT_IN_CRAFT.items():
+        if options[name] != defaults[name]:
+            what = "Craft has no such option: its updates always carry the whole old image"
+            raise ChangefeedError(what, parameter=name, hint=f"these have it: {others}")
 
 
 def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Codecs by protocol name."""
+"""Codecs by protocol name. A codec is imported when it is asked for: short commands need but one."""
 
 from __future__ import annotations
 
@@ -7,24 +7,65 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from producer.codec.base import Decoder, Encoder
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.errors import ChangefeedError, nearest
 
 Options: TypeAlias = Mapping[str, Any]
 """Option names as the codecs' option classes spell them, to plain values; a codec takes those it knows."""
 
 
+def _known(kind: type, options: Options) -> dict[str, Any]:
+    """The options that an option class has."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in options.items() if name in names}
+
+
 def _open_encoder(options: Options) -> Encoder:
-    names = {field.name for field in fields(OpenOptions)}
-    return OpenEncoder(OpenOptions(**{name: value for name, value in options.items() if name in names}))
+    from producer.codec.open import OpenEncoder, OpenOptions
+
+    return OpenEncoder(OpenOptions(**_known(OpenOptions, options)))
+
+
+def _craft_encoder(options: Options) -> Encoder:
+    from producer.codec.craft import CraftEncoder, CraftOptions
+
+    return CraftEncoder(CraftOptions(**_known(CraftOptions, options)))
 
 
 def _open_decoder(options: Options) -> Decoder:
+    from producer.codec.open import OpenDecoder
+
     return OpenDecoder(legacy_varchar_base64=bool(options.get("legacy_varchar_base64")))
 
 
-_ENCODERS: dict[str, Callable[[Options], Encoder]] = {"open-protocol": _open_encoder}
-_DECODERS: dict[str, Callable[[Options], Decoder]] = {"open-protocol": _open_decoder}
+def _craft_decoder(_: Options) -> Decoder:
+    from producer.codec.craft import CraftDecoder
+
+    return CraftDecoder()
+
+
+def _canal_json_decoder(_: Options) -> Decoder:
+    from producer.codec.canal_json import CanalJSONDecoder
+
+    return CanalJSONDecoder()
+
+
+def _debezium_decoder(options: Options) -> Decoder:
+    from producer.codec.debezium import DebeziumDecoder
+
+    return DebeziumDecoder(time_zone=str(options.get("time_zone", "UTC")))
+
+
+_ENCODERS: dict[str, Callable[[Options], Encoder]] = {
+    "open-protocol": _open_encoder,
+    "craft": _craft_encoder,
+}
+"""What a run writes. Canal-JSON and Debezium join when expected events know what they lose."""
+_DECODERS: dict[str, Callable[[Options], Decoder]] = {
+    "open-protocol": _open_decoder,
+    "craft": _craft_decoder,
+    "canal-json": _canal_json_decoder,
+    "debezium": _debezium_decoder,
+}
 
 
 def encoder(protocol: str, options: Options) -> Encoder:

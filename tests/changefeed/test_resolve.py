@@ -69,6 +69,7 @@ def test_defaults() -> None:
         "profile": "classic",
         "batch-by": "dispatch-key",
         "output-ddl": True,
+        "ddl-text": "original",
         "output-row-id": True,
         "time-zone": "UTC",
         "legacy-no-flag": False,

@@ -34,7 +34,6 @@ def test_without_a_host_it_means_the_embedded_broker() -> None:
         ("output-ddl=yes", "output-ddl", "'yes' is neither true nor false"),
         ("partition_num=3", "partition_num", "did you mean 'partition-num'?"),
         ("protocol=canal-json", "protocol", "'canal-json' is not available yet"),
-        ("protocol=craft", "protocol", "'craft' is not available yet"),
         ("protocol=debezium", "protocol", "'debezium' is not available yet"),
         ("protocol=open-protocl", "protocol", "did you mean 'open-protocol'?"),
         ("protocol=avro", "protocol", "'avro' is not supported"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,69 +11,91 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from producer.changefeed import resolve
 from producer.dispatch import spark as rules
+from producer.dispatch.rules import Route, Router
 from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare
+from producer.model.table import TableInfo
 from producer.stream.commit import commit
 from producer.stream.dispatch import dispatch
 from producer.stream.facts import facts, with_facts
 from producer.stream.mutations import mutations
 from producer.stream.slots import Slots
 from producer.stream.split import split
-from tests.golden_events import GOLDEN, GoldenRow, load_events
+from producer.stream.unstable_order import unstable_order
+from tests.golden_events import GOLDEN, load_rows
 
+TOPIC = "scenario"
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
 Result: TypeAlias = dict[str, Any]
+Rule: TypeAlias = tuple[str, tuple[str, ...]]
 COUNTS = (1, 2, 3, 4, 7, 16)
 STAGE = 7
 
 
-def _job(path: Path, rules: dict[str, tuple[str, list[str]]]) -> Job:
-    """A job with one dispatch rule per table: ``{table: (rule, arguments)}``."""
-    entries = [_entry(table, rule, arguments) for table, (rule, arguments) in rules.items()]
-    config = path.with_suffix(".toml")
-    config.write_text("[sink]\ndispatchers = [" + ", ".join(entries) + "]\n")
-    return prepare(path, config=config)
+def _golden(path: Path) -> dict[int, dict[str, Result]]:
+    """Golden results by event number and rule; not those where TiCDC's dispatcher failed."""
+    lines = [json.loads(line) for line in path.with_suffix(".dispatch.jsonl").read_text().splitlines()]
+    return {
+        line.pop("seq"): {rule: result for rule, result in line.items() if "key" in result} for line in lines
+    }
 
 
-def _entry(table: str, rule: str, arguments: list[str]) -> str:
-    partition, _, index = rule.partition(":")
-    name = "columns" if partition.startswith("columns") else partition
-    parameters: dict[str, object] = {"matcher": [table], "partition": name}
-    if index:
-        parameters["index"] = index
-    if name == "columns":
-        parameters["columns"] = arguments
-    return "{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in parameters.items()) + "}"
+def _takes_another_column(table: TableInfo, rule: Rule) -> bool:
+    """Whether TiCDC's dispatcher looks up another column than it was told: a bug of its own.
+
+    It counts virtual columns where its row has none. Rules that name columns or an index are concerned.
+    """
+    name, arguments = rule
+    named = {table.columns[o].name for i in table.indexes if i.name in arguments for o in i.offsets}
+    wanted = set(arguments) if name.startswith("columns") else named
+    virtual = [offset for offset, column in enumerate(table.columns) if column.generated == "virtual"]
+    return any(
+        column.name in wanted and any(v < offset for v in virtual)
+        for offset, column in enumerate(table.columns)
+    )
 
 
-def _golden(events: Path) -> dict[int, dict[str, Result]]:
-    """Golden results by event number and rule."""
-    path = events.with_name(events.name.replace(".events.", ".dispatch."))
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return {line.pop("seq"): line for line in lines}
-
-
-def _rounds(rows: list[GoldenRow], golden: dict[int, dict[str, Result]]) -> list[dict[str, str]]:
-    """Rules by table, one round after the other, until every rule of every table had its turn."""
-    rules: dict[str, set[str]] = {}
-    for row in rows:
-        rules.setdefault(row.table.qualified_name, set()).update(golden[row.seq])
-    ordered = {table: sorted(names) for table, names in rules.items()}
+def _rounds(
+    tables: Sequence[TableInfo], versions: list[int], results: list[dict[str, Result]]
+) -> list[dict[int, Rule]]:
+    """Rules by table version, one round after the other, until every rule of every version had its turn."""
+    rules: dict[int, set[Rule]] = {}
+    for version, result in zip(versions, results, strict=True):
+        given = {(rule, tuple(one["args"] or ())) for rule, one in result.items()}
+        given = {rule for rule in given if not _takes_another_column(tables[version], rule)}
+        rules.setdefault(version, given).intersection_update(given)
+    ordered = {version: sorted(given) for version, given in rules.items()}
     most = max(map(len, ordered.values()))
-    return [{table: names[n % len(names)] for table, names in ordered.items()} for n in range(most)]
+    return [{version: given[n % len(given)] for version, given in ordered.items()} for n in range(most)]
+
+
+def _routes(job: Job, rules_of: dict[int, Rule]) -> dict[int, Route]:
+    return {table.version: _route(table, rules_of.get(table.version)) for table in job.stream.replicated}
+
+
+def _route(table: TableInfo, rule: Rule | None) -> Route:
+    name, arguments = rule or ("table", ())
+    partition, _, index = name.partition(":")
+    dispatcher: dict[str, object] = {"matcher": ["*.*"], "partition": partition}
+    if index:
+        dispatcher["index"] = index
+    if partition.startswith("columns"):
+        dispatcher |= {"partition": "columns", "columns": list(arguments)}
+    return Router(resolve(None, {"sink": {"dispatchers": [dispatcher]}})).route(table)
 
 
 def _placed(spark: SparkSession, job: Job) -> DataFrame:
     """What the dispatch stage takes; the same under every rule, so computed once."""
     known = facts(spark, job.stream.replicated, job.stream.routes)
     committed = commit(change_log(spark, job.history), job.stream.resolved.clock)
-    return split(mutations(committed), known).localCheckpoint()
+    return unstable_order(split(mutations(committed), known), job.stream.crowded).localCheckpoint()
 
 
-def _dispatched(placed: DataFrame, job: Job) -> DataFrame:
+def _dispatched(placed: DataFrame, job: Job, routes: dict[int, Route]) -> DataFrame:
     """Row events in the order of the stream, with their partition under every count beside them."""
-    known = facts(placed.sparkSession, job.stream.replicated, job.stream.routes)
+    known = facts(placed.sparkSession, job.stream.replicated, routes)
     events = dispatch(placed, known, Slots(job.stream.slots.topics, STAGE))
     # The stage knows one count; what it computes for the others is the same expression.
     rule, ts = F.col("rule"), F.col("commit_ts")
@@ -86,23 +109,19 @@ def _dispatched(placed: DataFrame, job: Job) -> DataFrame:
 def test_partition_and_key_under_every_rule_and_count(
     spark: SparkSession, tmp_path: Path, path: Path
 ) -> None:
-    events = path.with_suffix(".events.jsonl")
-    script = tmp_path / path.name
-    script.write_bytes(path.read_bytes())
-    rows = [event for event in load_events(events) if isinstance(event, GoldenRow)]
-    golden = _golden(events)
-    checked = 0
-    placed = _placed(spark, prepare(script))
-    for rules_of in _rounds(rows, golden):
-        results = [golden[row.seq][rules_of[row.table.qualified_name]] for row in rows]
-        arguments = {
-            row.table.qualified_name: list(r["args"] or ()) for row, r in zip(rows, results, strict=True)
-        }
-        job = _job(script, {table: (rule, arguments[table]) for table, rule in rules_of.items()})
-        events = _dispatched(placed, job).collect()
-        assert [row["dispatch_key"] for row in events] == [r["key"] for r in results], rules_of
-        assert [row["partition"] for row in events] == [r["partition"][str(STAGE)] for r in results]
+    config = tmp_path / "changefeed.toml"
+    config.write_text(f"force-replicate = {str('-- oracle: force' in path.read_text()).lower()}\n")
+    job = prepare(path, sink_uri=f"kafka:///{TOPIC}?protocol=open-protocol", config=config)
+    placed = _placed(spark, job)
+    known = facts(spark, job.stream.replicated, job.stream.routes)
+    in_order = with_facts(placed, known, "rule").orderBy("commit_ts", "place")
+    versions = [row["table_version"] for row in in_order.select("table_version").collect()]
+    golden = _golden(path)
+    results = [golden[event.seq] for event in load_rows(path.with_suffix(".events.jsonl"))]
+    for rules_of in _rounds(job.history.catalog.tables, versions, results):
+        wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]
+        events = _dispatched(placed, job, _routes(job, rules_of)).collect()
+        assert [row["dispatch_key"] for row in events] == [one["key"] for one in wanted], rules_of
+        assert [row["partition"] for row in events] == [one["partition"][str(STAGE)] for one in wanted]
         for count in COUNTS:
-            assert [row[f"of_{count}"] for row in events] == [r["partition"][str(count)] for r in results]
-            checked += len(results)
-    assert checked >= sum(map(len, golden.values())) * len(COUNTS)
+            assert [row[f"of_{count}"] for row in events] == [one["partition"][str(count)] for one in wanted]
