@@ -38,6 +38,8 @@ _WITHOUT_COMMA = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 def alter_table(cursor: Cursor) -> str:
     """``ALTER TABLE``, after these words."""
     text = f"ALTER TABLE {read_table_name(cursor)}"
+    if cursor.at_end:
+        raise cursor.error("expected what to alter")
     parts = [_part(cursor)]
     while not cursor.at_end:
         if not cursor.accept(",") and cursor.word() not in _WITHOUT_COMMA:
