@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.restore.column import read_column, read_position, read_signed_literal
+from producer.scenario.sql.restore.element import read_elements
 from producer.scenario.sql.restore.expression import read_expression
-from producer.scenario.sql.restore.key import read_key, starts_key
 from producer.scenario.sql.restore.literal import read_literal
 from producer.scenario.sql.restore.names import (
     accept_if_exists,
     accept_if_not_exists,
-    bracketed,
     read_column_name,
     tidb_comment,
 )
@@ -24,16 +23,8 @@ def add_column(cursor: Cursor) -> str:
     cursor.accept("COLUMN")
     text = "ADD COLUMN " + _IF_NOT_EXISTS * accept_if_not_exists(cursor)
     if cursor.word() == "(":
-        elements = bracketed(cursor, _element)
-        elements.sort(key=lambda element: element[0])
-        return f"{text}({', '.join(element for _, element in elements)})"
+        return f"{text}({', '.join(read_elements(cursor))})"
     return text + read_column(cursor) + read_position(cursor)
-
-
-def _element(cursor: Cursor) -> tuple[bool, str]:
-    """TiDB prints the columns before the keys."""
-    is_key = starts_key(cursor)
-    return is_key, read_key(cursor) if is_key else read_column(cursor)
 
 
 def drop_column(cursor: Cursor) -> str:

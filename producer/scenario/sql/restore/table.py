@@ -7,17 +7,16 @@ Rules: tidb ``pkg/parser/ast/ddl.go`` (``CreateTableStmt``, ``DropTableStmt``, `
 from __future__ import annotations
 
 from producer.scenario.sql.cursor import Cursor
-from producer.scenario.sql.restore.column import read_column
+from producer.scenario.sql.restore.element import read_elements
 from producer.scenario.sql.restore.index_option import (
     read_index_options,
     read_index_type,
     read_lock_and_algorithm,
 )
-from producer.scenario.sql.restore.key import read_key, read_parts, starts_key
+from producer.scenario.sql.restore.key import read_parts
 from producer.scenario.sql.restore.names import (
     accept_if_exists,
     accept_if_not_exists,
-    bracketed,
     listed,
     read_name,
     read_table_name,
@@ -37,8 +36,7 @@ def create_table(cursor: Cursor) -> str:
         cursor.expect(")")
         return f"{text} LIKE {like}"
     if cursor.word() == "(":
-        elements = sorted(bracketed(cursor, _element), key=lambda element: element[0])
-        text += f" ({','.join(element for _, element in elements)})"
+        text += f" ({','.join(read_elements(cursor))})"
     for option in with_ttl_off(read_table_options(cursor)):
         text += " " + option.text
     if cursor.word() == "PARTITION":
@@ -46,12 +44,6 @@ def create_table(cursor: Cursor) -> str:
     if cursor.word() in ("AS", "SELECT", "WITH", "REPLACE", "IGNORE", "("):
         raise cursor.unsupported("CREATE TABLE … SELECT")
     return text
-
-
-def _element(cursor: Cursor) -> tuple[bool, str]:
-    """TiDB prints the columns before the keys."""
-    is_key = starts_key(cursor)
-    return is_key, read_key(cursor) if is_key else read_column(cursor)
 
 
 def drop_table(cursor: Cursor) -> str:
