@@ -94,3 +94,13 @@ def test_rows_are_ticdcs_events(stream: Stream) -> None:
 
 def _image(values: list[bytes | None] | None) -> tuple[bytes | None, ...] | None:
     return None if values is None else tuple(values)
+
+
+def test_every_option_file_is_compared() -> None:
+    compared = [
+        path
+        for path in FILES
+        for variant in OPTIONS
+        if path.with_name(f"{path.stem}.{variant}.jsonl").exists()
+    ]
+    assert (len(FILES), len(compared)) == (36, 16 * 6 + 15 + 20 * 2)
