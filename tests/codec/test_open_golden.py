@@ -9,7 +9,7 @@ import pytest
 
 from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.errors import EncodeError
-from producer.model.event import DDLEvent, Event, ResolvedEvent, RowEvent
+from producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
 from producer.model.mysql_type import STRINGS
 from tests.codec.golden_messages import (
     GoldenMessage,
@@ -26,6 +26,9 @@ VARIANTS = {
     "open.delete-only-handle-key": OpenOptions(
         batch_by="partition", delete_only_output_handle_key_columns=True
     ),
+    "open.max-message-bytes-1024.handle-key-only": OpenOptions(
+        batch_by="partition", max_message_bytes=1024, large_message_handle_option="handle-key-only"
+    ),
     "open.merge": OpenOptions(batch_by="partition"),
     "open.merge.max-message-bytes-2048": OpenOptions(batch_by="partition", max_message_bytes=2048),
     "open.only-output-updated-columns": OpenOptions(batch_by="partition", only_output_updated_columns=True),
@@ -41,7 +44,7 @@ IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
 def test_every_file_is_there() -> None:
-    assert len(FILES) == 16 * 6 + 15 + 20 * 2
+    assert len(FILES) == 16 * 6 + 15 * 2 + 20 * 2
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
@@ -136,6 +139,9 @@ def _expected_row(event: GoldenRow, decoded: RowEvent, options: OpenOptions) -> 
             before = {name: before[name] for name, a, b in raw if a != b} or None
     if event.op.word == "delete" and options.delete_only_output_handle_key_columns:
         before = {name: value for name, value in (before or {}).items() if name in event.handle_key_columns}
+    if decoded.handle_key_only:  # which rows are too large, the bytes say
+        assert options.large_message_handle_option == "handle-key-only"
+        after, before = (_handle_key(event, image) for image in (after, before))
     shown = before if event.op.word == "delete" else after
     assert [column.name for column in decoded.columns] == sorted(shown or {}, key=str.encode)
     flags = dict(zip(names, event.table.sent_flags, strict=True))
@@ -154,7 +160,14 @@ def _expected_row(event: GoldenRow, decoded: RowEvent, options: OpenOptions) -> 
         after=after,
         table_id=event.table_id if event.is_partitioned else 0,
         row_id=event.row_id,
+        handle_key_only=decoded.handle_key_only,
     )
+
+
+def _handle_key(event: GoldenRow, image: Image | None) -> Image | None:
+    if image is None:
+        return None
+    return {name: value for name, value in image.items() if name in event.handle_key_columns}
 
 
 def _image(event: GoldenRow, image: tuple[bytes | None, ...] | None) -> dict[str, bytes | None] | None:

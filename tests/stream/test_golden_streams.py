@@ -28,6 +28,10 @@ OPTIONS = {
     "open": {},
     "open.max-batch-size-1": {"max_batch_size": 1},
     "open.delete-only-handle-key": {"delete_only_output_handle_key_columns": True},
+    "open.max-message-bytes-1024.handle-key-only": {
+        "max_message_bytes": 1024,
+        "large_message_handle_option": "handle-key-only",
+    },
     "open.merge": {},
     "open.merge.max-message-bytes-2048": {"max_message_bytes": 2048},
     "open.only-output-updated-columns": {"only_output_updated_columns": True},
@@ -103,4 +107,4 @@ def test_every_option_file_is_compared() -> None:
         for variant in OPTIONS
         if path.with_name(f"{path.stem}.{variant}.jsonl").exists()
     ]
-    assert (len(FILES), len(compared)) == (36, 16 * 6 + 15 + 20 * 2)
+    assert (len(FILES), len(compared)) == (36, 16 * 6 + 15 * 2 + 20 * 2)

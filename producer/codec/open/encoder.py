@@ -29,7 +29,8 @@ class OpenEncoder:
         keys = map(plan.row_key, batch.commit_ts, ids, batch.table_id)
         values = self._values(table, plan, batch)
         rows = [EncodedRow(*row) for row in zip(keys, values, batch.commit_ts, strict=True)]
-        self._refuse(table, batch, rows)
+        self._fit(table, plan, batch, rows)
+        self._refuse_without_handle_key(table, batch, rows)
         return rows
 
     def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
@@ -62,12 +63,30 @@ class OpenEncoder:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
 
-    def _refuse(self, table: TableInfo, batch: RowBatch, rows: list[EncodedRow]) -> None:
+    def _fit(self, table: TableInfo, plan: TablePlan, batch: RowBatch, rows: list[EncodedRow]) -> None:
+        """Rows over the limit become their handle key alone, or are refused."""
         limit = self.options.max_message_bytes
-        for row in rows:
+        large = [place for place, row in enumerate(rows) if single_length(row.key, row.value) > limit]
+        if large and self.options.large_message_handle_option == "handle-key-only":
+            values = self._handle_key_values(plan, batch)
+            for place in large:
+                rows[place].key = rows[place].key.removesuffix(b"}") + b',"ohk":true}'
+                rows[place].value = values[place]
+                if table.handle_index is None:
+                    rows[place].refusal = _no_handle_key(table, rows[place].commit_ts)
+        for row in (rows[place] for place in large):
             length = single_length(row.key, row.value)
             if length > limit:
                 row.refusal = _too_large(table, length, limit, row.commit_ts)
+
+    def _handle_key_values(self, plan: TablePlan, batch: RowBatch) -> list[bytes]:
+        after = iter(plan.image_texts(batch.after, handle_key_only=True))
+        before = iter(plan.image_texts(batch.before, handle_key_only=True))
+        # Handle key columns never differ between the images of an update: it would have been split.
+        shows_old = self.options.output_old_value and not self.options.only_output_updated_columns
+        return [_value(op, after, before, shows_old=shows_old) for op in batch.op]
+
+    def _refuse_without_handle_key(self, table: TableInfo, batch: RowBatch, rows: list[EncodedRow]) -> None:
         if self.options.delete_only_output_handle_key_columns and table.handle_index is None:
             for row, op in zip(rows, batch.op, strict=True):
                 if op == Op.DELETE:
@@ -121,6 +140,15 @@ def _changed_texts(plan: TablePlan, batch: RowBatch, kinds: Sequence[int]) -> li
     return [b",".join(members) for members in shown]
 
 
+def _value(op: int, after: Iterator[bytes], before: Iterator[bytes], *, shows_old: bool) -> bytes:
+    if op == Op.INSERT:
+        return b'{"u":{%b}}' % next(after)
+    if op == Op.DELETE:
+        return b'{"d":{%b}}' % next(before)
+    new, old = next(after), next(before)
+    return b'{"u":{%b},"p":{%b}}' % (new, old) if shows_old else b'{"u":{%b}}' % new
+
+
 def _of_updates(column: Column, kinds: Sequence[int]) -> list[Value]:
     return [value for value, op in zip(column, kinds, strict=True) if op == Op.UPDATE]
 
@@ -137,9 +165,9 @@ def _too_large(table: TableInfo, length: int, limit: int, commit_ts: int) -> Enc
 
 def _no_handle_key(table: TableInfo, commit_ts: int) -> EncodeError:
     return EncodeError(
-        "a delete has no handle key columns to show",
+        "the row has no handle key columns to show",
         code="CDC:ErrOpenProtocolCodecInvalidData",
         table=table.qualified_name,
         commit_ts=commit_ts,
-        hint="turn delete-only-output-handle-key-columns off for tables without a handle key",
+        hint="turn handle-key-only options off for tables without a handle key",
     )

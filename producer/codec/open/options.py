@@ -20,6 +20,8 @@ class OpenOptions:
     :param output_row_id: whether row keys carry ``rid``, as the classic program writes it.
     :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
         of one ``partition``, as early versions did.
+    :param large_message_handle_option: what becomes of a row over the limit: ``none`` refuses it,
+        ``handle-key-only`` sends its handle key alone.
     :param legacy_no_flag: leave out ``f``, as the oldest logs show.
     :param legacy_varchar_base64: VARCHAR and CHAR as Base64, likewise.
     """
@@ -31,5 +33,6 @@ class OpenOptions:
     delete_only_output_handle_key_columns: bool = False
     output_row_id: bool = True
     batch_by: str = "dispatch-key"
+    large_message_handle_option: str = "none"
     legacy_no_flag: bool = False
     legacy_varchar_base64: bool = False
