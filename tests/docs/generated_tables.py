@@ -16,6 +16,7 @@ from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
 from tests.docs import sql_tables
+from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -104,6 +105,7 @@ def invariants() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "fidelity": fidelity,
     "options": options,
     "options-without-effect": options_without_effect,
     "options-not-yet": options_not_yet,

@@ -34,7 +34,7 @@ COUNTS = (1, 2, 3, 4, 7, 16)
 STAGE = 7
 
 
-def _golden(path: Path) -> dict[int, dict[str, Result]]:
+def golden_dispatch(path: Path) -> dict[int, dict[str, Result]]:
     """Golden results by event number and rule; not those where TiCDC's dispatcher failed."""
     lines = [json.loads(line) for line in path.with_suffix(".dispatch.jsonl").read_text().splitlines()]
     return {
@@ -57,15 +57,26 @@ def _takes_another_column(table: TableInfo, rule: Rule) -> bool:
     )
 
 
-def _rounds(
+def comparable_rules(
     tables: Sequence[TableInfo], versions: list[int], results: list[dict[str, Result]]
-) -> list[dict[int, Rule]]:
-    """Rules by table version, one round after the other, until every rule of every version had its turn."""
+) -> dict[int, set[Rule]]:
+    """The rules that hold for all rows of a table version.
+
+    :param versions: per row its place in ``tables``; ``results`` the golden ones of the row by rule.
+    """
     rules: dict[int, set[Rule]] = {}
     for version, result in zip(versions, results, strict=True):
         given = {(rule, tuple(one["args"] or ())) for rule, one in result.items()}
         given = {rule for rule in given if not _takes_another_column(tables[version], rule)}
         rules.setdefault(version, given).intersection_update(given)
+    return rules
+
+
+def _rounds(
+    tables: Sequence[TableInfo], versions: list[int], results: list[dict[str, Result]]
+) -> list[dict[int, Rule]]:
+    """Rules by table version, one round after the other, until every rule of every version had its turn."""
+    rules = comparable_rules(tables, versions, results)
     ordered = {version: sorted(given) for version, given in rules.items()}
     most = max(map(len, ordered.values()))
     return [{version: given[n % len(given)] for version, given in ordered.items()} for n in range(most)]
@@ -116,7 +127,7 @@ def test_partition_and_key_under_every_rule_and_count(
     known = facts(spark, job.stream.replicated, job.stream.routes)
     in_order = with_facts(placed, known, "rule").orderBy("commit_ts", "place")
     versions = [row["table_version"] for row in in_order.select("table_version").collect()]
-    golden = _golden(path)
+    golden = golden_dispatch(path)
     results = [golden[event.seq] for event in load_rows(path.with_suffix(".events.jsonl"))]
     for rules_of in _rounds(job.history.catalog.tables, versions, results):
         wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]

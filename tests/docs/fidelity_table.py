@@ -1,0 +1,47 @@
+"""How much of the golden data is compared, file by file: what ``docs/fidelity.md`` shows.
+
+The tests named there fail at the first difference, so what is compared is equal.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.docs.markdown import code, table
+from tests.golden_events import GoldenDDL, GoldenRow, load_events, load_rows
+from tests.stream.test_dispatch import comparable_rules, golden_dispatch
+from tests.stream.test_golden_streams import FILES, OPTIONS
+
+
+def fidelity() -> str:
+    """One line per golden file: what is compared, of all there is."""
+    head = ["file", "row events", "DDL events", "messages in option files", "dispatch results"]
+    return table(head, [_line(path) for path in FILES])
+
+
+def _line(path: Path) -> list[str]:
+    events = list(load_events(path.with_suffix(".events.jsonl")))
+    rows = sum(isinstance(event, GoldenRow) for event in events)
+    ddls = sum(isinstance(event, GoldenDDL) for event in events)
+    messages = sum(_messages(path, variant) for variant in OPTIONS)
+    compared, results = _dispatch(path)
+    counts = [(rows, rows), (ddls, ddls), (messages, messages), (compared, results)]
+    return [code(path.stem), *(f"{equal:,} of {total:,}" for equal, total in counts)]
+
+
+def _messages(path: Path, variant: str) -> int:
+    """Lines of an option file but those where TiCDC's encoder fails."""
+    file = path.with_name(f"{path.stem}.{variant}.jsonl")
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return sum("error" not in json.loads(line) for line in lines)
+
+
+def _dispatch(path: Path) -> tuple[int, int]:
+    rows = list(load_rows(path.with_suffix(".events.jsonl")))
+    golden = golden_dispatch(path)
+    tables = list(dict.fromkeys(row.table for row in rows))
+    versions = [tables.index(row.table) for row in rows]
+    rules = comparable_rules(tables, versions, [golden[row.seq] for row in rows])
+    lines = [json.loads(line) for line in path.with_suffix(".dispatch.jsonl").read_text("utf-8").splitlines()]
+    return sum(len(rules[version]) for version in versions), sum(len(line) - 1 for line in lines)
