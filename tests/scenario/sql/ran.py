@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from producer.model.ddl_action import Action
 from producer.model.event import Value
 from producer.model.table import TableInfo
 from producer.scenario.history import History
@@ -30,4 +31,4 @@ def rows_of(script: str, name: str = "t", schema: str = "test") -> list[tuple[Va
 
 def jobs_of(script: str) -> list[str]:
     """The kinds of the DDL jobs."""
-    return [job.job_type.name for job in history_of(script).catalog.ddls]
+    return [Action(job.job_type).name for job in history_of(script).catalog.ddls]
