@@ -42,11 +42,13 @@ class Counts:
     """What a stream holds.
 
     :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) likewise.
+    :param refused: how many rows TiCDC would not send.
     """
 
     messages: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     events: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     size: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    refused: int = 0
 
     @property
     def total(self) -> int:
@@ -71,15 +73,14 @@ class Counts:
 
 
 def count(messages: DataFrame) -> Counts:
-    """Count a DataFrame of messages by place and kind; lines of refused rows do not count."""
+    """Count a DataFrame of messages by place and kind, lines of refused rows apart."""
     size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
-    grouped = (
-        messages.where(F.col("type") != REFUSED)
-        .groupBy("topic", "partition", "type")
-        .agg(F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes"))
+    grouped = messages.groupBy("topic", "partition", "type").agg(
+        F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
     )
-    counts = Counts()
-    for row in grouped.collect():  # one line per partition and kind
+    lines = grouped.collect()  # one per partition and kind
+    counts = Counts(refused=sum(row["messages"] for row in lines if row["type"] == REFUSED))
+    for row in (row for row in lines if row["type"] != REFUSED):
         place = (row["topic"], row["partition"], row["type"])
         counts.messages[place] = row["messages"]
         counts.events[place] = row["events"]

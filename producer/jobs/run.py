@@ -173,7 +173,7 @@ class _Run:
     def execute(self, *, dry_run: bool) -> RunReport:
         encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
         counts = count(encoded)
-        skipped = _refused(encoded)
+        skipped = _refused(encoded) if counts.refused else []  # it encodes once more
         if skipped and self.job.scenario.on_error == "stop":
             raise _stops(skipped[0])
         self.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
