@@ -68,6 +68,15 @@ class Cursor:
         self.place += 1
         return str(token.text)
 
+    def column_names(self) -> tuple[str, ...]:
+        """``(name, …)``."""
+        self.expect("(")
+        names = [self.identifier("a column name")]
+        while self.accept(","):
+            names.append(self.identifier("a column name"))
+        self.expect(")")
+        return tuple(names)
+
     def qualified_name(self, database: str) -> tuple[str, str]:
         """``[database.]name``."""
         first = self.identifier("a table name")

@@ -57,7 +57,7 @@ def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
     if cursor.word() != "(":
         own = cursor.identifier("a foreign key name")
         name = name or own
-    columns = _names(cursor)
+    columns = cursor.column_names()
     key = read_references(cursor, database)
     if len(key.parent_columns) != len(columns):
         raise ScenarioError(
@@ -72,7 +72,7 @@ def read_references(cursor: Cursor, database: str) -> ForeignKey:
     """``REFERENCES table (columns) [ON DELETE …] [ON UPDATE …]``."""
     cursor.expect("REFERENCES")
     parent = cursor.qualified_name(database)
-    columns = _names(cursor) if cursor.word() == "(" else ()
+    columns = cursor.column_names() if cursor.word() == "(" else ()
     if cursor.accept("MATCH"):
         cursor.identifier("FULL, PARTIAL or SIMPLE")
     rules = {"DELETE": NO_ACTION, "UPDATE": NO_ACTION}
@@ -96,15 +96,6 @@ def _rule(cursor: Cursor) -> str:
         if cursor.accept(*words):
             return " ".join(words)
     raise cursor.unsupported(f"the foreign key rule {cursor.word() or 'here'}")
-
-
-def _names(cursor: Cursor) -> tuple[str, ...]:
-    cursor.expect("(")
-    names = [cursor.identifier("a column name")]
-    while cursor.accept(","):
-        names.append(cursor.identifier("a column name"))
-    cursor.expect(")")
-    return tuple(names)
 
 
 def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:

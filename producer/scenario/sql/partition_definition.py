@@ -60,7 +60,7 @@ def read_partition_by(cursor: Cursor) -> PartitioningDraft:
     if kind == "KEY" and cursor.word() == "(" and cursor.word(1) == ")":
         raise UnsupportedSQL("PARTITION BY KEY () is not supported", line=line, hint="name its columns")
     if cursor.accept("COLUMNS") or kind == "KEY":
-        columns = _names(cursor)
+        columns = cursor.column_names()
     else:
         cursor.expect("(")
         expression = cursor.expression_source()
@@ -132,15 +132,6 @@ def _read_option(cursor: Cursor) -> None:
         raise cursor.unsupported("SUBPARTITION")
     else:
         raise cursor.unsupported(f"the partition option {cursor.word() or 'here'}")
-
-
-def _names(cursor: Cursor) -> tuple[str, ...]:
-    cursor.expect("(")
-    names = [cursor.identifier("a column name")]
-    while cursor.accept(","):
-        names.append(cursor.identifier("a column name"))
-    cursor.expect(")")
-    return tuple(names)
 
 
 def _values(cursor: Cursor) -> tuple[str, ...]:
