@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,13 @@ from pyspark.sql import SparkSession
 
 from producer.broker import EmbeddedKafka
 from producer.session import spark_session
+
+
+def pytest_configure() -> None:
+    """Children must meet signals as in a terminal: a shell that runs tests behind itself, or ``nohup``,
+    has them ignored, and children inherit that."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
