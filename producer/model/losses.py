@@ -2,24 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from producer.model.event import Value
+from producer.model.flags import ColumnFlag
+from producer.model.mysql_type import MySQLType, bare_name
+from producer.model.table import ColumnInfo
+from producer.model.tso import LOGICAL_BITS
+from producer.model.utf8 import repaired
+
 OldValues: TypeAlias = Literal["all", "updated", "none"]
+AsHashed: TypeAlias = Literal["always", "unless negative", "never"]
+Reduction: TypeAlias = Callable[[Value], Value]
+"""A value of one column to what a reader gets of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
     """A codec's own account; the expected decode is reduced by it.
 
+    A codec that loses more overrides the ``told_`` methods: each gives what a reader can know of one
+    thing.
+
     :param sorted_columns: columns come back in the byte order of their names.
-    :param old_values: which columns of an update's old image are sent; an update without any reads as
-        an insert.
+    :param old_values: which columns of an update's old image are sent.
+    :param names_operation: whether a message names its operation; where none does, an update without an
+        old image reads as an insert.
     :param deletes: which columns of a delete are sent.
     :param flags: whether column flags are sent; without them only the handle key is known.
+    :param table_ids: whether rows of partitioned tables name their partition.
+    :param commit_ts: how exact rows and DDLs tell their commit-ts.
+    :param resolved: whether resolved events are sent.
+    :param damaged_text: types of text in which each byte that is not UTF-8 becomes U+FFFD.
     """
 
-    sorted_columns: bool
+    sorted_columns: bool = False
     old_values: OldValues = "all"
+    names_operation: bool = True
     deletes: Literal["all", "handle-key"] = "all"
     flags: bool = True
+    table_ids: bool = True
+    commit_ts: Literal["exact", "milliseconds"] = "exact"
+    resolved: bool = True
+    damaged_text: frozenset[MySQLType] = frozenset()
+
+    def told_commit_ts(self, commit_ts: int) -> int:
+        """The TSO as it reads: exact, or of the same millisecond with logical part 0."""
+        return commit_ts if self.commit_ts == "exact" else commit_ts >> LOGICAL_BITS << LOGICAL_BITS
+
+    def told_flag(self, flag: int) -> int:
+        """What a reader knows of a column's flag."""
+        return flag if self.flags else int(flag & ColumnFlag.HANDLE_KEY)
+
+    def told_type(self, column: ColumnInfo, flag: int) -> str:
+        """The type text of a column.
+
+        :param flag: the column's flag, whole.
+        """
+        told = self.told_flag(flag)
+        binary, unsigned = bool(told & ColumnFlag.BINARY), bool(told & ColumnFlag.UNSIGNED)
+        return bare_name(column.type, binary=binary, unsigned=unsigned)
+
+    def told_ddl_type(self, action: int) -> int:
+        """TiDB's action code of a DDL, 0 where it is not told."""
+        return action
+
+    def omits_ddl(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
+        """Why the protocol has no message for DDLs of an action code; empty where it has one."""
+        return ""
+
+    def damages(self, column: ColumnInfo) -> bool:
+        """Whether bytes of a column that are not UTF-8 arrive as U+FFFD; those of byte strings never do."""
+        return column.type in self.damaged_text and not column.binary
+
+    def told_value(self, column: ColumnInfo) -> Reduction | None:  # noqa: ARG002  # likewise
+        """What becomes of a column's values, damage to text aside; None: they arrive as they are."""
+        return None
+
+    def told(self, column: ColumnInfo) -> Reduction:
+        """All that becomes of a column's values."""
+        reduction, damages = self.told_value(column), self.damages(column)
+
+        def told(value: Value) -> Value:
+            reduced = reduction(value) if reduction else value
+            return repaired(reduced) if damages and reduced is not None else reduced
+
+        return told
+
+    def hashed_as_told(self, type_name: str) -> AsHashed:  # noqa: ARG002  # likewise
+        """Whether a column of a told type reads as the text that TiCDC hashes for dispatch."""
+        return "always"

@@ -6,6 +6,9 @@ them.
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import TypeAlias
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -13,15 +16,18 @@ from producer.model.catalog import Catalog
 from producer.model.event import Kind, Op
 from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses
-from producer.model.mysql_type import bare_name
 from producer.model.shapes import DECODED, DELIVERY_KEY, EVENT_COLUMN
 from producer.model.table import TableInfo
+from producer.model.tso import LOGICAL_BITS
 from producer.stream.facts import with_facts
+from producer.stream.told_values import told_values
+from producer.stream.utf8 import utf8_repaired
 
 _DESCRIBED = (
     "table_version int, row_schema string, row_table string, partitioned boolean, described "
-    "array<struct<name:string,type:string,flag:int,place:int>>"
+    "array<struct<name:string,type:string,flag:int,place:int,handle:boolean,damaged:boolean>>"
 )
+_Described: TypeAlias = tuple[str, str, int, int, bool, bool]
 _DDLS = "ddl int, ddl_schema string, ddl_table string, query string, ddl_type int"
 
 
@@ -33,11 +39,19 @@ def expected(events: DataFrame, catalog: Catalog, losses: Losses) -> DataFrame:
     """
     spark = events.sparkSession
     tables = _tables(spark, catalog, losses)
-    rows = _rows(events.where(F.col("kind") == Kind.ROW), tables, losses)
-    ddls = events.where(F.col("kind") == Kind.DDL).join(F.broadcast(_ddls(spark, catalog)), "ddl")
+    rows = _rows(told_values(events.where(F.col("kind") == Kind.ROW), catalog, losses), tables, losses)
+    ddls = events.where(F.col("kind") == Kind.DDL).join(F.broadcast(_ddls(spark, catalog, losses)), "ddl")
     ddls = ddls.withColumns({"schema": F.col("ddl_schema"), "table": F.col("ddl_table")})
     resolved = events.where(F.col("kind") == Kind.RESOLVED)
-    return _shaped(rows, "row").unionByName(_shaped(ddls, "ddl")).unionByName(_shaped(resolved, "resolved"))
+    timed = [_shaped(_told_time(rows, losses), "row"), _shaped(_told_time(ddls, losses), "ddl")]
+    return reduce(DataFrame.unionByName, [*timed, _shaped(resolved, "resolved")])
+
+
+def _told_time(events: DataFrame, losses: Losses) -> DataFrame:
+    if losses.commit_ts == "exact":
+        return events
+    first_of_ms = F.shiftleft(F.shiftright("commit_ts", LOGICAL_BITS), LOGICAL_BITS)
+    return events.withColumn("commit_ts", first_of_ms)
 
 
 def _tables(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
@@ -48,25 +62,28 @@ def _tables(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
     return spark.createDataFrame(rows, _DESCRIBED)
 
 
-def _described(table: TableInfo, losses: Losses) -> list[tuple[str, str, int, int]]:
-    columns = []
-    for place, (column, full) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
-        flag = full if losses.flags else int(full & ColumnFlag.HANDLE_KEY)
-        binary, unsigned = bool(flag & ColumnFlag.BINARY), bool(flag & ColumnFlag.UNSIGNED)
-        columns.append((column.name, bare_name(column.type, binary=binary, unsigned=unsigned), flag, place))
+def _described(table: TableInfo, losses: Losses) -> list[_Described]:
+    columns: list[_Described] = []
+    for place, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
+        told, handle = losses.told_type(column, flag), bool(flag & ColumnFlag.HANDLE_KEY)
+        columns.append((column.name, told, losses.told_flag(flag), place, handle, losses.damages(column)))
     return sorted(columns, key=lambda column: column[0].encode()) if losses.sorted_columns else columns
 
 
-def _ddls(spark: SparkSession, catalog: Catalog) -> DataFrame:
-    rows = [(i, ddl.schema, ddl.table, ddl.query, ddl.ddl_type) for i, ddl in enumerate(catalog.ddls)]
+def _ddls(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
+    rows = [
+        (i, ddl.schema, ddl.table, ddl.query, losses.told_ddl_type(ddl.ddl_type))
+        for i, ddl in enumerate(catalog.ddls)
+    ]
     return spark.createDataFrame(rows, _DDLS)
 
 
 def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
     described = F.col("described")
-    deleted = described if losses.deletes == "all" else F.filter(described, _is_handle_key)
+    deleted = described if losses.deletes == "all" else F.filter(described, lambda column: column["handle"])
     shown = F.when(F.col("op") == Op.DELETE, deleted).otherwise(described)
     joined = with_facts(events, tables, "row_schema", "row_table", "partitioned", "described")
+    with_ids = F.col("partitioned") & F.lit(losses.table_ids)
     joined = joined.withColumns(
         {
             "new": _image("after", described),
@@ -80,8 +97,8 @@ def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
         {
             "schema": F.col("row_schema"),
             "table": F.col("row_table"),
-            "table_id": F.when(F.col("partitioned"), F.col("table_id")).otherwise(0),
-            "op": _word(),
+            "table_id": F.when(with_ids, F.col("table_id")).otherwise(0),
+            "op": _word(losses),
             "before": F.col("old"),
             "after": F.col("new"),
             "handle_key_only": F.lit(0),
@@ -89,11 +106,12 @@ def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
     )
 
 
-def _word() -> Column:
-    """The operation as it reads: an update that shows no old image is an insert."""
-    no_old = F.col("old").isNull()
-    word = F.when(F.col("op") == Op.DELETE, Op.DELETE.word)
-    return word.when((F.col("op") == Op.INSERT) | no_old, Op.INSERT.word).otherwise(Op.UPDATE.word)
+def _word(losses: Losses) -> Column:
+    """The operation as it reads."""
+    op = F.col("op")
+    if not losses.names_operation:
+        op = F.when((op == Op.UPDATE) & F.col("old").isNull(), int(Op.INSERT)).otherwise(op)
+    return reduce(lambda word, one: F.when(op == one, one.word).otherwise(word), Op, F.lit(None))
 
 
 def _old_image(losses: Losses) -> Column:
@@ -102,20 +120,20 @@ def _old_image(losses: Losses) -> Column:
     if losses.old_values == "all":
         return _image("before", F.col("described"))
     changed = F.filter("described", lambda c: ~_at("before", c).eqNullSafe(_at("after", c)))
-    return F.when(F.size(changed) > 0, _image("before", changed))
+    image = _image("before", changed)
+    return image if losses.names_operation else F.when(F.size(changed) > 0, image)
 
 
 def _image(image: str, columns: Column) -> Column:
-    entries = F.transform(columns, lambda column: F.struct(column["name"], _at(image, column)))
-    return F.when(F.col(image).isNotNull(), F.map_from_entries(entries))
+    def entry(column: Column) -> Column:
+        value = _at(image, column)
+        return F.struct(column["name"], F.when(column["damaged"], utf8_repaired(value)).otherwise(value))
+
+    return F.when(F.col(image).isNotNull(), F.map_from_entries(F.transform(columns, entry)))
 
 
 def _at(image: str, column: Column) -> Column:
     return F.get(F.col(image), column["place"])
-
-
-def _is_handle_key(column: Column) -> Column:
-    return column["flag"].bitwiseAND(int(ColumnFlag.HANDLE_KEY)) != 0
 
 
 _WITHOUT = ("offset", "index", "events", "size", "error", "error_byte", "error_expected")

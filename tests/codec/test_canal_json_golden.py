@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONLosses
-from producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
-from producer.model.flags import ColumnFlag
+from producer.model.event import Event, RowEvent
 from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
+from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.codec.golden_messages import encode_other, encode_rows, load_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
@@ -63,57 +63,9 @@ def _order(event: Event) -> tuple[list[str], list[str]]:
 
 
 def _expected(event: GoldenEvent, losses: CanalJSONLosses, too_large: bool) -> Event:
-    """The golden event as a consumer must see it, given what the codec says it loses."""
     if isinstance(event, GoldenResolved):
-        assert losses.resolved
-        return ResolvedEvent(commit_ts=event.commit_ts)
+        return expected_resolved(event.commit_ts, losses)
     if isinstance(event, GoldenDDL):
-        return DDLEvent(
-            commit_ts=losses.told_commit_ts(event.commit_ts),
-            schema=event.schema,
-            table=event.table,
-            query=event.query,
-            ddl_type=losses.told_ddl_type(event.ddl_type),
-        )
+        return expected_ddl(event, losses)
     assert isinstance(event, GoldenRow)
-    return _expected_row(event, losses, too_large)
-
-
-def _expected_row(event: GoldenRow, losses: CanalJSONLosses, too_large: bool) -> RowEvent:
-    by_key = too_large or (event.op == Op.DELETE and losses.deletes == "handle-key")
-    shown = [
-        (place, column, losses.told_flag(flag))
-        for place, (column, flag) in enumerate(
-            zip(event.table.sent_columns, event.table.sent_flags, strict=True)
-        )
-        if flag & ColumnFlag.HANDLE_KEY or not by_key
-    ]
-
-    def image(values: tuple[Value, ...] | None, *, against: tuple[Value, ...] | None = None):
-        if values is None:
-            return None
-        return {
-            column.name: _utf8(values[place]) if losses.damages(column) else values[place]
-            for place, column, _ in shown
-            if against is None or values[place] != against[place]
-        }
-
-    updated = event.op == Op.UPDATE and losses.old_values == "updated"
-    return RowEvent(
-        commit_ts=losses.told_commit_ts(event.commit_ts),
-        schema=event.table.schema,
-        table=event.table.name,
-        op=event.op,
-        columns=tuple(EventColumn(column.name, losses.told_type(column), flag) for _, column, flag in shown),
-        before=image(event.before, against=event.after if updated else None),
-        after=image(event.after),
-        handle_key_only=too_large,
-    )
-
-
-def _utf8(value: Value) -> Value:
-    """JSON cannot carry bytes that are not UTF-8: each becomes U+FFFD."""
-    if value is None:
-        return None
-    text = value.decode("utf-8", "surrogateescape")
-    return "".join("\ufffd" if "\udc80" <= char <= "\udcff" else char for char in text).encode()
+    return expected_row(event, losses, too_large=too_large)

@@ -134,7 +134,7 @@ def test_rows_survive_the_round_trip(made: tuple[TableInfo, RowBatch], options: 
         if before and by_key:
             before = {key: before[key]}
         columns = tuple(
-            EventColumn(column.name, losses.told_type(column), 10 if column.name == key else 0)
+            EventColumn(column.name, losses.told_type(column, 0), 10 if column.name == key else 0)
             for column in table.columns
             if not by_key or column.name == key
         )

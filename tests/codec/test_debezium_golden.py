@@ -9,9 +9,9 @@ import pytest
 
 from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOptions
 from producer.errors import EncodeError
-from producer.model.event import Message
+from producer.model.event import Event, Message
 from tests.codec.debezium_events import DebeziumDDL, events_of
-from tests.codec.debezium_expected import expected_event
+from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.codec.golden_messages import encode_rows, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 
@@ -121,6 +121,16 @@ def test_some_ddls_are_left_out_and_all_by_default() -> None:
     foreign_keys_and_ttl = {9, 10, 65, 67}
     assert {ddl.event.ddl_type for ddl in ddls if encoded(encoder, ddl) is None} == foreign_keys_and_ttl
     assert [encoded(DebeziumEncoder(), ddl) for ddl in ddls] == [None] * len(ddls)
+
+
+def expected_event(event: GoldenEvent | DebeziumDDL, options: DebeziumOptions) -> Event:
+    losses = DebeziumEncoder(options).losses
+    if isinstance(event, DebeziumDDL):
+        return expected_ddl(event.event, losses)
+    if isinstance(event, GoldenResolved):
+        return expected_resolved(event.commit_ts, losses)
+    assert isinstance(event, GoldenRow)
+    return expected_row(event, losses)
 
 
 def _stem(path: Path) -> str:

@@ -12,6 +12,7 @@ from producer.codec.canal_json.losses import CanalJSONLosses
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.canal_json.row_form import Forms, table_forms
 from producer.model.event import DDLEvent, Kind, Message
+from producer.model.mysql_type import LOBS, STRINGS
 from producer.model.table import TableInfo
 from producer.model.tso import physical
 
@@ -63,10 +64,10 @@ class CanalJSONEncoder:
     def losses(self) -> CanalJSONLosses:
         options = self.options
         return CanalJSONLosses(
-            sorted_columns=False,
             old_values="updated" if options.updated_columns_only else "all",
             deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
-            flags=False,
+            table_ids=False,
+            damaged_text=STRINGS | LOBS,
             commit_ts="exact" if options.enable_tidb_extension else "milliseconds",
             column_types="full" if options.content_compatible else "bare",
             resolved=options.enable_tidb_extension,

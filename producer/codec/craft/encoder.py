@@ -49,7 +49,7 @@ class CraftEncoder:
     def losses(self) -> Losses:
         """Beside these, Craft has no place for the row id."""
         only_keys = self.options.delete_only_output_handle_key_columns
-        return Losses(sorted_columns=False, deletes="handle-key" if only_keys else "all")
+        return Losses(deletes="handle-key" if only_keys else "all")
 
     def _plan(self, table: TableInfo) -> TablePlan:
         if table not in self._plans:

@@ -20,13 +20,18 @@ _CREATE = (1, 3, 21, 60)
 _ALTER = (
     5, 6, 7, 12, 13, 14, 15, 17, 18, 19, 20, 22, 23, 26, 32, 33, 41, 42, 61, 64, 71, 72,
 )  # fmt: skip
-_DROP_TABLE, _TRUNCATE_TABLE, _RENAME_TABLE = 4, 11, 14
-_DROP = (2, _DROP_TABLE, 8, _TRUNCATE_TABLE, 24)
+_DROP_TABLE, _TRUNCATE_TABLE, _RENAME_TABLE, _DROP_VIEW = 4, 11, 14, 24
+_DROP = (2, _DROP_TABLE, 8, _TRUNCATE_TABLE, _DROP_VIEW)
 _CHANGES = {
     **dict.fromkeys(_CREATE, b"CREATE"),
     **dict.fromkeys(_ALTER, b"ALTER"),
     **dict.fromkeys(_DROP, b"DROP"),
 }
+
+
+def has_message(action: int) -> bool:
+    """Whether TiCDC sends DDLs of an action code in this protocol."""
+    return action in _CHANGES
 
 
 def ddl_message(
@@ -71,6 +76,8 @@ def _table_change(
     if event.ddl_type == _RENAME_TABLE and before is not None:
         names = f"{_quoted(before.schema, before.name)},{names}"
     shown = NULL
+    if table is None and event.ddl_type == _DROP_VIEW:
+        table = before
     if table is not None and event.ddl_type != _DROP_TABLE:
         shown = _table(event, table)
     return b'{"type":"%b","id":%b,"table":%b}' % (change, text.string(names), shown)

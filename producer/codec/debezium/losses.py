@@ -20,35 +20,83 @@ Events: a DDL arrives without its type; rows without their row id and physical t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from producer.codec.debezium.ddl_message import has_message
 from producer.codec.debezium.options import DebeziumOptions
-from producer.model.losses import Losses
+from producer.codec.debezium.told_value import told_value
+from producer.model.flags import ColumnFlag
+from producer.model.losses import AsHashed, Losses, Reduction
+from producer.model.mysql_type import LOBS, STRINGS, MySQLType
+from producer.model.table import ColumnInfo
+
+T = MySQLType
+
+# Without ``tidb_type`` the smallest SQL type that has the Kafka Connect type and the logical type.
+_CONNECT = {
+    T.TINY: "smallint", T.INT24: "int", T.LONGLONG: "bigint", T.DOUBLE: "double", T.NEW_DECIMAL: "double",
+    T.JSON: "json", T.DATE: "date", T.NEW_DATE: "date", T.DATETIME: "datetime", T.TIMESTAMP: "timestamp",
+    T.DURATION: "time", T.YEAR: "year", T.BIT: "bit", T.ENUM: "enum", T.SET: "set",
+    T.VECTOR_FLOAT32: "vector",
+}  # fmt: skip
+_HASHED_AS_TOLD = frozenset({"tinyint", "smallint", "mediumint", "int", "year", "bit", "json", "vector"})
+_TEXT = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
+_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebeziumLosses(Losses):
-    """Debezium's own account.
+    """Debezium's own account. How exact column types are depends on the options:
 
-    :param types: how exact column types are. ``tidb``: the SQL type without parameters (DECIMAL without
-        UNSIGNED). ``connect``: Kafka Connect's, so that integers are the smallest that fits (a large
-        BIGINT UNSIGNED stays negative), and CHAR, TEXT and byte strings are one, bytes as Base64.
-        ``none``: the JSON values alone, so dates are numbers, members are texts, too.
-    :param invalid_utf8: whether bytes of text that are not UTF-8 became U+FFFD.
+    - with the extension: the SQL type without parameters (DECIMAL without UNSIGNED);
+    - without: Kafka Connect's, so that integers are the smallest that fits (a large BIGINT UNSIGNED
+      stays negative), and CHAR, TEXT and byte strings are one, bytes as Base64;
+    - without a schema: none, the JSON values alone, so that dates are numbers and members are texts.
     """
 
-    types: Literal["tidb", "connect", "none"] = "connect"
-    invalid_utf8: bool = False
+    options: DebeziumOptions
+
+    def told_flag(self, flag: int) -> int:
+        """The message key names the handle key."""
+        return int(flag & ColumnFlag.HANDLE_KEY)
+
+    def told_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # told without flags
+        if self.options.disable_schema:
+            return ""
+        if self.options.enable_tidb_extension:
+            return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
+        match column.type:
+            case T.SHORT:
+                return "int" if column.unsigned else "smallint"
+            case T.LONG:
+                return "bigint" if column.unsigned else "int"
+            case T.FLOAT:
+                return "float" if column.decimal == -1 else "double"
+        return _CONNECT.get(column.type, "varchar")
+
+    def told_ddl_type(self, action: int) -> int:  # noqa: ARG002  # of none
+        return 0
+
+    def omits_ddl(self, action: int) -> str:
+        return "" if has_message(action) else "TiCDC's Debezium encoder has no message for such a DDL"
+
+    def told_value(self, column: ColumnInfo) -> Reduction | None:
+        return told_value(column, self.options)
+
+    def hashed_as_told(self, type_name: str) -> AsHashed:
+        exact = self.options.enable_tidb_extension
+        plain = type_name.removesuffix(" unsigned")
+        if plain in _HASHED_AS_TOLD or (exact and (plain == "bigint" or plain in _TEXT | _BYTES)):
+            return "always"
+        return "unless negative" if plain == "bigint" else "never"
 
 
 def losses_of(options: DebeziumOptions) -> DebeziumLosses:
     """What these options leave out."""
-    exact: Literal["tidb", "connect"] = "tidb" if options.enable_tidb_extension else "connect"
     return DebeziumLosses(
-        sorted_columns=False,
         # An update without the old image still says that it is one.
         old_values="all" if options.output_old_value else "none",
-        flags=False,
-        types="none" if options.disable_schema else exact,
-        invalid_utf8=options.invalid_utf8 == "replace",
+        table_ids=False,
+        resolved=options.enable_tidb_extension,
+        damaged_text=STRINGS | LOBS if options.invalid_utf8 == "replace" else frozenset(),
+        options=options,
     )

@@ -12,6 +12,7 @@ from producer.codec.open.plan import Column, TablePlan, name_members, table_plan
 from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Kind, Message, Op, Value
 from producer.model.losses import Losses, OldValues
+from producer.model.mysql_type import STRINGS
 from producer.model.table import TableInfo
 
 
@@ -55,7 +56,9 @@ class OpenEncoder:
             sorted_columns=True,
             old_values=old if options.output_old_value else "none",
             deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
+            names_operation=False,
             flags=not options.legacy_no_flag,
+            damaged_text=frozenset() if options.legacy_varchar_base64 else STRINGS,  # TEXT goes as Base64
         )
 
     def _plan(self, table: TableInfo) -> TablePlan:

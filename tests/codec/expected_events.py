@@ -1,0 +1,60 @@
+"""A golden event as a consumer must see it, given what a codec says it loses."""
+
+from __future__ import annotations
+
+from producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
+from producer.model.flags import ColumnFlag
+from producer.model.losses import Losses
+from tests.golden_events import GoldenDDL, GoldenRow
+
+
+def expected_ddl(event: DDLEvent | GoldenDDL, losses: Losses) -> DDLEvent:
+    return DDLEvent(
+        commit_ts=losses.told_commit_ts(event.commit_ts),
+        schema=event.schema,
+        table=event.table,
+        query=event.query,
+        ddl_type=losses.told_ddl_type(event.ddl_type),
+    )
+
+
+def expected_resolved(ts: int, losses: Losses) -> ResolvedEvent:
+    assert losses.resolved
+    return ResolvedEvent(commit_ts=ts)
+
+
+def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -> RowEvent:
+    """:param too_large: only the handle key was sent, since the row was over the limit."""
+    by_key = too_large or (event.op == Op.DELETE and losses.deletes == "handle-key")
+    shown = [
+        (place, column, flag)
+        for place, (column, flag) in enumerate(
+            zip(event.table.sent_columns, event.table.sent_flags, strict=True)
+        )
+        if flag & ColumnFlag.HANDLE_KEY or not by_key
+    ]
+
+    def image(values: tuple[Value, ...] | None, *, against: tuple[Value, ...] | None = None) -> Image | None:
+        if values is None:
+            return None
+        return {
+            column.name: losses.told(column)(values[place])
+            for place, column, _ in shown
+            if against is None or values[place] != against[place]
+        }
+
+    updated = event.op == Op.UPDATE and losses.old_values == "updated"
+    no_old = event.op == Op.UPDATE and losses.old_values == "none"
+    return RowEvent(
+        commit_ts=losses.told_commit_ts(event.commit_ts),
+        schema=event.table.schema,
+        table=event.table.name,
+        op=event.op,
+        columns=tuple(
+            EventColumn(column.name, losses.told_type(column, flag), losses.told_flag(flag))
+            for _, column, flag in shown
+        ),
+        before=None if no_old else image(event.before, against=event.after if updated else None),
+        after=image(event.after),
+        handle_key_only=too_large,
+    )
