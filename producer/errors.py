@@ -168,6 +168,19 @@ def _rebuild_decode_error(
     return DecodeError(code, expected, part=part, byte=byte, topic=topic, partition=partition, offset=offset)
 
 
+class RecognitionError(ProducerError):
+    """Messages whose protocol nobody named, and whose bytes do not tell it, or tell two.
+
+    :param offset: of the message concerned.
+    """
+
+    def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
+        super().__init__(what, where=f"{topic}/{partition}@{offset}", hint=hint)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+
 class FolderError(ProducerError):
     """A golden folder that cannot be read or must not be written.
 

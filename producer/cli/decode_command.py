@@ -25,7 +25,8 @@ def decode(
     sink_uri: SinkURI = None,
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     protocol: Annotated[
-        str | None, typer.Option("--protocol", metavar="P", help="Default: the sink URI's, or open-protocol.")
+        str | None,
+        typer.Option("--protocol", metavar="P", help="Default: what is told, else what the messages show."),
     ] = None,
     config: Config = None,
     form: Annotated[

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from producer.changefeed import Changefeed, load_changefeed_toml, resolve
+from producer.changefeed import Changefeed, load_changefeed_toml, parse_sink_uri, resolve
 from producer.codec import registry
+from producer.codec.registry import Options
 from producer.errors import ChangefeedError
 from producer.model.record import Record
 from producer.source import folder
 from producer.source.event_rows import event_rows
+from producer.source.protocol import check_same, protocol_of
 
 
 def decode(
@@ -28,26 +30,45 @@ def decode(
 
     :param folder_in: a golden folder.
     :param file: lines of the form of ``messages.jsonl``; ``-`` for standard input.
-    :param protocol: instead of the sink URI's; default ``open-protocol``.
+    :param protocol: instead of what manifest, sink URI or ``config`` say; where none does, the first
+        messages tell.
+    :raises RecognitionError: if they do not, or if a later message is of another protocol.
     :raises ProducerError: for a source that cannot be read; bytes that do not decode are rows of kind
         ``error``.
     """
     if sum(source is not None for source in (sink_uri, folder_in, file)) != 1:
         what = "name one thing to decode: --sink-uri, --in or a file"
         raise ChangefeedError(what, parameter="sink-uri")
-    feed = _changefeed(sink_uri, folder_in, config)
-    options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
-    decoder = registry.decoder(protocol or feed.protocol, options)
-    for record in _records(feed, sink_uri, folder_in, file):
-        place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
-        yield from event_rows(place, decoder)
-
-
-def _changefeed(sink_uri: str | None, folder_in: str | Path | None, config: str | Path | None) -> Changefeed:
-    if folder_in is not None:
-        return Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
     content = None if config is None else load_changefeed_toml(config)
-    return resolve(sink_uri, content, name="decode")
+    if folder_in is None:
+        feed = resolve(sink_uri, content, name="decode")
+        told = protocol or (feed.protocol if _names_protocol(sink_uri, content) else None)
+    else:
+        feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
+        told = protocol or feed.protocol
+    options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options)
+
+
+def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> bool:
+    named = sink_uri is not None and "protocol" in parse_sink_uri(sink_uri).parameters
+    return named or "protocol" in (config or {}).get("sink", {})
+
+
+def _decoded(records: Iterator[Record], told: str | None, options: Options) -> Iterator[dict[str, Any]]:
+    """Rows of all records; without a protocol told they must all be of that of the first ones."""
+    protocol = told
+    if protocol is None:
+        protocol, records = protocol_of(records)
+    if protocol is None:
+        return
+    decoder = registry.decoder(protocol, options)
+    for record in records:
+        place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
+        rows = event_rows(place, decoder)
+        if told is None and rows and rows[-1]["kind"] == "error":
+            check_same(record, protocol)
+        yield from rows
 
 
 def _records(

@@ -159,5 +159,6 @@ def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
 ) -> None:
     _refused(capsys, tmp_path, ["decode", write("a.jsonl", "{}\n")], "a.jsonl:1", "no message")
     damaged = {"topic": "t", "partition": 1, "offset": 7, "key": "AAAA", "value": None}
-    assert main(["decode", write("b.jsonl", json.dumps(damaged) + "\n")]) == 1
+    path = write("b.jsonl", json.dumps(damaged) + "\n")
+    assert main(["decode", path, "--protocol", "open-protocol"]) == 1
     assert "t/1@7[0] ERROR OPEN-KEY-SHORT at byte 0" in capsys.readouterr().out

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from producer.codec.base import EncodedRow, Encoder, RowBatch
 from producer.model.event import DDLEvent, Message, Op
 from producer.model.table import PartitionInfo, TableInfo
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, load_events
+
+Compared: TypeAlias = Callable[[str, int], None]
+"""What the fixture ``compared`` gives: it takes what was compared, and how many messages."""
 
 
 @dataclass(frozen=True)

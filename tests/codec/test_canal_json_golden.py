@@ -10,7 +10,7 @@ from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJ
 from producer.model.event import Event, RowEvent
 from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
-from tests.codec.golden_messages import encode_other, encode_rows, load_messages
+from tests.codec.golden_messages import Compared, encode_other, encode_rows, load_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
@@ -22,7 +22,7 @@ def test_every_file_is_there() -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
+def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
     events, messages = events_of(path), load_messages(path)
     encoder = CanalJSONEncoder(VARIANTS[variant])
     rows = [event for event in events.values() if isinstance(event, GoldenRow)]
@@ -35,18 +35,21 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
     assert [(message.key, message.value) for message in sent] == [
         (message.key, in_column_order(message.value or b"")) for message in messages
     ]
+    compared("canal-json, encoded", len(messages))
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_bytes_give_golden_events(path: Path, variant: str) -> None:
+def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events, decoder = events_of(path), CanalJSONDecoder()
     losses = CanalJSONEncoder(VARIANTS[variant]).losses
-    for message in load_messages(path):
+    messages = load_messages(path)
+    for message in messages:
         (decoded,) = decoder.events(message.key, message.value)
         (seq,) = message.events
         expected = _expected(events[seq], losses, TOO_LARGE in (message.value or b""))
         assert decoded == expected
         assert _order(decoded) == _order(expected)
+    compared("canal-json, decoded", len(messages))
 
 
 TOO_LARGE = b'"onlyHandleKey":true'

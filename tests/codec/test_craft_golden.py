@@ -8,7 +8,7 @@ import pytest
 
 from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
 from tests.codec.craft_golden import damaged_places, encoded, expected, has_float, units, without
-from tests.codec.golden_messages import GoldenMessage, events_of, load_messages
+from tests.codec.golden_messages import Compared, GoldenMessage, events_of, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
 
 VARIANTS = {
@@ -40,7 +40,7 @@ def test_every_file_is_there() -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
+def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
     events, messages = events_of(path), load_messages(path)
     assert messages
     encoder = CraftEncoder(VARIANTS[variant])
@@ -54,6 +54,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
         assert [without(m.value, p) for m, p in zip(got, places, strict=True)] == [
             without(m.value, p) for m, p in zip(unit, places, strict=True)
         ]
+    compared("craft, encoded", len(messages))
 
 
 def test_blanked_bytes_are_few_and_only_where_a_float_stands() -> None:
@@ -68,7 +69,7 @@ def test_blanked_bytes_are_few_and_only_where_a_float_stands() -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_bytes_give_golden_events(path: Path, variant: str) -> None:
+def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events, decoder = events_of(path), CraftDecoder()
     losses = CraftEncoder(VARIANTS[variant]).losses
     read = 0
@@ -80,6 +81,7 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str) -> None:
         ]
         read += 1
     assert read
+    compared("craft, decoded", read)
 
 
 def _holds_float(message: GoldenMessage, events: dict[int, GoldenEvent], variant: str) -> bool:

@@ -12,7 +12,7 @@ from producer.errors import EncodeError
 from producer.model.event import Event, Message
 from tests.codec.debezium_events import DebeziumDDL, events_of
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
-from tests.codec.golden_messages import encode_rows, load_messages
+from tests.codec.golden_messages import Compared, encode_rows, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 
 BUILT = 946684800000
@@ -51,7 +51,7 @@ def test_every_file_is_there() -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
+def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
     events = events_of(path)
     encoder = DebeziumEncoder(VARIANTS[variant])
     expected = [message for message in load_messages(path) if not message.error]
@@ -61,6 +61,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
         got = encoded(encoder, events[seq])
         assert got is not None
         assert (got.key, got.value) == (message.key, message.value)
+    compared("debezium, encoded", len(expected))
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
@@ -97,13 +98,14 @@ def test_where_ticdc_panics_the_event_is_sent(path: Path, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_bytes_give_golden_events(path: Path, variant: str) -> None:
+def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events, decoder = events_of(path), DebeziumDecoder()
-    for message in load_messages(path):
-        if not message.error:
-            (seq,) = message.events
-            decoded = list(decoder.events(message.key, message.value))
-            assert decoded == [expected_event(events[seq], VARIANTS[variant])]
+    sent = [message for message in load_messages(path) if not message.error]
+    for message in sent:
+        (seq,) = message.events
+        decoded = list(decoder.events(message.key, message.value))
+        assert decoded == [expected_event(events[seq], VARIANTS[variant])]
+    compared("debezium, decoded", len(sent))
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)

@@ -12,6 +12,7 @@ from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
 from producer.model.mysql_type import STRINGS
 from tests.codec.golden_messages import (
+    Compared,
     GoldenMessage,
     encode_other,
     encode_rows,
@@ -48,7 +49,7 @@ def test_every_file_is_there() -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
+def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
     events, messages = events_of(path), load_messages(path)
     assert messages
     encoder = OpenEncoder(VARIANTS[variant])
@@ -61,6 +62,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str) -> None:
             made = [encode_other(encoder, event) for event in _flat(expected, events) if not _is_row(event)]  # type: ignore[arg-type]
             got = [(m.key, m.value) for m in made if m]
         assert got == [(m.key, m.value) for m in expected]
+    compared("open-protocol, encoded", sum(not message.error for message in messages))
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
@@ -76,16 +78,16 @@ def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_golden_bytes_give_golden_events(path: Path, variant: str) -> None:
+def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events = events_of(path)
     options, decoder = VARIANTS[variant], OpenDecoder()
-    for message in load_messages(path):
-        if message.error:
-            continue
+    sent = [message for message in load_messages(path) if not message.error]
+    for message in sent:
         decoded = list(decoder.events(message.key, message.value))
         assert decoded == [
             _expected(events[seq], decoded[i], options) for i, seq in enumerate(message.events)
         ]
+    compared("open-protocol, decoded", len(sent))
 
 
 def _units(messages: list[GoldenMessage], events: dict[int, GoldenEvent]) -> Iterator[list[GoldenMessage]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from producer.changefeed import PARAMETERS, Owner, Parameter, State
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
+from producer.codec.recognition import EVIDENCE
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
 from tests.docs import sql_tables
@@ -104,6 +105,12 @@ def invariants() -> str:
     )
 
 
+def recognition() -> str:
+    """What gives a protocol away."""
+    rows = [[code(name), evidence.words] for name, evidence in EVIDENCE.items()]
+    return table(["protocol", "a message has"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "fidelity": fidelity,
     "options": options,
@@ -111,6 +118,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "options-not-yet": options_not_yet,
     "scenario-keys": scenario_keys,
     "invariants": invariants,
+    "recognition": recognition,
     **sql_tables.TABLES,
 }
 

@@ -1,0 +1,76 @@
+"""Which protocol a message is of, told from its bytes.
+
+Only what holds a message together is looked at: a message that is damaged inside is still one of its
+protocol. Values that were compressed show nothing, unless the key does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from producer.codec.canal_json.envelope import objects
+from producer.codec.craft.envelope import opened
+from producer.codec.debezium.message_json import parse_value
+from producer.codec.open.blocks import Blocks
+from producer.errors import DecodeError
+
+_Look: TypeAlias = Callable[[bytes, bytes], bool]
+"""Whether key and value are of the protocol; a decode error says no as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What gives a protocol away.
+
+    :param words: what a message of it has, for those who hold one that has not.
+    """
+
+    look: _Look
+    words: str
+
+
+def _open(key: bytes, _: bytes) -> bool:
+    """The key alone: in a message without events it could be another protocol's (Maxwell's is a version)."""
+    blocks = Blocks("key", key)
+    blocks.version()
+    heads = []
+    while not blocks.at_end:
+        heads.append(blocks.next()[:1])
+    return set(heads) == {b"{"}
+
+
+def _craft(key: bytes, value: bytes) -> bool:
+    return not key and bool(opened(value).headers)
+
+
+def _canal_json(_: bytes, value: bytes) -> bool:
+    return any(objects(value))
+
+
+def _debezium(_: bytes, value: bytes) -> bool:
+    payload = parse_value(value).payload
+    return payload.op is not None or payload.ddl is not None
+
+
+EVIDENCE: Mapping[str, Evidence] = MappingProxyType({
+    "open-protocol": Evidence(_open, "a key of version 1 and JSON objects, each after its length"),
+    "craft": Evidence(_craft, "no key, version 1, and at the end sizes that add up"),
+    "canal-json": Evidence(_canal_json, "JSON with database, table, isDdl, type and es"),
+    "debezium": Evidence(_debezium, "JSON with a source that has a commit_ts, beside op or ddl"),
+})  # fmt: skip
+"""By protocol. No message can be of two of them."""
+
+
+def recognised(key: bytes | None, value: bytes | None) -> str | None:
+    """The protocol of a message, None where its bytes do not tell."""
+    return next((name for name in EVIDENCE if _shows(EVIDENCE[name], key or b"", value or b"")), None)
+
+
+def _shows(evidence: Evidence, key: bytes, value: bytes) -> bool:
+    try:
+        return evidence.look(key, value)
+    except DecodeError:
+        return False
