@@ -38,6 +38,8 @@ class Changefeed(BaseModel):
     only_output_updated_columns: bool
     output_old_value: bool
     delete_only_output_handle_key_columns: bool
+    content_compatible: bool
+    debezium_disable_schema: bool
     output_raw_change_event: bool
     large_message_handle_option: str
 
@@ -56,10 +58,22 @@ class Changefeed(BaseModel):
     ddl_text: str
     output_row_id: bool
     time_zone: str
+    cluster_id: str
+    invalid_utf8: str
     legacy_no_flag: bool
     legacy_varchar_base64: bool
+    legacy_delete_old: bool
+    legacy_data_before_old: bool
 
     warnings: tuple[str, ...] = ()
+
+    @property
+    def ddl_to_all_partitions(self) -> bool:
+        """Whether DDLs go to every partition of their topic, or to partition 0 only.
+
+        Source: ticdc ``downstreamadapter/sink/helper/helper.go`` (GetDDLDispatchRule).
+        """
+        return self.protocol != "canal-json"
 
     def as_manifest(self) -> dict[str, Any]:
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""

@@ -126,6 +126,12 @@ class OpenSection(Section):
     output_old_value: bool | None = _option("output-old-value")
 
 
+class DebeziumSection(Section):
+    """``[sink.debezium]``"""
+
+    output_old_value: bool | None = _option("output-old-value")
+
+
 class SinkSection(Section):
     """``[sink]``"""
 
@@ -133,11 +139,30 @@ class SinkSection(Section):
     dispatchers: Annotated[tuple[DispatchRule, ...], Field(strict=False)] = ()
     only_output_updated_columns: bool | None = _option("only-output-updated-columns")
     delete_only_output_handle_key_columns: bool | None = _option("delete-only-output-handle-key-columns")
+    content_compatible: bool | None = _option("content-compatible")
+    debezium_disable_schema: bool | None = _option("debezium-disable-schema")
     transaction_atomicity: str | None = _option("transaction-atomicity")
     encoder_concurrency: int | None = _option("encoder-concurrency")
     advance_timeout_in_sec: int | None = _option("advance-timeout-in-sec")
     kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
     open: OpenSection | None = None
+    debezium: DebeziumSection | None = None
+
+    def of_protocol(self, protocol: str) -> SinkSection:
+        """The section without those of other protocols.
+
+        :raises ChangefeedError: if one of them asks for something, which would have no effect.
+        """
+        for name, other in (("open", "open-protocol"), ("debezium", "debezium")):
+            part = getattr(self, name)
+            if part is not None and part.output_old_value is False and protocol != other:
+                raise ChangefeedError(
+                    f"sink.{name} is of no effect for protocol {protocol}",
+                    parameter=f"sink.{name}.output-old-value",
+                    hint=f"it belongs to {other}; leave it out",
+                )
+        others = {"open-protocol": {"debezium": None}, "debezium": {"open": None}}
+        return self.model_copy(update=others.get(protocol, {"open": None, "debezium": None}))
 
 
 class MounterSection(Section):
@@ -175,9 +200,18 @@ class ChangefeedFile(Section):
     def dispatchers(self) -> tuple[DispatchRule, ...]:
         return self.sink.dispatchers if self.sink else ()
 
-    def options(self) -> dict[str, Plain]:
-        """Every option that the file sets, by the name it has in the table of parameters."""
-        return _set_options(self)
+    @property
+    def protocol(self) -> str | None:
+        return self.sink.protocol if self.sink else None
+
+    def options(self, protocol: str) -> dict[str, Plain]:
+        """Every option that the file sets, by the name it has in the table of parameters.
+
+        :param protocol: the changefeed's; sections of other protocols do not count.
+        :raises ChangefeedError: if one of those asks for something.
+        """
+        sink = self.sink and self.sink.of_protocol(protocol)
+        return _set_options(self.model_copy(update={"sink": sink}))
 
 
 def _set_options(section: Section) -> dict[str, Plain]:

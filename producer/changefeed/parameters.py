@@ -37,6 +37,7 @@ class Parameter:
     :param default: its value when nobody gives one.
     :param in_uri: whether a sink URI may carry it.
     :param file_key: its dotted place in a changefeed file; empty if it has none.
+    :param protocols: the protocols that have it; empty for all.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Parameter:
     state: State = State.HONOURED
     in_uri: bool = True
     file_key: str = ""
+    protocols: tuple[str, ...] = ()
 
     @property
     def field(self) -> str:
@@ -57,14 +59,14 @@ class Parameter:
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
 PROTOCOL = Word(
-    choices=("open-protocol", "craft"),
-    later=("canal-json", "debezium"),
+    choices=("open-protocol", "canal-json", "debezium", "craft"),
     foreign=("avro", "canal", "csv", "maxwell", "simple", "debezium-avro"),
     aliases=(("default", "open-protocol"),),
 )
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
 ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
 LARGE_MESSAGES = Word(choices=("none",), later=("handle-key-only", "claim-check"))
+OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
 KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."
 
@@ -84,22 +86,32 @@ _MESSAGES = (
     ),
     Parameter(
         name="enable-tidb-extension", value=Flag(), default=False, file_key=CODEC + "enable-tidb-extension",
-        effect="Adds TiDB's own fields and watermark messages; Open Protocol has none and ignores it.",
+        effect="Adds TiDB's own fields and watermark messages; Open Protocol and Craft have none and ignore "
+        "it.",
     ),
     Parameter(
         name="only-output-updated-columns", value=Flag(), default=False,
-        file_key="sink.only-output-updated-columns",
+        file_key="sink.only-output-updated-columns", protocols=(OPEN, CANAL_JSON),
         effect="Old images of updates hold the changed columns only.",
     ),
     Parameter(
         name="output-old-value", value=Flag(), default=True, in_uri=False,
-        file_key="sink.open.output-old-value",
-        effect="Whether updates carry the old image.",
+        file_key="sink.open.output-old-value", protocols=(OPEN, DEBEZIUM),
+        effect="Whether updates carry the old image; for Debezium: sink.debezium.output-old-value.",
     ),
     Parameter(
         name="delete-only-output-handle-key-columns", value=Flag(), default=False, in_uri=False,
-        file_key="sink.delete-only-output-handle-key-columns",
+        file_key="sink.delete-only-output-handle-key-columns", protocols=(OPEN, CANAL_JSON, CRAFT),
         effect="Deletes carry the handle key columns only.",
+    ),
+    Parameter(
+        name="content-compatible", value=Flag(), default=False, file_key="sink.content-compatible",
+        protocols=(CANAL_JSON,),
+        effect="As official Canal: types with their parameters, old images with the changed columns only.",
+    ),
+    Parameter(
+        name="debezium-disable-schema", value=Flag(), default=False, file_key="sink.debezium-disable-schema",
+        protocols=(DEBEZIUM,), effect="Messages without their schema.",
     ),
     Parameter(
         name="output-raw-change-event", value=Flag(), default=False, in_uri=False,
@@ -146,23 +158,31 @@ _KAFKA = (
 )  # fmt: skip
 
 
-def _ours(name: str, value: ValueRule, default: Plain, effect: str) -> Parameter:
-    return Parameter(name=name, value=value, default=default, effect=effect, owner=Owner.OURS)
+def _ours(name: str, value: ValueRule, default: Plain, effect: str, *protocols: str) -> Parameter:
+    return Parameter(
+        name=name, value=value, default=default, effect=effect, owner=Owner.OURS, protocols=protocols
+    )
 
 
 _OURS = (
     _ours("profile", Word(choices=("classic",), later=("new",)), "classic",
           "Which TiCDC is simulated: classic (tiflow) or new (pingcap/ticdc)."),
     _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
-          "Consecutive rows share a message if they have the same dispatch key, or just the same partition."),
-    _ours("output-ddl", Flag(), True, "Whether DDL events are sent."),
+          "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
+          OPEN, CRAFT),
+    _ours("output-ddl", Flag(), None, "Whether DDL events are sent; by default Debezium sends none."),
     _ours("ddl-text", Word(choices=("original", "tidb")), "original",
           "DDL as the scenario has it, or re-printed as current TiCDC does."),
-    _ours("output-row-id", Flag(), True, "Whether Open Protocol keys carry rid, as classic writes it."),
+    _ours("output-row-id", Flag(), True, "Whether keys carry rid, as classic writes it.", OPEN),
     _ours("time-zone", TimeZone(), "UTC",
           "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),
-    _ours("legacy-no-flag", Flag(), False, "Older Open Protocol: columns without f."),
-    _ours("legacy-varchar-base64", Flag(), False, "Older Open Protocol: VARCHAR and CHAR in Base64."),
+    _ours("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting).", DEBEZIUM),
+    _ours("invalid-utf8", Word(choices=("raw", "replace")), "raw",
+          "Text that is not UTF-8: its bytes as TiCDC copies them, or U+FFFD for each.", DEBEZIUM),
+    _ours("legacy-no-flag", Flag(), False, "Older form: columns without f.", OPEN),
+    _ours("legacy-varchar-base64", Flag(), False, "Older form: VARCHAR and CHAR in Base64.", OPEN),
+    _ours("legacy-delete-old", Flag(), False, "Before v5.4.0: deletes repeat data in old.", CANAL_JSON),
+    _ours("legacy-data-before-old", Flag(), False, "As documented: data stands before old.", CANAL_JSON),
 )  # fmt: skip
 
 
@@ -198,7 +218,7 @@ SECURITY = (
     "sasl-oauth-token-url", "sasl-oauth-scopes", "sasl-oauth-grant-type", "sasl-oauth-audience",
 )  # fmt: skip
 _OTHER_PROTOCOLS = (
-    "content-compatible", "output-row-key", "debezium-disable-schema", "debezium-include-start-ts",
+    "output-row-key", "debezium-include-start-ts",
     "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
     "encoding-format", "schema-registry",
 )  # fmt: skip
@@ -225,8 +245,7 @@ FILE_KEYS_NOT_YET = frozenset({
     "sync-point-retention", "bdr-mode", "ignore-ineligible-table", "sql-mode", "enable-table-monitor",
     "sink.column-selectors", "sink.schema-registry", "sink.terminator", "sink.date-separator",
     "sink.enable-partition-separator", "sink.file-index-digit", "sink.safe-mode", "sink.csv",
-    "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.debezium",
-    "sink.content-compatible", "sink.debezium-disable-schema", "sink.enable-kafka-sink-v2",
+    "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.enable-kafka-sink-v2",
     "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
     "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
     KAFKA + "glue-schema-registry-config",

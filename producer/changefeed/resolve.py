@@ -11,16 +11,10 @@ from typing import Any
 
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.load_file import check_changefeed_file
-from producer.changefeed.parameters import PARAMETERS, State
+from producer.changefeed.parameters import BY_NAME, PARAMETERS, State
 from producer.changefeed.sink_uri import default_sink_uri, parse_sink_uri
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError
-
-_NOT_IN_CRAFT = {
-    "output-old-value": "open-protocol, debezium",
-    "only-output-updated-columns": "open-protocol, canal-json",
-}
-"""Options of messages that Craft lacks, and the protocols that have them."""
 
 
 def resolve(
@@ -43,7 +37,11 @@ def resolve(
     merged = _merge(scenario or {}, config or {})
     file = check_changefeed_file(merged, "changefeed")
     uri = parse_sink_uri(sink_uri or file.sink_uri or default_sink_uri(name))
-    options = {**_defaults(), **file.options(), **uri.parameters}
+    protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
+    options = {**_defaults(), **file.options(protocol), **uri.parameters}
+    if options["output-ddl"] is None:
+        options["output-ddl"] = protocol != "debezium"
+    _check_protocol(protocol, options)
     _check_together(options)
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
@@ -88,23 +86,24 @@ def _check_together(options: Mapping[str, Plain]) -> None:
             parameter="force-replicate",
             hint="a table without a handle key has no handle key columns",
         )
-    if options["protocol"] == "craft":
-        _check_craft(options)
 
 
-def _check_craft(options: Mapping[str, Plain]) -> None:
-    """Craft always carries the whole old image."""
-    defaults = _defaults()
-    for name, others in _NOT_IN_CRAFT.items():
-        if options[name] != defaults[name]:
-            what = "Craft has no such option: its updates always carry the whole old image"
-            raise ChangefeedError(what, parameter=name, hint=f"these have it: {others}")
+def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
+    """No option of other protocols may ask for something that this one cannot do."""
+    for option in PARAMETERS:
+        asked = option.state == State.HONOURED and options[option.name] != option.default
+        if asked and option.protocols and protocol not in option.protocols:
+            raise ChangefeedError(
+                f"protocol {protocol} has no option {option.name}",
+                parameter=option.name,
+                hint=f"these have it: {', '.join(option.protocols)}",
+            )
 
 
 def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:
     """What TiCDC accepts with a warning in its log."""
-    if options["enable-tidb-extension"] and options["protocol"] == "open-protocol":
-        yield "enable-tidb-extension is ignored: Open Protocol has no extension"
+    if options["enable-tidb-extension"] and options["protocol"] in ("open-protocol", "craft"):
+        yield f"enable-tidb-extension is ignored: {options['protocol']} has no extension"
     if options["output-raw-change-event"] and not options["output-old-value"]:
         yield (
             "output-raw-change-event without output-old-value: an update that changes a key arrives without "

@@ -26,7 +26,9 @@ def show(verdict: Verdict, console: Console | None = None) -> None:
         console.print(f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected")
     if verdict.state is not None and verdict.state.not_compared:
         names = ", ".join(verdict.state.not_compared)
-        console.print(f"not compared, since DDL changed their rows: {names}", soft_wrap=True)
+        console.print(
+            f"not compared, since the stream alone does not tell their rows: {names}", soft_wrap=True
+        )
     console.print(Text("verified", "bold green") if verdict.ok else Text("VIOLATED", "bold red"))
 
 

@@ -64,7 +64,15 @@ class Encoder(Protocol):
         """
         ...
 
-    def ddl(self, event: DDLEvent) -> Message | None: ...
+    def ddl(
+        self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
+    ) -> Message | None:
+        """The DDL event; None where the protocol has no message for it.
+
+        :param table: the table as the DDL leaves it, None where there is none.
+        :param before: the table as the DDL found it.
+        """
+        ...
 
     def resolved(self, ts: int) -> Message | None: ...
 

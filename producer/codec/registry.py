@@ -31,6 +31,20 @@ def _craft_encoder(options: Options) -> Encoder:
     return CraftEncoder(CraftOptions(**_known(CraftOptions, options)))
 
 
+def _canal_json_encoder(options: Options) -> Encoder:
+    from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
+
+    return CanalJSONEncoder(CanalJSONOptions(**_known(CanalJSONOptions, options)))
+
+
+def _debezium_encoder(options: Options) -> Encoder:
+    from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
+
+    known = _known(DebeziumOptions, options)
+    known["disable_schema"] = bool(options.get("debezium_disable_schema"))
+    return DebeziumEncoder(DebeziumOptions(**known))
+
+
 def _open_decoder(options: Options) -> Decoder:
     from producer.codec.open import OpenDecoder
 
@@ -58,8 +72,9 @@ def _debezium_decoder(options: Options) -> Decoder:
 _ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
+    "canal-json": _canal_json_encoder,
+    "debezium": _debezium_encoder,
 }
-"""What a run writes. Canal-JSON and Debezium join when expected events know what they lose."""
 _DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,
     "craft": _craft_decoder,

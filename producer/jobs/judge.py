@@ -8,13 +8,13 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
+from producer.codec import registry
 from producer.dispatch.rules import Router
 from producer.jobs.events import placed
-from producer.jobs.prepare import Job
+from producer.jobs.prepare import Job, codec_options
+from producer.jobs.untold import untold_tables
 from producer.jobs.write_folder import replicated_state
-from producer.model.catalog import Catalog
-from producer.model.ddl_action import CHANGES_ROWS
-from producer.model.table import TableInfo
+from producer.model.losses import Losses
 from producer.source.decode import decoded
 from producer.stream.expected import expected
 from producer.verifier.checking import examine
@@ -51,61 +51,55 @@ def verdict(
 
     :param wanted: the job's expected events, placed.
     """
-    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    options = codec_options(changefeed)
+    losses = registry.encoder(changefeed.protocol, options).losses
     stream = decoded(back, changefeed.protocol, options).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        findings, census = examine(stream, _verify_options(changefeed, back, strict_seed=strict_seed))
+        known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
+        findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
         return Verdict(
             findings=tuple(findings),
             checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
             kinds=census.kinds,
             comparison=None if wanted is None else compare(wanted, stream),
-            state=None if job is None else _state_compared(job, stream, skipped),
+            state=None if job is None else _state_compared(job, stream, known, skipped),
         )
     finally:
         stream.unpersist()
 
 
-def _state_compared(job: Job, stream: DataFrame, skipped: Collection[str]) -> StateComparison:
-    altered = altered_tables(job.history.catalog)
-    wanted = _expected_state(stream.sparkSession, job, {*skipped, *altered})
-    return compare_state(wanted, final_state(stream), tuple(sorted(altered)))
-
-
-def altered_tables(catalog: Catalog) -> set[str]:
-    """Tables whose rows a reader would have to change by DDL, which the reference consumer does not.
-
-    DDL that gives a table another handle key counts: its rows are told apart by other columns then.
-    """
-    altered: set[str] = set()
-    for job in catalog.ddls:
-        if job.version_before < 0 or job.version_after < 0:
-            continue
-        before, after = catalog.tables[job.version_before], catalog.tables[job.version_after]
-        if job.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after):
-            altered |= {before.qualified_name, after.qualified_name}
-    return altered
-
-
-def _handle_key(table: TableInfo) -> list[str]:
-    index = table.handle_index
-    return [] if index is None else [table.columns[offset].name for offset in index.offsets]
+def _state_compared(
+    job: Job, stream: DataFrame, options: VerifyOptions, skipped: Collection[str]
+) -> StateComparison:
+    untold = untold_tables(job)
+    wanted = _expected_state(stream.sparkSession, job, {*skipped, *untold})
+    return compare_state(wanted, final_state(stream, options), tuple(sorted(untold)))
 
 
 def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> DataFrame:
-    """Rows of the replicated tables that have a handle key; a table without rows is a line without row."""
+    """Rows of the replicated tables as a reader gets them; a table without rows is a line without row."""
+    losses = job.encoder.losses
     lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
     for table, rows in replicated_state(job, job.history.state):
         if table.handle_index is None or table.qualified_name in skipped:
             continue
-        names = [column.name for column in table.sent_columns]
+        columns = [(column.name, losses.told(column)) for column in table.sent_columns]
         lines.append((table.schema, table.name, None))
-        lines += [(table.schema, table.name, dict(zip(names, row, strict=True))) for row in rows]
+        lines += [
+            (
+                table.schema,
+                table.name,
+                {name: told(value) for (name, told), value in zip(columns, row, strict=True)},
+            )
+            for row in rows
+        ]
     return spark.createDataFrame(lines, STATE)
 
 
-def _verify_options(changefeed: Changefeed, back: DataFrame, *, strict_seed: bool) -> VerifyOptions:
+def _verify_options(
+    changefeed: Changefeed, losses: Losses, back: DataFrame, *, strict_seed: bool
+) -> VerifyOptions:
     router = Router(changefeed)
 
     def rule(schema: str, table: str) -> DispatchRule | None:
@@ -119,9 +113,15 @@ def _verify_options(changefeed: Changefeed, back: DataFrame, *, strict_seed: boo
     return VerifyOptions(
         rules=rule,
         partitions=dict.fromkeys(topics, changefeed.partition_num),
+        ddl_broadcast=changefeed.ddl_to_all_partitions,
+        resolved=losses.resolved,
         strict_seed=strict_seed,
         raw_key_update=changefeed.output_raw_change_event,
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.max_message_bytes,
-        old_value=changefeed.output_old_value,
+        old_value=losses.old_values != "none",
+        commit_ts=losses.commit_ts,
+        table_ids=losses.table_ids,
+        unique_columns=losses.unique_columns,
+        hashed_types=losses.hashed_types,
     )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
 from producer.errors import ScenarioError
+from producer.model import tso
+from producer.model.catalog import Catalog
+from producer.model.losses import Losses
 from producer.scenario.history import History, State
 from producer.scenario.load import ScenarioFile, load_scenario
 from producer.scenario.play import clock_of, commits_until, play, reprinted
@@ -50,6 +54,7 @@ class Job:
             after_transaction=every is None,
             every_ms=0 if every is None else round(every.total_seconds() * 1000),
             explicit=explicit,
+            sent=self.encoder.losses.resolved,
         )
         return StreamPlan(
             catalog=self.history.catalog,
@@ -62,12 +67,13 @@ class Job:
         """The expected state at one of ``state_at``."""
         return self.history.state_at[commits_until(self.scenario, self.history, ts)]
 
-    @property
+    @cached_property
     def options(self) -> dict[str, Any]:
         """The changefeed's options as plain values, for the codec."""
-        return self.changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+        build_ts_ms = _milliseconds(self.scenario.build_time)
+        return {**codec_options(self.changefeed), "build_ts_ms": build_ts_ms}
 
-    @property
+    @cached_property
     def encoder(self) -> Encoder:
         return registry.encoder(self.changefeed.protocol, self.options)
 
@@ -110,10 +116,34 @@ def prepare(
     if changefeed.ddl_text == "tidb":
         history.catalog = reprinted(history.catalog, read.file)
     job = Job(scenario=read, history=history, changefeed=changefeed, state_at=tuple(sorted(set(state_at))))
+    history.catalog = _without_omitted(history.catalog, job.encoder.losses)
     if job.history.commits == 0:
         raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
     _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
     return job
+
+
+def codec_options(changefeed: Changefeed) -> dict[str, Any]:
+    """A changefeed's options as plain values, for a codec."""
+    return changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+
+
+def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
+    if moment is None:
+        return None
+    exact = datetime.now(UTC) if moment == "now" else moment
+    return tso.physical(tso.from_datetime(exact))
+
+
+def _without_omitted(catalog: Catalog, losses: Losses) -> Catalog:
+    """The catalog without the DDLs that the protocol has no message for: with the reason, not sent."""
+    ddls = tuple(
+        replace(job, sent=False, reason=losses.omits_ddl(job.ddl_type))
+        if job.sent and losses.omits_ddl(job.ddl_type)
+        else job
+        for job in catalog.ddls
+    )
+    return replace(catalog, ddls=ddls)
 
 
 def changefeed_of(

@@ -69,6 +69,7 @@ def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:
         every=timedelta(milliseconds=every_ms),
         database="test",
         time_zone="+00:00",
+        build_time=None,
         now=DEFAULT_NOW,
         resolved_every=None,
         changefeed={},

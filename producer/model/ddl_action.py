@@ -85,3 +85,6 @@ CHANGES_ROWS = frozenset({
     A.EXCHANGE_TABLE_PARTITION,
 })  # fmt: skip
 """Jobs after which a table's rows, name or columns are others without any row event."""
+
+CLEARS_TABLES = frozenset({A.DROP_SCHEMA, A.DROP_TABLE, A.TRUNCATE_TABLE})
+"""Jobs after which tables have none of the rows they had, without any row event."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from producer.model.event import Value
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import MySQLType, bare_name
-from producer.model.table import ColumnInfo
+from producer.model.table import ColumnInfo, TableInfo
 from producer.model.tso import LOGICAL_BITS
 from producer.model.utf8 import repaired
 
 OldValues: TypeAlias = Literal["all", "updated", "none"]
-AsHashed: TypeAlias = Literal["always", "unless negative", "never"]
+AsHashed: TypeAlias = Literal["always", "unless negative"]
 Reduction: TypeAlias = Callable[[Value], Value]
 """A value of one column to what a reader gets of it."""
 
@@ -91,6 +91,16 @@ class Losses:
 
         return told
 
-    def hashed_as_told(self, type_name: str) -> AsHashed:  # noqa: ARG002  # likewise
-        """Whether a column of a told type reads as the text that TiCDC hashes for dispatch."""
-        return "always"
+    @property
+    def hashed_types(self) -> Mapping[str, AsHashed] | None:
+        """Told types whose values read as the text that TiCDC hashes for dispatch; None: all."""
+        return None
+
+    @property
+    def unique_columns(self) -> bool:
+        """Whether a reader knows the columns of unique keys other than the handle key."""
+        return bool(self.told_flag(ColumnFlag.UNIQUE_KEY))
+
+    def tells_handle_key(self, table: TableInfo) -> bool:
+        """Whether a reader can tell the rows of a table apart."""
+        return any(self.told_flag(flag) & ColumnFlag.HANDLE_KEY for flag in table.sent_flags)

@@ -54,6 +54,7 @@ class ScenarioFile:
     :param file: as the user named it; errors are placed by it.
     :param sha256: of the file's bytes, in hex.
     :param start: TSO of the first commit; ``every`` is the time from one commit to the next.
+    :param build_time: when messages say they were built; None: each at its commit.
     :param now: what ``NOW()`` returns, in UTC.
     :param resolved_every: spacing of resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``producer.changefeed.resolve``.
@@ -66,6 +67,7 @@ class ScenarioFile:
     seed: int
     start: int
     every: timedelta
+    build_time: datetime | Literal["now"] | None
     database: str
     time_zone: str
     now: datetime
@@ -96,6 +98,7 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> Scenari
         seed=scenario.seed,
         start=scenario.clock.start,
         every=scenario.clock.every,
+        build_time=scenario.clock.build_time,
         database=scenario.session.database,
         time_zone=scenario.session.time_zone,
         now=scenario.session.now,

@@ -30,8 +30,7 @@ from producer.model import tso
 DEFAULT_START = 429918007904436226
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
 KEYS_NOT_YET = frozenset(
-    {"faults", "generate", "steps.generate", "clock.build-time"}
-    | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET}
+    {"faults", "generate", "steps.generate"} | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET}
 )
 """Keys, without list places, that a later version brings; refused by name until then."""
 
@@ -91,6 +90,11 @@ Duration: TypeAlias = Annotated[
     WithJsonSchema(_DURATION_SCHEMA),
 ]
 Time: TypeAlias = Annotated[datetime, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)]
+BuildTime: TypeAlias = Annotated[
+    datetime | Literal["now"],
+    BeforeValidator(lambda value: value if value == "now" else read_time(value)),
+    WithJsonSchema({"anyOf": [{"const": "now"}, _TIME_SCHEMA]}),
+]
 TSO: TypeAlias = Annotated[int, BeforeValidator(read_tso), WithJsonSchema(_TSO_SCHEMA)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(TimeZone().check)]
 
@@ -117,6 +121,11 @@ class Clock(Part):
         default=timedelta(seconds=1),
         description="Time from one to the next.",
         json_schema_extra={"default": "1s"},
+    )
+    build_time: BuildTime | None = Field(
+        default=None,
+        description="When messages say they were built (Canal-JSON's ts, Debezium's ts_ms): a time, or now; "
+        "without it each at its commit.",
     )
 
 

@@ -20,7 +20,7 @@ from producer.model.catalog import Catalog
 from producer.model.event import Message
 from producer.sink.row_batches import encoded
 
-Item: TypeAlias = EncodedRow | Message | None
+Item: TypeAlias = EncodedRow | Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,8 @@ class PartitionEncoder:
         :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
         """
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
-        items = (item for batch in batches for item in encoded(batch, encoder, self._plan.catalog))
+        every = (item for batch in batches for item in encoded(batch, encoder, self._plan.catalog))
+        items = (item for item in every if item is not None)
         for are_rows, run in groupby(
             enumerate(items), key=lambda numbered: isinstance(numbered[1], EncodedRow)
         ):

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from producer.codec.base import EncodedRow, Encoder, RowBatch
 from producer.model.catalog import Catalog
 from producer.model.event import DDLEvent, Kind, Message, Value
+from producer.model.table import TableInfo
 
 
 def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> list[EncodedRow | Message | None]:
@@ -62,7 +63,18 @@ def _barriers(
         if other["kind"] == Kind.RESOLVED:
             yield place, encoder.resolved(other["commit_ts"])
         else:
-            yield place, encoder.ddl(ddl_event(catalog, other["ddl"], other["commit_ts"]))
+            event = ddl_event(catalog, other["ddl"], other["commit_ts"])
+            yield place, encoder.ddl(event, *_tables(catalog, other["ddl"]))
+
+
+def _tables(catalog: Catalog, index: int) -> tuple[TableInfo | None, TableInfo | None]:
+    """The table of a DDL as it leaves it and as it found it."""
+    job = catalog.ddls[index]
+    after, before = (
+        catalog.tables[version] if version >= 0 else None
+        for version in (job.version_after, job.version_before)
+    )
+    return after, before
 
 
 def ddl_event(catalog: Catalog, index: int, commit_ts: int) -> DDLEvent:

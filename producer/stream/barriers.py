@@ -1,8 +1,9 @@
 """Stage 5: DDL events and resolved events, to every partition they go to.
 
-DDL: every partition of its topic. Resolved: every partition of every topic that is active then, and of
-the default topic. Both stand behind the rows of their own time stamp: rows whose commit-ts equals a
-DDL's were decoded with the schema before it. Source: tiflow ``mq_ddl_sink.go``, ``ddl_manager.go``.
+DDL: every partition of its topic, of Canal-JSON partition 0. Resolved: every partition of every topic
+that is active then, and of the default topic. Both stand behind the rows of their own time stamp: rows
+whose commit-ts equals a DDL's were decoded with the schema before it. Source: tiflow ``mq_ddl_sink.go``,
+``ddl_manager.go``.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class ResolvedPlan:
     :param commits: number of commits in the history.
     :param after_transaction: one after every commit, with its ts; else every ``every_ms`` of the clock,
         after each DDL and after the last commit.
+    :param sent: whether the protocol sends any.
     :param explicit: ``(ts, at)`` of explicit ones, ``at`` being the ts they are delivered behind.
     """
 
@@ -61,14 +63,20 @@ class ResolvedPlan:
     after_transaction: bool = True
     every_ms: int = 0
     explicit: tuple[tuple[int, int], ...] = ()
+    sent: bool = True
 
 
-def ddl_events(spark: SparkSession, places: Sequence[DDLPlace], slots: Slots) -> DataFrame:
-    """DDL events of the event stream, one per partition of the DDL's topic."""
+def ddl_events(
+    spark: SparkSession, places: Sequence[DDLPlace], slots: Slots, *, to_all: bool = True
+) -> DataFrame:
+    """DDL events of the event stream.
+
+    :param to_all: to every partition of the DDL's topic; else to partition 0.
+    """
     rows = [
         (slot, place.commit_ts, place.index, place.seq.to_bytes(8, "big"))
         for place in places
-        for slot in slots.of(place.topic)
+        for slot in slots.of(place.topic)[: None if to_all else 1]
     ]
     frame = spark.createDataFrame(rows, "slot int, commit_ts long, ddl int, place binary")
     return _shaped(frame, slots, Kind.DDL)
@@ -96,6 +104,8 @@ def resolved_events(
 
 def _times(spark: SparkSession, plan: ResolvedPlan, ddl_ts: Iterable[int]) -> list[DataFrame]:
     """``commit_ts, at`` of the resolved events of each reason."""
+    if not plan.sent:
+        return [spark.createDataFrame([], "commit_ts long, at long")]
     explicit = spark.createDataFrame(list(plan.explicit), "commit_ts long, at long")
     if plan.commits == 0:
         return [explicit]

@@ -98,7 +98,7 @@ def event_stream(spark: SparkSession, changes: DataFrame, plan: StreamPlan) -> D
     if not feed.output_raw_change_event:
         placed = unstable_order(placed, plan.crowded)
     rows = dispatch(placed, known, plan.slots)
-    ddls = ddl_events(spark, plan.ddls, plan.slots)
+    ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=feed.ddl_to_all_partitions)
     times = [place.commit_ts for place in plan.ddls]
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
     return order(rows.unionByName(ddls).unionByName(resolved), plan.slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from producer.verifier.stream import PARTITION, Stream, Violation, place
+from producer.verifier.stream import PARTITION, Stream, Violation, barred, place
 
 _SAME_TABLE = """events.topic = ddls.topic and events.partition = ddls.partition
     and events.schema = ddls.schema and (events.table = ddls.table or ddls.table = '')"""
@@ -20,7 +20,7 @@ def rows_after(stream: Stream) -> DataFrame:
     """
     late = stream.rows.filter("ddl_before is not null")
     ddls = stream.events.filter("kind = 'ddl'")
-    barrier = "ddls.position < events.position and ddls.commit_ts >= events.commit_ts"
+    barrier = f"ddls.position < events.position and events.commit_ts {barred(stream.options)} ddls.commit_ts"
     own = _concerned(late, ddls, barrier, "left").groupBy(*_events(*PARTITION, "position", "commit_ts"))
     judged = own.agg(
         sf.max(sf.struct("ddls.commit_ts", "ddls.position")).alias("own"),

@@ -33,10 +33,10 @@ def needs(*kinds: str) -> Gaps:
     """Needs events of these kinds; without them nothing was proved."""
 
     def gaps(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-        if "resolved" in kinds and not options.resolved:
-            yield Gap("the protocol has no resolved events")
         for kind in kinds:
-            if not census.count(kind):
+            if kind == "resolved" and not options.resolved:
+                yield Gap("the protocol has no resolved events")
+            elif not census.count(kind):
                 yield Gap(f"the stream has no {kind} events")
 
     return gaps
@@ -53,6 +53,17 @@ def keyed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
     yield from needs("row")(options, census)
     if unkeyed := census.rows("unkeyed"):
         yield Gap("rows of tables without handle key cannot be told apart", unkeyed)
+
+
+def transactions(gaps: Gaps) -> Gaps:
+    """Needs, beside others, the commit-ts that tells one transaction from the next."""
+
+    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        if options.commit_ts != "exact":
+            yield Gap("commit-ts is told in milliseconds only; enable-tidb-extension tells it whole")
+        yield from gaps(options, census)
+
+    return both
 
 
 def everywhere(kind: str) -> Gaps:
@@ -82,7 +93,8 @@ def routed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
     if unruled := census.rows("unruled"):
         yield Gap("no dispatch rule is known for the rows' table", unruled)
     if unhashed := census.rows("unhashed"):
-        yield Gap("the message leaves out a column that the rule hashes", unhashed)
+        what = "the message leaves out a column that the rule hashes, or tells it in another form"
+        yield Gap(what, unhashed)
 
 
 def split(options: VerifyOptions, census: Census) -> Iterator[Gap]:
@@ -93,3 +105,5 @@ def split(options: VerifyOptions, census: Census) -> Iterator[Gap]:
         yield Gap("updates carry no old image")
     else:
         yield from needs("row")(options, census)
+        if not options.unique_columns:
+            yield Gap("the protocol tells no unique columns beside its key", census.count("row"))

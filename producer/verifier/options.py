@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from producer.model.losses import AsHashed
+
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
 
@@ -44,6 +46,11 @@ class VerifyOptions:
     :param max_batch_size: most events one message may carry, where known.
     :param max_message_bytes: largest size of a message with more than one event, where known.
     :param old_value: updates carry their old image.
+    :param commit_ts: how exact rows and DDLs tell their commit-ts.
+    :param table_ids: rows of partitioned tables name their partition.
+    :param unique_columns: columns of unique keys beside the handle key are told.
+    :param hashed_types: types whose values read as the text that TiCDC hashes for dispatch, all of them
+        or those that are not negative; None: all types.
     """
 
     rules: Rules | Iterable[DispatchRule] | None = None
@@ -55,3 +62,7 @@ class VerifyOptions:
     max_batch_size: int | None = None
     max_message_bytes: int | None = None
     old_value: bool = True
+    commit_ts: Literal["exact", "milliseconds"] = "exact"
+    table_ids: bool = True
+    unique_columns: bool = True
+    hashed_types: Mapping[str, AsHashed] | None = None

@@ -144,7 +144,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         statement="Per commit-ts a row has one insert, update or delete, or a delete and then an insert.",
         hint="the statements of a transaction were sent instead of their net change",
         by_stream=transaction.uncollapsed,
-        gaps=gaps.keyed,
+        gaps=gaps.transactions(gaps.keyed),
     ),
     Invariant(
         id="INV-KEY-UPDATE-SPLIT",
@@ -161,6 +161,6 @@ INVARIANTS: tuple[Invariant, ...] = (
         hint="a split update's halves were not sorted; a consumer meets a duplicate unique key",
         suspects=lambda census: census.rows("after_insert"),
         by_stream=transaction.inserts_first,
-        gaps=gaps.needs("row"),
+        gaps=gaps.transactions(gaps.needs("row")),
     ),
 )

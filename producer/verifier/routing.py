@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from producer.model.flags import ColumnFlag
+from producer.model.losses import AsHashed
 from producer.verifier.identity import has_flag
 from producer.verifier.options import DispatchRule, VerifyOptions
 
@@ -58,8 +59,11 @@ def hashed_columns() -> Column:
     )
 
 
-def dispatch_key(columns: Column) -> Column:
-    """The number that decides the partition; NULL if no rule is known or a hashed column is missing."""
+def dispatch_key(columns: Column, hashed_types: Mapping[str, AsHashed] | None = None) -> Column:
+    """The number that decides the partition; NULL if no rule is known or a hashed column is not told.
+
+    :param columns: those that the rule hashes; ``hashed_types`` as in ``VerifyOptions``.
+    """
     image = sf.col("key_image")
     values = sf.aggregate(
         columns,
@@ -76,8 +80,23 @@ def dispatch_key(columns: Column) -> Column:
     return (
         sf.when(sf.col("rule") == "table", sf.col("table_hash"))
         .when(sf.col("rule") == "ts", sf.col("commit_ts"))
-        .when(sf.col("rule").isNotNull() & _all_present(columns, image), values)
+        .when(sf.col("rule").isNotNull() & _all_told(columns, image, hashed_types), values)
     )
+
+
+def _all_told(columns: Column, image: Column, hashed_types: Mapping[str, AsHashed] | None) -> Column:
+    if hashed_types is None:
+        return _all_present(columns, image)
+
+    def as_hashed(column: Column) -> Column:
+        always, unless_negative = (
+            column["type"].isin([name for name, how in hashed_types.items() if how == wanted])
+            for wanted in ("always", "unless negative")
+        )
+        value = sf.coalesce(sf.try_element_at(image, column["name"]), sf.lit(b""))
+        return always | (unless_negative & ~sf.startswith(value, sf.lit(b"-")))
+
+    return _all_present(columns, image) & sf.forall(columns, as_hashed)
 
 
 def _all_present(columns: Column, image: Column) -> Column:

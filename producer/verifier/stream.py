@@ -84,14 +84,22 @@ class Violation:
 
 def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
     """The events to check. They are shuffled once, by Kafka partition, which all windows keep."""
-    shuffled = _reduced(routing.routed(_named(decoded), options)).repartition(*PARTITION)
+    shuffled = _reduced(routing.routed(_named(decoded), options), options).repartition(*PARTITION)
     reduced = shuffled.withColumn("row_key", identity.row_key(sf.col("handle"))).drop("handle")
     by_identity = Window.partitionBy(*PARTITION, "identity").orderBy("position")
     first = (sf.row_number().over(by_identity) == 1) | (sf.col("kind") == "error")
-    return _marked(reduced.withColumn("first", first))
+    return _marked(reduced.withColumn("first", first), options)
 
 
-def _marked(events: DataFrame) -> DataFrame:
+def barred(options: VerifyOptions) -> str:
+    """How the commit-ts of a row that should not come after a DDL compares with the DDL's.
+
+    Of one millisecond nobody can tell which was first.
+    """
+    return "<=" if options.commit_ts == "exact" else "<"
+
+
+def _marked(events: DataFrame, options: VerifyOptions) -> DataFrame:
     """Adds what comes too late, judged by the newest events before it in the partition.
 
     ``newer_row``, ``resolved_before``, ``ddl_before``: such an event, NULL if it is not newer (the latter
@@ -109,7 +117,7 @@ def _marked(events: DataFrame) -> DataFrame:
     wrong = {
         "newer_row": "first and kind in ('row', 'ddl') and commit_ts < newer_row.commit_ts",
         "resolved_before": "first and kind in ('row', 'ddl') and commit_ts <= resolved_before.commit_ts",
-        "ddl_before": f"{FIRST_ROW} and commit_ts <= ddl_before.commit_ts",
+        "ddl_before": f"{FIRST_ROW} and commit_ts {barred(options)} ddl_before.commit_ts",
     }
     after_insert = sf.expr(f"{FIRST_ROW} and op = 'delete' and commit_ts <= insert_ts")
     marks = {name: sf.when(sf.expr(condition), sf.col(name)) for name, condition in wrong.items()}
@@ -122,7 +130,7 @@ def _named(decoded: DataFrame) -> DataFrame:
     return decoded.withColumns({**plain, "table_id": sf.coalesce(sf.col("table_id"), sf.lit(0))})
 
 
-def _reduced(events: DataFrame) -> DataFrame:
+def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
     """Events without their images. Columns are NULL for DDL and resolved events, as ``columns`` is.
 
     The JVM does not compile methods above 8000 bytes, and all of this is one: what is used twice is a
@@ -132,7 +140,7 @@ def _reduced(events: DataFrame) -> DataFrame:
     prepared = imaged.withColumns(
         {"handle": identity.handle_entries(sf.col("key_image")), "hashed": routing.hashed_columns()}
     )
-    keyed = prepared.withColumn("dispatch_key", routing.dispatch_key(sf.col("hashed")))
+    keyed = prepared.withColumn("dispatch_key", routing.dispatch_key(sf.col("hashed"), options.hashed_types))
     return keyed.select(
         *PARTITION,
         position().alias("position"),

@@ -62,9 +62,9 @@ def test_deletes_of_old_versions_repeat_the_row_and_the_documentation_shows_data
         (True, True): f'"data":{DATA},"old":{DATA}}}',
         (False, True): f'"data":{DATA},"old":null}}',
     }
-    for (delete_old, data_first), tail in cases.items():
+    for (legacy_delete_old, data_first), tail in cases.items():
         options = CanalJSONOptions(
-            build_ts_ms=1700000000456, delete_old=delete_old, data_before_old=data_first
+            build_ts_ms=1700000000456, legacy_delete_old=legacy_delete_old, legacy_data_before_old=data_first
         )
         value = _value(options, _batch(Op.DELETE, before=OLD))
         assert value.decode() == f'{HEAD}"DELETE",{TIMES}{codes}{TYPES},{tail}'

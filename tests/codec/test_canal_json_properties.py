@@ -101,8 +101,8 @@ _OPTIONS = st.builds(
     only_output_updated_columns=st.booleans(),
     delete_only_output_handle_key_columns=st.booleans(),
     build_ts_ms=st.none() | st.integers(0, 2**40),
-    delete_old=st.booleans(),
-    data_before_old=st.booleans(),
+    legacy_delete_old=st.booleans(),
+    legacy_data_before_old=st.booleans(),
 )
 
 

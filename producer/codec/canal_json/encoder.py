@@ -46,7 +46,12 @@ class CanalJSONEncoder:
                 raise row.refusal
             yield Message(None, row.value, Kind.ROW.word, row.commit_ts)
 
-    def ddl(self, event: DDLEvent) -> Message:
+    def ddl(
+        self,
+        event: DDLEvent,
+        table: TableInfo | None = None,  # noqa: ARG002  # only Debezium describes tables
+        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+    ) -> Message:
         ts = event.commit_ts
         extension = b"commitTs" if self.options.enable_tidb_extension else b""
         names = (json_text.string(event.schema), json_text.string(event.table))

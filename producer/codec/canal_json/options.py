@@ -27,8 +27,8 @@ class CanalJSONOptions:
         ``handle-key-only`` sends its handle key.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
-    :param delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
-    :param data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
+    :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
+    :param legacy_data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
     :raises ChangefeedError: for a large message handle that TiCDC would not accept.
     """
 
@@ -39,8 +39,8 @@ class CanalJSONOptions:
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     large_message_handle_option: LargeMessageHandle = "none"
     build_ts_ms: int | None = None
-    delete_old: bool = False
-    data_before_old: bool = False
+    legacy_delete_old: bool = False
+    legacy_data_before_old: bool = False
 
     def __post_init__(self) -> None:
         chosen = self.large_message_handle_option

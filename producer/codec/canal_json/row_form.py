@@ -38,7 +38,7 @@ class RowForm:
         codes = [c.sql_type.codes(shown[c.place]) for c in self.columns if c.sql_type.limit]
         data = [c.render(shown[c.place]) for c in self.columns]
         old = self._old(batch, data)
-        images = [*data, *old] if self.options.data_before_old else [*old, *data]
+        images = [*data, *old] if self.options.legacy_data_before_old else [*old, *data]
         commit_ts = [batch.commit_ts] if self.options.enable_tidb_extension else []
         rows = zip(*times, *codes, *images, *commit_ts, strict=True)
         return [self.template % row for row in rows]
@@ -48,7 +48,7 @@ class RowForm:
             if self.options.updated_columns_only:
                 return [_changed(self.columns, batch)]
             return [column.render(batch.before[column.place]) for column in self.columns]
-        return data if self.op == Op.DELETE and self.options.delete_old else []
+        return data if self.op == Op.DELETE and self.options.legacy_delete_old else []
 
 
 Forms: TypeAlias = Mapping[tuple[Op, bool], RowForm]
@@ -72,7 +72,7 @@ def _row_form(plan: TablePlan, op: Op, options: CanalJSONOptions, large: bool) -
         op.name.encode(),
         b"%d" if options.build_ts_ms is None else b"%d" % options.build_ts_ms,
         _types(columns),
-        data + old if options.data_before_old else old + data,
+        data + old if options.legacy_data_before_old else old + data,
         _extension(options, large),
     )
     return RowForm(template, op, columns, options)
@@ -82,7 +82,7 @@ def _old_template(op: Op, options: CanalJSONOptions) -> bytes:
     """The old image where it is not the form of ``data``; empty where it is."""
     if op == Op.UPDATE:
         return b"[{%b}]" if options.updated_columns_only else b""
-    return b"" if op == Op.DELETE and options.delete_old else b"null"
+    return b"" if op == Op.DELETE and options.legacy_delete_old else b"null"
 
 
 def _types(columns: Sequence[ColumnPlan]) -> bytes:

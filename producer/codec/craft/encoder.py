@@ -39,7 +39,12 @@ class CraftEncoder:
         """Put consecutive rows of one partition, as ``rows`` gave them, into messages."""
         return batched(cast(Iterable[CraftRow], rows), self.options)
 
-    def ddl(self, event: DDLEvent) -> Message:
+    def ddl(
+        self,
+        event: DDLEvent,
+        table: TableInfo | None = None,  # noqa: ARG002  # only Debezium describes tables
+        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+    ) -> Message:
         return ddl_message(event)
 
     def resolved(self, ts: int) -> Message:

@@ -19,6 +19,7 @@ Events: a DDL arrives without its type; rows without their row id and physical t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from producer.codec.debezium.ddl_message import has_message
@@ -38,9 +39,13 @@ _CONNECT = {
     T.DURATION: "time", T.YEAR: "year", T.BIT: "bit", T.ENUM: "enum", T.SET: "set",
     T.VECTOR_FLOAT32: "vector",
 }  # fmt: skip
-_HASHED_AS_TOLD = frozenset({"tinyint", "smallint", "mediumint", "int", "year", "bit", "json", "vector"})
-_TEXT = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
-_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+# Types whose values read as TiCDC hashes them.
+_INTEGERS = ("tinyint", "smallint", "mediumint", "int")
+_OTHERS = ("year", "bit")
+_TEXTS = (
+    "char", "varchar", "tinytext", "text", "mediumtext", "longtext",
+    "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +87,15 @@ class DebeziumLosses(Losses):
     def told_value(self, column: ColumnInfo) -> Reduction | None:
         return told_value(column, self.options)
 
-    def hashed_as_told(self, type_name: str) -> AsHashed:
-        exact = self.options.enable_tidb_extension
-        plain = type_name.removesuffix(" unsigned")
-        if plain in _HASHED_AS_TOLD or (exact and (plain == "bigint" or plain in _TEXT | _BYTES)):
-            return "always"
-        return "unless negative" if plain == "bigint" else "never"
+    @property
+    def hashed_types(self) -> Mapping[str, AsHashed]:
+        """Without the extension a text may be Base64, a negative number a large unsigned one."""
+        if self.options.disable_schema:
+            return {}
+        if self.options.enable_tidb_extension:
+            integers = [f"{name}{sign}" for name in (*_INTEGERS, "bigint") for sign in ("", " unsigned")]
+            return dict.fromkeys([*integers, *_OTHERS, *_TEXTS], "always")
+        return {**dict.fromkeys([*_INTEGERS, *_OTHERS], "always"), "bigint": "unless negative"}
 
 
 def losses_of(options: DebeziumOptions) -> DebeziumLosses:

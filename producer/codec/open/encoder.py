@@ -38,7 +38,12 @@ class OpenEncoder:
         """Frame consecutive rows of one partition."""
         return batched(rows, self.options)
 
-    def ddl(self, event: DDLEvent) -> Message:
+    def ddl(
+        self,
+        event: DDLEvent,
+        table: TableInfo | None = None,  # noqa: ARG002  # only Debezium describes tables
+        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+    ) -> Message:
         names = name_members(event.schema, event.table)
         key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
         value = b'{"q":%b,"t":%d}' % (go_json.string(event.query), event.ddl_type)

@@ -1,0 +1,60 @@
+"""Tables whose rows at the end the stream alone does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from producer.jobs.prepare import Job
+from producer.model.catalog import DDLJob
+from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, Action
+from producer.model.table import TableInfo
+
+
+def untold_tables(job: Job) -> set[str]:
+    """``schema.table`` of the tables that cannot be compared.
+
+    Those that a DDL altered, which the reference consumer does not follow; those that a DDL emptied of
+    which the protocol does not say so; and those whose key the protocol does not tell.
+    """
+    catalog, losses = job.history.catalog, job.encoder.losses
+    untold = {
+        table.qualified_name
+        for table in catalog.tables
+        if table.handle_index is not None and not losses.tells_handle_key(table)
+    }
+    for ddl in catalog.ddls:
+        untold |= _altered(job, ddl) | _cleared(job, ddl)
+    return untold
+
+
+def _altered(job: Job, ddl: DDLJob) -> set[str]:
+    """The table of a DDL that a reader would have to follow.
+
+    DDL that gives a table another handle key counts: its rows are told apart by other columns then.
+    """
+    if ddl.version_before < 0 or ddl.version_after < 0:
+        return set()
+    tables = job.history.catalog.tables
+    before, after = tables[ddl.version_before], tables[ddl.version_after]
+    if ddl.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after):
+        return {before.qualified_name, after.qualified_name}
+    return set()
+
+
+def _handle_key(table: TableInfo) -> list[str]:
+    index = table.handle_index
+    return [] if index is None else [table.columns[offset].name for offset in index.offsets]
+
+
+def _cleared(job: Job, ddl: DDLJob) -> set[str]:
+    """Tables that a DDL emptied or dropped without a word of it in the stream."""
+    told = ddl.sent and job.changefeed.output_ddl and job.encoder.losses.told_ddl_type(ddl.ddl_type)
+    if ddl.job_type not in CLEARS_TABLES or told:
+        return set()
+    return set(_concerned(job, ddl))
+
+
+def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:
+    for table in job.history.catalog.tables:
+        if table.schema == ddl.schema and (ddl.job_type == Action.DROP_SCHEMA or table.name == ddl.table):
+            yield table.qualified_name
