@@ -129,8 +129,8 @@ def _row(raw: dict[str, Any]) -> GoldenRow:
         table_id=raw["table_id"],
         row_id=raw["row_id"],
         op=Op[raw["row_type"].upper()],
-        before=_image(raw["before"]),
-        after=_image(raw["after"]),
+        before=image_of(raw["before"]),
+        after=image_of(raw["after"]),
         is_partitioned=raw["is_partitioned"],
         flags=tuple(column["flag"] for column in columns),
         handle_key_columns=tuple(raw["handle_key_columns"]),
@@ -180,7 +180,8 @@ def _indexes(raw: dict[str, Any], names: list[str]) -> Iterator[IndexInfo]:
         )
 
 
-def _image(values: list[Any] | None) -> Image | None:
+def image_of(values: list[Any] | None) -> Image | None:
+    """The canonical texts of a golden image."""
     return None if values is None else tuple(_text(value) for value in values)
 
 

@@ -1,7 +1,7 @@
 """Column flags as TiCDC sends them (field ``f`` of Open Protocol) and how TiDB derives them.
 
 Rules: tiflow ``cdc/model/schema_storage.go`` (``initColumnsFlag``), tidb ``pkg/ddl/index.go``
-(``AddIndexColumnFlag``).
+(``AddIndexColumnFlag``), ticdc ``pkg/sink/codec/open/message.go`` (``initColumnFlags``).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntFlag
 from typing import TYPE_CHECKING
+
+from producer.model.profile import Profile
 
 if TYPE_CHECKING:
     from producer.model.table import ColumnInfo, IndexInfo
@@ -31,15 +33,20 @@ F = ColumnFlag
 
 
 def column_flags(
-    columns: Sequence[ColumnInfo], indexes: Sequence[IndexInfo], handle: IndexInfo | None
+    columns: Sequence[ColumnInfo],
+    indexes: Sequence[IndexInfo],
+    handle: IndexInfo | None,
+    profile: Profile = "classic",
 ) -> tuple[int, ...]:
     """The flag of every column, in table order.
 
     :param indexes: all indexes, the primary key among them whatever its shape.
     :param handle: the index chosen as handle key, if any.
+    :param profile: the new program adds nothing to TiDB's own flags of a stored generated column.
     """
     own = [_own_flags(column) for column in columns]
-    by_index = _index_flags(len(columns), indexes, handle)
+    bare = [profile == "new" and column.generated == "stored" for column in columns]
+    by_index = _index_flags(bare, indexes, handle)
     return tuple(int(a | b) for a, b in zip(own, by_index, strict=True))
 
 
@@ -56,20 +63,35 @@ def _own_flags(column: ColumnInfo) -> ColumnFlag:
     return flag
 
 
-def _index_flags(count: int, indexes: Sequence[IndexInfo], handle: IndexInfo | None) -> list[ColumnFlag]:
-    flags = [F(0)] * count
+def _index_flags(
+    bare: Sequence[bool], indexes: Sequence[IndexInfo], handle: IndexInfo | None
+) -> list[ColumnFlag]:
+    """What each column has of its indexes.
+
+    :param bare: per column, whether TiCDC adds nothing to what TiDB itself sets.
+    """
+    flags = [F(0)] * len(bare)
     for index in indexes:
         if index.implicit:
             continue
-        composite = len(index.offsets) > 1
         for place, offset in enumerate(index.offsets):
-            if index.primary:
-                flags[offset] |= F.PRIMARY_KEY | F.HANDLE_KEY
-            elif index.unique:
-                flags[offset] |= F.UNIQUE_KEY
-            # The first column of a plain index has it too, whatever its width.
-            if composite or (place == 0 and not index.unique):
-                flags[offset] |= F.MULTIPLE_KEY
+            flags[offset] |= _tidb_flags(index, place) if bare[offset] else _ticdc_flags(index, place)
             if index is handle:
                 flags[offset] |= F.HANDLE_KEY
     return flags
+
+
+def _ticdc_flags(index: IndexInfo, place: int) -> ColumnFlag:
+    flag = F.PRIMARY_KEY | F.HANDLE_KEY if index.primary else F.UNIQUE_KEY if index.unique else F(0)
+    # The first column of a plain index has it too, whatever its width.
+    if len(index.offsets) > 1 or (place == 0 and not index.unique):
+        flag |= F.MULTIPLE_KEY
+    return flag
+
+
+def _tidb_flags(index: IndexInfo, place: int) -> ColumnFlag:
+    if index.primary:
+        return F.PRIMARY_KEY | F.HANDLE_KEY
+    if index.unique and len(index.offsets) == 1:
+        return F.UNIQUE_KEY
+    return F.MULTIPLE_KEY if place == 0 else F(0)

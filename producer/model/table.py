@@ -8,6 +8,7 @@ from typing import Literal
 
 from producer.model.flags import column_flags
 from producer.model.mysql_type import MySQLType, bare_name
+from producer.model.profile import Profile
 
 Generated = Literal["", "virtual", "stored"]
 
@@ -60,6 +61,11 @@ class ColumnInfo:
         return self.charset == "binary"
 
     @property
+    def is_virtual(self) -> bool:
+        """Generated and stored nowhere: it is in no message."""
+        return self.generated == "virtual"
+
+    @property
     def type_name(self) -> str:
         """SQL type without parameters, such as ``int unsigned``."""
         return bare_name(self.type, binary=self.binary, unsigned=self.unsigned)
@@ -102,6 +108,7 @@ class TableInfo:
     :param version: number of this entry in the catalog.
     :param columns: in table order, virtual and hidden ones included.
     :param partitions: empty for a table that is not partitioned.
+    :param profile: the program that replicates the table; it decides which keys may be the handle key.
     """
 
     schema: str
@@ -115,6 +122,7 @@ class TableInfo:
     collation: str = "utf8mb4_bin"
     comment: str = ""
     is_view: bool = field(default=False)
+    profile: Profile = "classic"
 
     @cached_property
     def primary_key(self) -> IndexInfo | None:
@@ -124,7 +132,8 @@ class TableInfo:
     def handle_index(self) -> IndexInfo | None:
         """The handle key: the primary key, else the best unique index without NULLs, else none.
 
-        Best is the fewest columns, then the lowest id. Source: tiflow ``findHandleIndex``.
+        Best is the fewest columns, then the lowest id; a key on a virtual column counts for the new
+        program only. Source: tiflow ``findHandleIndex``, ticdc ``initIndexColumns``.
         """
         if self.primary_key is not None:
             return self.primary_key
@@ -133,12 +142,13 @@ class TableInfo:
 
     def _never_null(self, index: IndexInfo) -> bool:
         columns = [self.columns[offset] for offset in index.offsets]
-        return all(not column.nullable and column.generated != "virtual" for column in columns)
+        virtual_too = self.profile == "new"
+        return all(not column.nullable and (virtual_too or not column.is_virtual) for column in columns)
 
     @cached_property
     def flags(self) -> tuple[int, ...]:
         """TiCDC's flag of every column, in table order."""
-        return column_flags(self.columns, self.indexes, self.handle_index)
+        return column_flags(self.columns, self.indexes, self.handle_index, self.profile)
 
     @cached_property
     def sent(self) -> tuple[int, ...]:
@@ -146,7 +156,7 @@ class TableInfo:
 
         Row images hold just these, in this order. Source: tiflow ``IsColCDCVisible``.
         """
-        return tuple(i for i, column in enumerate(self.columns) if column.generated != "virtual")
+        return tuple(i for i, column in enumerate(self.columns) if not column.is_virtual)
 
     @cached_property
     def generated(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from producer.codec.base import EncodedRow, Encoder, RowBatch
 from producer.model.event import DDLEvent, Message, Op
 from producer.model.table import PartitionInfo, TableInfo
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, load_events
+from tests.new_events import as_new, classic_file, is_new
 
 Compared: TypeAlias = Callable[[str, int], None]
 """What the fixture ``compared`` gives: it takes what was compared, and how many messages."""
@@ -46,6 +47,8 @@ def _b64(text: object) -> bytes | None:
 
 def events_of(messages_file: Path) -> dict[int, GoldenEvent]:
     """Golden events by their number, for a message file of whatever variant."""
+    if is_new(messages_file):
+        return as_new(messages_file, events_of(classic_file(messages_file)))
     stem = messages_file.name.split(".")[0]
     path = messages_file.with_name(f"{stem}.events.jsonl")
     return {event.seq: event for event in load_events(path) if hasattr(event, "seq")}

@@ -16,6 +16,7 @@ from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import MySQLType
+from producer.model.profile import Profile
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 
 T = MySQLType
@@ -79,9 +80,13 @@ def _batch(rows: list[tuple[Op, int, tuple[bytes, ...], tuple[bytes, ...]]]) -> 
 
 
 @settings(max_examples=150)
-@given(_ROWS, st.integers(1, 5), st.integers(600, 4000))
-def test_rows_survive_the_round_trip_within_the_limits(rows, batch_size: int, limit: int) -> None:
-    options = OpenOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")
+@given(_ROWS, st.integers(1, 5), st.integers(600, 4000), st.sampled_from(["classic", "new"]))
+def test_rows_survive_the_round_trip_within_the_limits(
+    rows, batch_size: int, limit: int, profile: Profile
+) -> None:
+    options = OpenOptions(
+        profile=profile, max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition"
+    )
     encoder = OpenEncoder(options)
     encoded = [row for row in encoder.rows(TABLE, _batch(rows)) if row.refusal is None]
     kept = [
@@ -97,6 +102,23 @@ def test_rows_survive_the_round_trip_within_the_limits(rows, batch_size: int, li
         assert isinstance(event, RowEvent)
         assert event.after == (None if op == Op.DELETE else dict(zip(names, after, strict=True)))
         assert event.before == (None if op == Op.INSERT else dict(zip(names, before, strict=True)))
+
+
+@given(st.binary(max_size=12), st.binary(max_size=12))
+def test_the_newer_program_copies_bytes_that_are_not_utf8(varchar: bytes, blob: bytes) -> None:
+    image = (b"1", varchar, blob, blob, None, None, None)
+    encoder = OpenEncoder(OpenOptions(profile="new"))
+    (message,) = encoder.messages(encoder.rows(TABLE, _batch([(Op.INSERT, 5, image, image)])))
+    (event,) = OpenDecoder().events(message.key, message.value)
+    assert isinstance(event, RowEvent)
+    assert list((event.after or {}).values()) == list(image)
+
+
+def test_a_name_that_is_not_utf8_is_a_decode_error() -> None:
+    key, value = _sample()
+    with pytest.raises(DecodeError) as error:
+        list(OpenDecoder().events(key, value.replace("d é".encode(), b"d \xff\xff")))
+    assert error.value.code == "OPEN-COLUMN"
 
 
 @given(st.text(max_size=60), st.integers(0, 84), st.integers(0, 2**63 - 1))

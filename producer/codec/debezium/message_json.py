@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from producer.codec.debezium.bad_value import JSONValue
-from producer.codec.debezium.raw_bytes import Marks, readable
+from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
 
 
@@ -41,6 +41,7 @@ _VALUE = msgspec.json.Decoder(_ValueJSON)
 _BARE_VALUE = msgspec.json.Decoder(PayloadJSON)
 _KEY = msgspec.json.Decoder(_KeyJSON)
 _BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
+_BAD_JSON = "DEBEZIUM-JSON"
 _PLACE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -63,7 +64,7 @@ def parse_value(value: bytes) -> ValueParts:
 
     :raises DecodeError: if it is not of the protocol's form.
     """
-    json, marks = readable("value", value)
+    json, marks = readable("value", value, _BAD_JSON)
     wrapped = parse(_VALUE, "value", json)
     schema = bytes(wrapped.schema)
     if wrapped.payload is msgspec.UNSET:
@@ -76,7 +77,7 @@ def parse_key(key: bytes) -> tuple[dict[str, JSONValue], Marks | None]:
 
     :raises DecodeError: likewise.
     """
-    json, marks = readable("key", key)
+    json, marks = readable("key", key, _BAD_JSON)
     payload = parse(_KEY, "key", json).payload
     return (parse(_BARE_KEY, "key", json) if payload is msgspec.UNSET else payload), marks
 
@@ -95,6 +96,6 @@ def parse(decoder: Any, part: str, json: bytes, start: int = 0) -> Any:
         found = _PLACE.search(str(error))
         byte = start + int(found[1]) if found else start
         sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
-        raise DecodeError("DEBEZIUM-JSON", f"valid JSON ({sentence})", part=part, byte=byte) from None
+        raise DecodeError(_BAD_JSON, f"valid JSON ({sentence})", part=part, byte=byte) from None
     except RecursionError:
-        raise DecodeError("DEBEZIUM-JSON", "JSON of a few levels", part=part, byte=start) from None
+        raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=start) from None

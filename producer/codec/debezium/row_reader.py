@@ -8,7 +8,7 @@ from producer.codec.debezium import text
 from producer.codec.debezium.bad_value import BadValue, JSONValue
 from producer.codec.debezium.column_reader import ColumnReader, untyped
 from producer.codec.debezium.message_json import ValueParts
-from producer.codec.debezium.raw_bytes import Marks
+from producer.codec.raw_bytes import Marks
 from producer.errors import DecodeError
 from producer.model.event import EventColumn, Image, Op, RowEvent, Value
 from producer.model.flags import ColumnFlag

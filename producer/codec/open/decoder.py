@@ -2,7 +2,8 @@
 
 Conditions and codes: spec "Recommended strict decoder". Accepted beyond what the classic program
 writes: members in any order, unknown members, several DDL or resolved events, zero events, a resolved
-event without value bytes, columns without ``f`` or ``h``.
+event without value bytes, columns without ``f`` or ``h``; and the dialect of the new program, whose text
+may hold bytes that are not UTF-8 and whose updates may have an empty ``p``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import msgspec
 from producer.codec.open import values
 from producer.codec.open.blocks import Blocks
 from producer.codec.open.framing import LENGTH
+from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
-from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
+from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent, Value
 from producer.model.flags import ColumnFlag
-from producer.model.mysql_type import bare_name
+from producer.model.mysql_type import LOBS, bare_name
 
 _MAX_TS = (1 << 63) - 1
 S = TypeVar("S")
@@ -96,12 +98,12 @@ class OpenDecoder:
         if blocks.at_end:
             raise DecodeError("OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.place)
         start = blocks.place + LENGTH.size
-        json = blocks.next()
+        json, marks = readable("value", blocks.next(), "OPEN-VALUE-JSON")
         if head.t == Kind.DDL:
-            return _ddl(head, _parse(_DDL, "OPEN-VALUE-JSON", "value", start, json), start)
-        return self._row(head, _parse(_ROW, "OPEN-VALUE-JSON", "value", start, json), start)
+            return _ddl(head, _parse(_DDL, "OPEN-VALUE-JSON", "value", start, json), start, marks)
+        return self._row(head, _parse(_ROW, "OPEN-VALUE-JSON", "value", start, json), start, marks)
 
-    def _row(self, head: _KeyJSON, row: _RowJSON, start: int) -> RowEvent:
+    def _row(self, head: _KeyJSON, row: _RowJSON, start: int, marks: Marks | None) -> RowEvent:
         op = _row_kind(row, start)
         shown = row.d if op == Op.DELETE else row.u
         before = row.d if op == Op.DELETE else row.p
@@ -111,19 +113,22 @@ class OpenDecoder:
             table=head.tbl,
             op=op,
             columns=_columns(shown or {}, start),
-            before=self._image(before, start) if before else None,
-            after=self._image(row.u, start) if row.u else None,
+            before=None if before is None else self._image(before, start, marks),
+            after=self._image(row.u, start, marks) if row.u else None,
             table_id=head.ptn or 0,
             row_id=head.rid,
             handle_key_only=head.ohk or bool(head.ccl),
             claim_check=head.ccl,
         )
 
-    def _image(self, columns: dict[str, _ColumnJSON], start: int) -> Image:
+    def _image(self, columns: dict[str, _ColumnJSON], start: int, marks: Marks | None) -> Image:
         image = {}
         for name, column in columns.items():
+            if marks is not None and marks.stands_in(name):
+                raise DecodeError("OPEN-COLUMN", "column names in UTF-8", part="value", byte=start)
             try:
-                image[name] = values.canonical(column.t, column.f, column.v, legacy_base64=self._legacy)
+                value = values.canonical(column.t, column.f, column.v, legacy_base64=self._legacy)
+                image[name] = _unmarked(column, value, marks)
             except values.BadValue as bad:
                 raise DecodeError(
                     bad.code, f"{bad.expected} in column {name!r}", part="value", byte=start
@@ -131,14 +136,21 @@ class OpenDecoder:
         return image
 
 
+def _unmarked(column: _ColumnJSON, value: Value, marks: Marks | None) -> Value:
+    """The value with the bytes that marks stood for; those of a Base64 text are the value's own."""
+    if marks is None or value is None or not isinstance(column.v, str) or column.t in LOBS:
+        return value
+    return marks.restored(value) if marks.stands_in(column.v) else value
+
+
 def _row_kind(row: _RowJSON, start: int) -> Op:
     if row.d:
-        if row.u or row.p:
+        if row.u or row.p is not None:
             raise DecodeError("OPEN-ROW-EMPTY", "either d, or u with or without p", part="value", byte=start)
         return Op.DELETE
     if not row.u:
         raise DecodeError("OPEN-ROW-EMPTY", "columns in u or d", part="value", byte=start)
-    return Op.UPDATE if row.p else Op.INSERT
+    return Op.INSERT if row.p is None else Op.UPDATE
 
 
 def _columns(columns: dict[str, _ColumnJSON], start: int) -> tuple[EventColumn, ...]:
@@ -154,10 +166,11 @@ def _column(name: str, column: _ColumnJSON, start: int) -> EventColumn:
     return EventColumn(name, bare_name(column.t, binary=binary, unsigned=unsigned), int(flag))
 
 
-def _ddl(head: _KeyJSON, ddl: _DDLJSON, start: int) -> DDLEvent:
+def _ddl(head: _KeyJSON, ddl: _DDLJSON, start: int, marks: Marks | None) -> DDLEvent:
     if not 0 <= ddl.t <= 0xFF:
         raise DecodeError("OPEN-VALUE-JSON", "a DDL type of one byte", part="value", byte=start)
-    return DDLEvent(commit_ts=head.ts, schema=head.scm, table=head.tbl, query=ddl.q, ddl_type=ddl.t)
+    query = ddl.q if marks is None else marks.replaced(ddl.q)
+    return DDLEvent(commit_ts=head.ts, schema=head.scm, table=head.tbl, query=query, ddl_type=ddl.t)
 
 
 def _resolved(head: _KeyJSON, blocks: Blocks) -> ResolvedEvent:

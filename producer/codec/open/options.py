@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from producer.model.profile import Profile
+
 DEFAULT_MAX_BATCH_SIZE = 16
 DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
@@ -12,12 +14,13 @@ DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 class OpenOptions:
     """How events are written.
 
+    :param profile: whose dialect is written.
     :param max_batch_size: most row changed events in one message.
     :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
     :param output_old_value: whether updates carry the old image.
     :param only_output_updated_columns: whether that old image leaves unchanged columns out.
     :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
-    :param output_row_id: whether row keys carry ``rid``, as the classic program writes it.
+    :param output_row_id: whether row keys carry ``rid``, which the classic program alone writes.
     :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
         of one ``partition``, as early versions did.
     :param large_message_handle_option: what becomes of a row over the limit: ``none`` refuses it,
@@ -26,6 +29,7 @@ class OpenOptions:
     :param legacy_varchar_base64: VARCHAR and CHAR as Base64, likewise.
     """
 
+    profile: Profile = "classic"
     max_batch_size: int = DEFAULT_MAX_BATCH_SIZE
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     output_old_value: bool = True

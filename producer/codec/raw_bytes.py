@@ -35,9 +35,10 @@ class Marks:
         return text.translate(dict.fromkeys(range(self.first, self.first + 128), "\ufffd"))
 
 
-def readable(part: str, data: bytes) -> tuple[bytes, Marks | None]:
+def readable(part: str, data: bytes, code: str) -> tuple[bytes, Marks | None]:
     """The message as UTF-8, and the marks in it if it was not that before.
 
+    :param code: of the error.
     :raises DecodeError: if it uses every code point that could be a mark.
     """
     try:
@@ -47,7 +48,7 @@ def readable(part: str, data: bytes) -> tuple[bytes, Marks | None]:
         used = {ord(char) >> _BLOCK_BITS for char in text if char >= "\U000f0000"}
         free = next((block for block in _PRIVATE_BLOCKS if block not in used), None)
         if free is None:
-            raise DecodeError("DEBEZIUM-JSON", "UTF-8", part=part, byte=bad.start) from None
+            raise DecodeError(code, "UTF-8", part=part, byte=bad.start) from None
         first = free << _BLOCK_BITS
         forth = {_FIRST_BAD_BYTE + i: first + i for i in range(128)}
         return text.translate(forth).encode(), Marks(first)

@@ -1,0 +1,73 @@
+"""What the two programs write differently; chosen when a plan is compiled.
+
+Sources: tiflow ``pkg/sink/codec/open/open_protocol_message.go`` (structs and maps, by ``encoding/json``),
+ticdc ``pkg/sink/codec/open/codec.go`` (field by field, by json-iterator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from producer.codec import go_float, go_json, jsoniter
+from producer.model.event import Value
+from producer.model.profile import Profile
+
+Renderer: TypeAlias = Callable[[Sequence[Value]], list[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One program's habits.
+
+    :param sorted_columns: columns stand in the byte order of their names, as Go marshals a map; else in
+        table order.
+    :param empty_names: ``scm`` and ``tbl`` are written when empty.
+    :param row_id: row keys can hold ``rid``.
+    :param partition_last: ``ptn`` stands at the end of the key, else before ``t``.
+    :param raw_text: bytes that are not UTF-8 are copied, else replaced.
+    :param empty_old: an update that shows no old column still has a ``p``.
+    """
+
+    strings: Renderer
+    string: Callable[[str], bytes]
+    floats: Renderer
+    sorted_columns: bool
+    empty_names: bool
+    row_id: bool
+    partition_last: bool
+    raw_text: bool
+    empty_old: bool
+
+    def names(self, schema: str, table: str) -> bytes:
+        """``,"scm":…,"tbl":…`` of a key."""
+        scm = b',"scm":' + self.string(schema) if schema or self.empty_names else b""
+        tbl = b',"tbl":' + self.string(table) if table or self.empty_names else b""
+        return scm + tbl
+
+
+DIALECTS: dict[Profile, Dialect] = {
+    "classic": Dialect(
+        strings=go_json.strings,
+        string=go_json.string,
+        floats=go_float.numbers,
+        sorted_columns=True,
+        empty_names=False,
+        row_id=True,
+        partition_last=False,
+        raw_text=False,
+        empty_old=False,
+    ),
+    "new": Dialect(
+        strings=jsoniter.strings,
+        string=jsoniter.string,
+        floats=jsoniter.floats,
+        sorted_columns=False,
+        empty_names=True,
+        row_id=False,
+        partition_last=True,
+        raw_text=True,
+        empty_old=True,
+    ),
+}
