@@ -58,6 +58,8 @@ def test_defaults() -> None:
         "only-output-updated-columns": False,
         "output-old-value": True,
         "delete-only-output-handle-key-columns": False,
+        "content-compatible": False,
+        "debezium-disable-schema": False,
         "output-raw-change-event": False,
         "large-message-handle-option": "none",
         "case-sensitive": False,
@@ -73,7 +75,11 @@ def test_defaults() -> None:
         "output-row-id": True,
         "time-zone": "UTC",
         "legacy-no-flag": False,
+        "cluster-id": "default",
+        "invalid-utf8": "raw",
         "legacy-varchar-base64": False,
+        "legacy-delete-old": False,
+        "legacy-data-before-old": False,
         "dispatchers": [],
     }
     assert changefeed.warnings == ()
@@ -188,6 +194,50 @@ def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, told: s
         resolve(None, content)
     assert caught.value.parameter == key
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter", "protocols"),
+    [
+        (
+            "protocol=craft&only-output-updated-columns=true",
+            "only-output-updated-columns",
+            "open-protocol, canal-json",
+        ),
+        (
+            "protocol=debezium&only-output-updated-columns=1",
+            "only-output-updated-columns",
+            "open-protocol, canal-json",
+        ),
+        ("content-compatible=true", "content-compatible", "canal-json"),
+        ("protocol=canal-json&debezium-disable-schema=true", "debezium-disable-schema", "debezium"),
+        ("protocol=canal-json&output-row-id=false", "output-row-id", "open-protocol"),
+        ("protocol=debezium&batch-by=partition", "batch-by", "open-protocol, craft"),
+        ("protocol=craft&cluster-id=c1", "cluster-id", "debezium"),
+    ],
+)
+def test_an_option_of_other_protocols_is_refused_and_they_are_named(
+    query: str, parameter: str, protocols: str
+) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        resolve(f"kafka:///t?{query}")
+    assert caught.value.parameter == parameter
+    assert caught.value.hint == f"these have it: {protocols}"
+
+
+def test_a_section_counts_for_its_own_protocol_only() -> None:
+    file = {"sink": {"debezium": {"output-old-value": False}, "open": {"output-old-value": True}}}
+    assert not resolve("kafka:///t?protocol=debezium", file).output_old_value
+    with pytest.raises(ChangefeedError, match=r"sink\.debezium is of no effect for protocol canal-json"):
+        resolve("kafka:///t?protocol=canal-json", file)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sent"), [("open-protocol", True), ("canal-json", True), ("debezium", False)]
+)
+def test_ddl_is_sent_by_default_but_for_debezium(protocol: str, sent: bool) -> None:
+    assert resolve(f"kafka:///t?protocol={protocol}").output_ddl is sent
+    assert resolve(f"kafka:///t?protocol={protocol}&output-ddl=true").output_ddl
 
 
 def test_a_secret_of_a_file_is_in_no_error_text() -> None:

@@ -33,8 +33,6 @@ def test_without_a_host_it_means_the_embedded_broker() -> None:
         ("partition-num=", "partition-num", "is not a whole number"),
         ("output-ddl=yes", "output-ddl", "'yes' is neither true nor false"),
         ("partition_num=3", "partition_num", "did you mean 'partition-num'?"),
-        ("protocol=canal-json", "protocol", "'canal-json' is not available yet"),
-        ("protocol=debezium", "protocol", "'debezium' is not available yet"),
         ("protocol=open-protocl", "protocol", "did you mean 'open-protocol'?"),
         ("protocol=avro", "protocol", "'avro' is not supported"),
         ("profile=new", "profile", "'new' is not available yet"),
@@ -118,5 +116,5 @@ def test_the_table_names_each_option_once_and_every_default_is_allowed() -> None
     assert len({option.name for option in PARAMETERS}) == len(PARAMETERS)
     for option in PARAMETERS:
         assert option.effect
-        if option.state == State.HONOURED:
+        if option.state == State.HONOURED and option.name != "output-ddl":  # whose default is the protocol's
             assert option.value.check(option.default) == option.default

@@ -31,14 +31,15 @@ def options() -> str:
         [
             code(option.name),
             str(option.owner),
+            ", ".join(option.protocols) or "all",
             option.value.allowed,
-            _plain(option.default),
+            "by protocol" if option.default is None else _plain(option.default),
             _places(option),
             option.effect,
         ]
         for option in honoured
     ]
-    return table(["option", "whose", "value", "default", "set in", "effect"], rows)
+    return table(["option", "whose", "protocols", "value", "default", "set in", "effect"], rows)
 
 
 def options_without_effect() -> str:

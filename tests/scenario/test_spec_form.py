@@ -35,7 +35,7 @@ version: 1
 name: bank
 description: money moves
 seed: 1_000
-clock: {start: 2022-01-01T00:00:00+01:00, every: 1m30s}
+clock: {start: 2022-01-01T00:00:00+01:00, every: 1m30s, build-time: 2000-01-01T00:00:00Z}
 session:
   database: db
   time-zone: +10:00
@@ -74,6 +74,7 @@ def test_every_key(write: Any) -> None:
         every=timedelta(seconds=90),
         database="db",
         time_zone="+10:00",  # a plain +10:00 is no number in base 60
+        build_time=datetime(2000, 1, 1, tzinfo=UTC),
         now=datetime(2022, 2, 3, 4, 5, 6, tzinfo=UTC),
         resolved_every=timedelta(milliseconds=500),
         changefeed={
