@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from producer.errors import EncodeError
-from producer.model.event import DDLEvent, Event, Message, Value
+from producer.model.event import ClaimObject, DDLEvent, Event, Message, Value
 from producer.model.losses import Losses
 from producer.model.table import TableInfo
 
@@ -41,6 +41,8 @@ class EncodedRow:
     :param group: rows that may share a message have equal groups (the dispatch key).
     :param refusal: why TiCDC would not send this row; ``messages`` raises it, a caller that goes on
         without such rows takes them out first.
+    :param handle_key_only: it was too large, and shows its handle key alone.
+    :param claim: likewise, and the whole row is to be stored as this object.
     """
 
     key: bytes
@@ -48,6 +50,8 @@ class EncodedRow:
     commit_ts: int
     group: object = None
     refusal: EncodeError | None = None
+    handle_key_only: bool = False
+    claim: ClaimObject | None = None
 
 
 class Encoder(Protocol):

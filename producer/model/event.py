@@ -60,6 +60,7 @@ class RowEvent:
     :param table_id: physical table id if the message names one (partitioned tables), else 0.
     :param before: old image; None where the operation or the options leave it out.
     :param handle_key_only: the message was too large and holds the handle key alone.
+    :param claim_check: where the whole row is stored; empty if it is nowhere.
     """
 
     commit_ts: int
@@ -93,6 +94,17 @@ class ResolvedEvent:
     commit_ts: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimObject:
+    """A row that was too large, as it is kept outside of Kafka.
+
+    :param name: of its file, the last part of the location that the message tells.
+    """
+
+    name: str
+    content: bytes
+
+
 Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 
 
@@ -103,6 +115,7 @@ class Message:
     :param type: ``row``, ``ddl`` or ``resolved``.
     :param commit_ts: of its first event.
     :param events: how many events it carries.
+    :param claims: what has to be stored before it is sent.
     """
 
     key: bytes | None
@@ -111,6 +124,7 @@ class Message:
     commit_ts: int
     events: int = 1
     headers: tuple[tuple[str, bytes], ...] = field(default=())
+    claims: tuple[ClaimObject, ...] = ()
 
     @property
     def size(self) -> int:

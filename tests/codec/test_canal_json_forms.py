@@ -142,7 +142,8 @@ def test_row_keys_of_every_file_are_read() -> None:
 
 
 def test_a_claim_check_says_where_the_row_is() -> None:
-    (path,) = (GOLDEN / "large-messages").glob("*.claim-check.jsonl")
+    variant = "canal-json.tidb-extension.max-message-bytes-1024.claim-check"
+    path = GOLDEN / "large-messages" / f"generated_defaults.{variant}.jsonl"
     events = [e for m in load_messages(path) for e in CanalJSONDecoder().events(m.key, m.value)]
     claimed = [event for event in events if isinstance(event, RowEvent) and event.claim_check]
     assert claimed

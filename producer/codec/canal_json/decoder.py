@@ -15,6 +15,7 @@ from producer.codec.canal_json.envelope import Envelope
 from producer.codec.canal_json.event_type import DDL_WORDS, OPS, WATERMARK, told_action
 from producer.codec.canal_json.row_key import NO_IDS, row_ids
 from producer.codec.canal_json.row_reader import row_images
+from producer.codec.compression import Decompressor
 from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Event, ResolvedEvent, RowEvent
 from producer.model.tso import compose
@@ -33,7 +34,7 @@ class CanalJSONDecoder:
         :param key: of no meaning in this protocol.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        for start, message in envelope.objects(value or b""):
+        for start, message in envelope.objects(Decompressor().text(value or b"", "value")):
             yield from _events(message, start)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from producer.codec.base import EncodedRow, RowBatch
-from producer.codec.canal_json import json_text, row_batch
+from producer.codec.canal_json import json_text
+from producer.codec.canal_json.batch_messages import BatchMessages, row_texts
 from producer.codec.canal_json.event_type import WATERMARK, ddl_word
-from producer.codec.canal_json.large_message import handle_large
 from producer.codec.canal_json.losses import CanalJSONLosses
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.canal_json.row_form import Forms, table_forms
+from producer.codec.claim_check import claim_name
+from producer.codec.compression import compressed
+from producer.codec.large_message import LargeMessages, NameClaim
 from producer.model.event import DDLEvent, Kind, Message
 from producer.model.mysql_type import LOBS, STRINGS
 from producer.model.table import TableInfo
@@ -20,20 +23,20 @@ from producer.model.tso import physical
 class CanalJSONEncoder:
     """Values in, messages out; keeps the compiled forms of every table version it has met."""
 
-    def __init__(self, options: CanalJSONOptions | None = None) -> None:
+    def __init__(
+        self, options: CanalJSONOptions | None = None, *, name_claim: NameClaim = claim_name
+    ) -> None:
         self.options = options or CanalJSONOptions()
+        self._large = LargeMessages(self.options, name_claim)
         self._forms: dict[TableInfo, Forms] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
         """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
         forms = self._forms_of(table)
-        texts = _texts(forms, batch)
-        rows = [EncodedRow(b"", *row) for row in zip(texts, batch.commit_ts, strict=True)]
-
-        def handle_key_texts(places: Sequence[int]) -> list[bytes]:
-            return _texts(forms, row_batch.at(batch, places), large=True)
-
-        handle_large(rows, table, self.options, handle_key_texts)
+        method = self.options.large_message_handle_compression
+        values = (compressed(text, method) for text in row_texts(forms, batch))
+        rows = [EncodedRow(b"", *row) for row in zip(values, batch.commit_ts, strict=True)]
+        self._large.handle(rows, table, BatchMessages(forms, batch, method))
         return rows
 
     def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
@@ -44,7 +47,8 @@ class CanalJSONEncoder:
         for row in rows:
             if row.refusal is not None:
                 raise row.refusal
-            yield Message(None, row.value, Kind.ROW.word, row.commit_ts)
+            claims = () if row.claim is None else (row.claim,)
+            yield Message(None, row.value, Kind.ROW.word, row.commit_ts, claims=claims)
 
     def ddl(
         self,
@@ -101,16 +105,5 @@ class CanalJSONEncoder:
             sql,
             b',"_tidb":{"%b":%d}' % (extension, ts) if extension else b"",
         )
+        value = compressed(value, self.options.large_message_handle_compression)
         return Message(None, value, kind.word, ts)
-
-
-def _texts(forms: Forms, batch: RowBatch, *, large: bool = False) -> list[bytes]:
-    """One message per row, in the batch's order.
-
-    :param large: the rows were too large and show their handle keys alone.
-    """
-    texts = [b""] * len(batch.op)
-    for op, places, part in row_batch.by_op(batch):
-        for place, text in zip(places, forms[op, large].texts(part), strict=True):
-            texts[place] = text
-    return texts

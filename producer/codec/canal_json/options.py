@@ -9,8 +9,8 @@ from producer.errors import ChangefeedError, nearest
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
-LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only"]
-_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only")
+LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"]
+_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only", "claim-check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,10 @@ class CanalJSONOptions:
     :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
     :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
     :param large_message_handle_option: what becomes of a row over that limit: ``none`` refuses it,
-        ``handle-key-only`` sends its handle key.
+        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the message.
+    :param large_message_handle_compression: of every value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: where messages are stored, as those that are sent tell it.
+    :param claim_check_raw_value: whether a stored object is the bare value.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
     :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
@@ -38,6 +41,9 @@ class CanalJSONOptions:
     delete_only_output_handle_key_columns: bool = False
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     large_message_handle_option: LargeMessageHandle = "none"
+    large_message_handle_compression: str = "none"
+    claim_check_storage_uri: str = ""
+    claim_check_raw_value: bool = False
     build_ts_ms: int | None = None
     legacy_delete_old: bool = False
     legacy_data_before_old: bool = False

@@ -19,7 +19,8 @@ class RowForm:
     """Writes rows of one operation.
 
     :param template: open in it, in this order: commit time in milliseconds, build time if it is no
-        constant, codes of the columns whose code depends on the value, old and new values, commit-ts.
+        constant, codes of the columns whose code depends on the value, old and new values, commit-ts,
+        location of a claim-check object.
     """
 
     template: bytes
@@ -27,10 +28,11 @@ class RowForm:
     columns: tuple[ColumnPlan, ...]
     options: CanalJSONOptions
 
-    def texts(self, batch: RowBatch) -> list[bytes]:
+    def texts(self, batch: RowBatch, locations: Sequence[bytes] = ()) -> list[bytes]:
         """One message per row.
 
         :param batch: rows of this form's operation.
+        :param locations: of their claim-check objects as JSON, where this form tells one.
         """
         shown = batch.before if self.op == Op.DELETE else batch.after
         physical = [ts >> LOGICAL_BITS for ts in batch.commit_ts]
@@ -40,7 +42,8 @@ class RowForm:
         old = self._old(batch, data)
         images = [*data, *old] if self.options.legacy_data_before_old else [*old, *data]
         commit_ts = [batch.commit_ts] if self.options.enable_tidb_extension else []
-        rows = zip(*times, *codes, *images, *commit_ts, strict=True)
+        stored = [locations] if locations else []
+        rows = zip(*times, *codes, *images, *commit_ts, *stored, strict=True)
         return [self.template % row for row in rows]
 
     def _old(self, batch: RowBatch, data: list[list[bytes]]) -> list[list[bytes]]:
@@ -101,7 +104,11 @@ def _members(columns: Sequence[ColumnPlan], texts: Iterable[bytes]) -> bytes:
 def _extension(options: CanalJSONOptions, large: bool) -> bytes:
     if not options.enable_tidb_extension:
         return b""
-    return b',"_tidb":{"commitTs":%%d%b}' % (b',"onlyHandleKey":true' if large else b"")
+    told = b""
+    if large:
+        claimed = options.large_message_handle_option == "claim-check"
+        told = b',"claimCheckLocation":%b' if claimed else b',"onlyHandleKey":true'
+    return b',"_tidb":{"commitTs":%d' + told + b"}"
 
 
 def _changed(columns: Sequence[ColumnPlan], batch: RowBatch) -> list[bytes]:

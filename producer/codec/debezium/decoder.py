@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from producer.codec.compression import Decompressor
 from producer.codec.debezium.bad_value import BadValue, JSONValue
 from producer.codec.debezium.column_reader import ColumnReader
 from producer.codec.debezium.message_json import ValueParts, parse_key, parse_value
@@ -41,9 +42,10 @@ class DebeziumDecoder:
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        named, marks = ({}, None) if key is None else parse_key(key)
+        decompressor = Decompressor()
+        named, marks = ({}, None) if key is None else parse_key(decompressor.text(key, "key"))
         if value is not None:
-            yield self._event(parse_value(value), named, marks)
+            yield self._event(parse_value(decompressor.text(value, "value")), named, marks)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 

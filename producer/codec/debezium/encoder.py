@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from producer.codec.base import EncodedRow, RowBatch
+from producer.codec.compression import compressed
 from producer.codec.debezium import envelope, temporal
 from producer.codec.debezium.ddl_message import ddl_message
 from producer.codec.debezium.losses import DebeziumLosses, losses_of
@@ -30,7 +32,8 @@ class DebeziumEncoder:
         before, after = plan.rendered(batch.before), plan.rendered(batch.after)
         values = self._values(plan, batch, before, after)
         keys = _of_shown_images(batch.op, plan.keys(before), plan.keys(after))
-        rows = [EncodedRow(*row) for row in zip(keys, values, batch.commit_ts, strict=True)]
+        packed = (map(self._compressed, keys), map(self._compressed, values))
+        rows = [EncodedRow(*row) for row in zip(*packed, batch.commit_ts, strict=True)]
         self._refuse(table, plan, batch, before, after, rows)
         return rows
 
@@ -51,7 +54,8 @@ class DebeziumEncoder:
         """
         if not self.options.output_ddl:
             return None
-        return ddl_message(event, table, before, self.options)
+        message = ddl_message(event, table, before, self.options)
+        return None if message is None else self._packed(message)
 
     def resolved(self, ts: int) -> Message | None:
         """The watermark; None without the extension."""
@@ -68,7 +72,15 @@ class DebeziumEncoder:
             prefix = f"{fit_name(options.cluster_id)}.watermark"
             key += b',"schema":%b' % envelope.key_schema(prefix, b"")
             value += b',"schema":%b' % envelope.watermark_schema(prefix)
-        return Message(key + b"}", value + b"}", Kind.RESOLVED.word, ts)
+        return self._packed(Message(key + b"}", value + b"}", Kind.RESOLVED.word, ts))
+
+    def _packed(self, message: Message) -> Message:
+        """Compressed, key and value apart, where the options say so."""
+        key, value = self._compressed(message.key or b""), self._compressed(message.value or b"")
+        return replace(message, key=key, value=value)
+
+    def _compressed(self, data: bytes) -> bytes:
+        return compressed(data, self.options.large_message_handle_compression)
 
     @property
     def losses(self) -> DebeziumLosses:

@@ -20,6 +20,8 @@ class DebeziumOptions:
     :param invalid_utf8: bytes of text columns that are not UTF-8: ``raw`` as TiCDC copies them, although
         the message is not JSON then, or ``replace`` each by U+FFFD.
     :param time_zone: the changefeed's, in which TIMESTAMP values stand; an IANA name.
+    :param large_message_handle_compression: of every key and every value: ``none``, ``snappy`` or
+        ``lz4``.
     :param build_ts_ms: ``payload.ts_ms``, Unix milliseconds; None for the physical time of the commit.
     """
 
@@ -30,4 +32,5 @@ class DebeziumOptions:
     output_ddl: bool = False
     invalid_utf8: InvalidUTF8 = "raw"
     time_zone: str = "UTC"
+    large_message_handle_compression: str = "none"
     build_ts_ms: int | None = None

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from producer.codec.compression import Decompressor
 from producer.codec.open import values
 from producer.codec.open.blocks import Blocks
 from producer.codec.open.framing import LENGTH
@@ -78,15 +79,15 @@ class OpenDecoder:
         """
         keys = Blocks("key", key or b"")
         keys.version()
-        blocks = Blocks("value", value or b"")
+        blocks, decompressor = Blocks("value", value or b""), Decompressor()
         while not keys.at_end:
-            yield self._event(keys, blocks)
+            yield self._event(keys, blocks, decompressor)
         if not blocks.at_end:
             raise DecodeError(
                 "OPEN-COUNT-MISMATCH", "the end, as in the key", part="value", byte=blocks.place
             )
 
-    def _event(self, keys: Blocks, blocks: Blocks) -> Event:
+    def _event(self, keys: Blocks, blocks: Blocks, decompressor: Decompressor) -> Event:
         start = keys.place + LENGTH.size
         head = _parse(_KEY, "OPEN-KEY-JSON", "key", start, keys.next())
         if not 0 <= head.ts <= _MAX_TS:
@@ -98,7 +99,8 @@ class OpenDecoder:
         if blocks.at_end:
             raise DecodeError("OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.place)
         start = blocks.place + LENGTH.size
-        json, marks = readable("value", blocks.next(), "OPEN-VALUE-JSON")
+        text = decompressor.text(blocks.next(), "value", start)
+        json, marks = readable("value", text, "OPEN-VALUE-JSON")
         if head.t == Kind.DDL:
             return _ddl(head, _parse(_DDL, "OPEN-VALUE-JSON", "value", start, json), start, marks)
         return self._row(head, _parse(_ROW, "OPEN-VALUE-JSON", "value", start, json), start, marks)

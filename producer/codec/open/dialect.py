@@ -28,6 +28,7 @@ class Dialect:
     :param partition_last: ``ptn`` stands at the end of the key, else before ``t``.
     :param raw_text: bytes that are not UTF-8 are copied, else replaced.
     :param empty_old: an update that shows no old column still has a ``p``.
+    :param double_mark: the key of a stored row says that it is its handle key alone, and then that not.
     """
 
     strings: Renderer
@@ -39,12 +40,23 @@ class Dialect:
     partition_last: bool
     raw_text: bool
     empty_old: bool
+    double_mark: bool
 
     def names(self, schema: str, table: str) -> bytes:
         """``,"scm":…,"tbl":…`` of a key."""
         scm = b',"scm":' + self.string(schema) if schema or self.empty_names else b""
         tbl = b',"tbl":' + self.string(table) if table or self.empty_names else b""
         return scm + tbl
+
+    def marks(self, location: str) -> bytes:
+        """What a key says of a row that is not whole.
+
+        :param location: of its claim-check object, empty if there is none.
+        """
+        if not location:
+            return b',"ohk":true'
+        doubled = b',"ohk":true,"ohk":false' if self.double_mark else b""
+        return doubled + b',"ccl":' + self.string(location)
 
 
 DIALECTS: dict[Profile, Dialect] = {
@@ -58,6 +70,7 @@ DIALECTS: dict[Profile, Dialect] = {
         partition_last=False,
         raw_text=False,
         empty_old=False,
+        double_mark=False,
     ),
     "new": Dialect(
         strings=jsoniter.strings,
@@ -69,5 +82,6 @@ DIALECTS: dict[Profile, Dialect] = {
         partition_last=True,
         raw_text=True,
         empty_old=True,
+        double_mark=True,
     ),
 }

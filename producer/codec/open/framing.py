@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from struct import Struct
 
 from producer.codec.base import EncodedRow
+from producer.codec.large_message import RECORD_OVERHEAD
 from producer.codec.open.options import OpenOptions
-from producer.model.event import Kind, Message
+from producer.model.event import ClaimObject, Kind, Message
 
 LENGTH = Struct(">Q")
 VERSION = LENGTH.pack(1)
 
-RECORD_OVERHEAD = 36
-"""Bytes that TiCDC adds for Kafka's record header: five 32-bit varints, one 64-bit varint, a byte."""
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
 
 
@@ -38,6 +37,7 @@ def batched(rows: Iterable[EncodedRow], options: OpenOptions) -> Iterator[Messag
     by_partition = options.batch_by == "partition"
     keys: list[bytes] = []
     values: list[bytes] = []
+    claims: list[ClaimObject] = []
     group: object = None
     commit_ts = length = 0
     for row in rows:
@@ -47,19 +47,22 @@ def batched(rows: Iterable[EncodedRow], options: OpenOptions) -> Iterator[Messag
         joins = by_partition or row.group == group
         full = len(keys) >= options.max_batch_size or length + size > options.max_message_bytes
         if keys and (full or not joins):
-            yield _message(keys, values, commit_ts)
-            keys, values = [], []
+            yield _message(keys, values, claims, commit_ts)
+            keys, values, claims = [], [], []
         if not keys:
             group, commit_ts, length = row.group, row.commit_ts, len(VERSION) + RECORD_OVERHEAD
         keys.append(_block(row.key))
         values.append(_block(row.value))
         length += size
+        if row.claim is not None:
+            claims.append(row.claim)
     if keys:
-        yield _message(keys, values, commit_ts)
+        yield _message(keys, values, claims, commit_ts)
 
 
-def _message(keys: list[bytes], values: list[bytes], commit_ts: int) -> Message:
-    return Message(VERSION + b"".join(keys), b"".join(values), Kind.ROW.word, commit_ts, len(keys))
+def _message(keys: list[bytes], values: list[bytes], claims: list[ClaimObject], commit_ts: int) -> Message:
+    key, value = VERSION + b"".join(keys), b"".join(values)
+    return Message(key, value, Kind.ROW.word, commit_ts, len(keys), claims=tuple(claims))
 
 
 def single_length(key: bytes, value: bytes) -> int:

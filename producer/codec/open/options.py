@@ -24,7 +24,9 @@ class OpenOptions:
     :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
         of one ``partition``, as early versions did.
     :param large_message_handle_option: what becomes of a row over the limit: ``none`` refuses it,
-        ``handle-key-only`` sends its handle key alone.
+        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the row.
+    :param large_message_handle_compression: of each value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: where rows are stored, as messages tell it.
     :param legacy_no_flag: leave out ``f``, as the oldest logs show.
     :param legacy_varchar_base64: VARCHAR and CHAR as Base64, likewise.
     """
@@ -38,5 +40,12 @@ class OpenOptions:
     output_row_id: bool = True
     batch_by: str = "dispatch-key"
     large_message_handle_option: str = "none"
+    large_message_handle_compression: str = "none"
+    claim_check_storage_uri: str = ""
     legacy_no_flag: bool = False
     legacy_varchar_base64: bool = False
+
+    @property
+    def claim_check_raw_value(self) -> bool:
+        """Refused here: a raw value would lose the key, which tells the table."""
+        return False
