@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from producer.broker import EmbeddedKafka
 from producer.session import spark_session
 
+pytest_plugins = ["tests.compared"]
+
 
 def pytest_configure() -> None:
     """Children must meet signals as in a terminal: a shell that runs tests behind itself, or ``nohup``,

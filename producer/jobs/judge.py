@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -56,6 +57,8 @@ def verdict(
     stream = decoded(back, changefeed.protocol, options).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
+        if job is not None and not losses.table_ids:
+            known = replace(known, partitioned=_partitioned(job))
         findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
         return Verdict(
@@ -67,6 +70,10 @@ def verdict(
         )
     finally:
         stream.unpersist()
+
+
+def _partitioned(job: Job) -> frozenset[str]:
+    return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
 
 
 def _state_compared(

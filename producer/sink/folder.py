@@ -12,7 +12,7 @@ import shutil
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +28,7 @@ MOST_LINES = 100_000
 """Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
 
 MANIFEST = "manifest.json"
+_LONGEST_NAME, _KEPT = 240, 200
 
 
 @contextmanager
@@ -100,12 +101,22 @@ def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None
     place.mkdir(exist_ok=True)
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
-    _write_lines(place / f"{_file_name(table.schema)}.{_file_name(table.name)}.jsonl", lines)
+    _write_lines(place / f"{_table_file(table)}.jsonl", lines)
 
 
-def _file_name(name: str) -> str:
-    """Percent-encoded outside of ``[A-Za-z0-9_-]``."""
-    return re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(name, safe="_-"))
+def _table_file(table: TableInfo) -> str:
+    """``SCHEMA.TABLE``, each name percent-encoded outside of ``[A-Za-z0-9_-]``.
+
+    Identifiers have up to 64 characters of up to 12 encoded bytes, file names 255 bytes: of what is longer
+    the start stays, and a hash tells it from others.
+    """
+    whole = ".".join(
+        re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(name, safe="_-"))
+        for name in (table.schema, table.name)
+    )
+    if len(whole) <= _LONGEST_NAME:
+        return whole
+    return f"{whole[:_KEPT]}-{sha256(whole.encode()).hexdigest()[:16]}"
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:

@@ -48,6 +48,8 @@ class VerifyOptions:
     :param old_value: updates carry their old image.
     :param commit_ts: how exact rows and DDLs tell their commit-ts.
     :param table_ids: rows of partitioned tables name their partition.
+    :param partitioned: ``schema.table`` of the tables that have partitions, where rows do not name them;
+        None: unknown.
     :param unique_columns: columns of unique keys beside the handle key are told.
     :param hashed_types: types whose values read as the text that TiCDC hashes for dispatch, all of them
         or those that are not negative; None: all types.
@@ -64,5 +66,6 @@ class VerifyOptions:
     old_value: bool = True
     commit_ts: Literal["exact", "milliseconds"] = "exact"
     table_ids: bool = True
+    partitioned: frozenset[str] | None = None
     unique_columns: bool = True
     hashed_types: Mapping[str, AsHashed] | None = None

@@ -43,10 +43,12 @@ def uncollapsed(stream: Stream) -> DataFrame:
 def inserts_first(stream: Stream) -> DataFrame:
     """INV-TXN-DELETE-FIRST: a delete after an insert, in one transaction, partition and batching group.
 
-    A warning where rows do not name the partition of their table: those of two partitions may do so.
+    Partitions are tables. Where rows do not name theirs, those of partitioned tables are left out, and
+    where nobody knows which these are, a violation is a warning.
     """
     group = [*PARTITION, *TABLE_PART, "batch_value", "commit_ts"]
-    suspected = stream.batched_rows.filter("after_insert").select(*group).distinct()
+    partitioned = sf.concat("schema", sf.lit("."), "table").isin([*(stream.options.partitioned or ())])
+    suspected = stream.batched_rows.filter(sf.col("after_insert") & ~partitioned).select(*group).distinct()
     rows = stream.batched_rows.select(*group, "position", "op", "rule").join(suspected, group, "left_semi")
     transactions = rows.groupBy(*group).agg(
         sf.min(_positions_of("insert")).alias("inserted"),
@@ -54,8 +56,8 @@ def inserts_first(stream: Stream) -> DataFrame:
         sf.count("*").alias("n"),
         sf.first("rule").alias("rule"),
     )
-    untold = sf.lit(not stream.options.table_ids)
-    doubtful = untold | sf.col("rule").isNull() | (sf.col("n") > FRAGMENT)
+    untold = not stream.options.table_ids and stream.options.partitioned is None
+    doubtful = sf.lit(untold) | sf.col("rule").isNull() | (sf.col("n") > FRAGMENT)
     severity = sf.when(doubtful, "warning").otherwise("error")
     detail = sf.format_string("the delete comes after an insert; both have commit-ts %d", "commit_ts")
     events = (place(sf.col("inserted")), place(sf.col("deleted")))
