@@ -9,12 +9,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from producer.model.event import Op
-from tests.codec.debezium_events import DebeziumDDL
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, image_of
 
 E = TypeVar("E")
@@ -72,12 +71,12 @@ def _row_id(row_key: str) -> int:
     return int.from_bytes(key[-8:], "big") - (1 << 63) if len(key) == _RECORD_KEY_OF_INTEGER else 0
 
 
-def _other(classic: object, raw: dict[str, Any]) -> object:
+def _other(classic: Any, raw: dict[str, Any]) -> Any:
     if isinstance(classic, GoldenResolved):
         assert classic.commit_ts == raw["commit_ts"]
         return classic
     told = {name: raw[name] for name in ("schema", "table", "query", "ddl_type", "commit_ts")}
-    if isinstance(classic, DebeziumDDL):
-        return replace(classic, event=replace(classic.event, **told))
-    assert isinstance(classic, GoldenDDL)
-    return replace(classic, **told)
+    if isinstance(classic, GoldenDDL):
+        return replace(classic, **told)
+    assert is_dataclass(classic)  # a DDL with its tables
+    return replace(classic, event=replace(classic.event, **told))

@@ -128,7 +128,7 @@ def _verify_options(
         max_message_bytes=changefeed.max_message_bytes,
         old_value=losses.old_values != "none",
         commit_ts=losses.commit_ts,
-        table_ids=losses.table_ids,
+        table_ids=losses.table_ids != "none",
         unique_columns=losses.unique_columns,
         hashed_types=losses.hashed_types,
     )

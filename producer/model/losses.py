@@ -13,6 +13,7 @@ from producer.model.table import ColumnInfo, TableInfo
 from producer.model.tso import LOGICAL_BITS
 from producer.model.utf8 import repaired
 
+TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
 Reduction: TypeAlias = Callable[[Value], Value]
@@ -32,7 +33,7 @@ class Losses:
         old image reads as an insert.
     :param deletes: which columns of a delete are sent.
     :param flags: whether column flags are sent; without them only the handle key is known.
-    :param table_ids: whether rows of partitioned tables name their partition.
+    :param table_ids: which rows name their physical table: those of partitioned tables, all, or none.
     :param commit_ts: how exact rows and DDLs tell their commit-ts.
     :param resolved: whether resolved events are sent.
     :param damaged_text: types of text in which each byte that is not UTF-8 becomes U+FFFD.
@@ -43,7 +44,7 @@ class Losses:
     names_operation: bool = True
     deletes: Literal["all", "handle-key"] = "all"
     flags: bool = True
-    table_ids: bool = True
+    table_ids: TableIDs = "partitions"
     commit_ts: Literal["exact", "milliseconds"] = "exact"
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()

@@ -83,7 +83,6 @@ def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
     deleted = described if losses.deletes == "all" else F.filter(described, lambda column: column["handle"])
     shown = F.when(F.col("op") == Op.DELETE, deleted).otherwise(described)
     joined = with_facts(events, tables, "row_schema", "row_table", "partitioned", "described")
-    with_ids = F.col("partitioned") & F.lit(losses.table_ids)
     joined = joined.withColumns(
         {
             "new": _image("after", described),
@@ -97,13 +96,18 @@ def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
         {
             "schema": F.col("row_schema"),
             "table": F.col("row_table"),
-            "table_id": F.when(with_ids, F.col("table_id")).otherwise(0),
+            "table_id": _table_id(losses),
             "op": _word(losses),
             "before": F.col("old"),
             "after": F.col("new"),
             "handle_key_only": F.lit(0),
         }
     )
+
+
+def _table_id(losses: Losses) -> Column:
+    told = {"all": F.lit(True), "partitions": F.col("partitioned"), "none": F.lit(False)}
+    return F.when(told[losses.table_ids], F.col("table_id")).otherwise(0)
 
 
 def _word(losses: Losses) -> Column:

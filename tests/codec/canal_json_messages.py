@@ -31,11 +31,31 @@ _VARIANTS = {
         "enable_tidb_extension": True,
         "delete_only_output_handle_key_columns": True,
     },
+    "new-canal-json": {"profile": "new"},
+    "new-canal-json.content-compatible": {"profile": "new", "content_compatible": True},
+    "new-canal-json.tidb-extension": {"profile": "new", "enable_tidb_extension": True},
+    "new-canal-json.tidb-extension.max-message-bytes-512.handle-key-only": {
+        "profile": "new",
+        "enable_tidb_extension": True,
+        "max_message_bytes": 512,
+        "large_message_handle_option": "handle-key-only",
+    },
+    "new-canal-json.tidb-extension.max-message-bytes-1024.handle-key-only": {
+        "profile": "new",
+        "enable_tidb_extension": True,
+        "max_message_bytes": 1024,
+        "large_message_handle_option": "handle-key-only",
+    },
+    "new-canal-json.tidb-extension.output-row-key": {
+        "profile": "new",
+        "enable_tidb_extension": True,
+        "output_row_key": True,
+    },
 }
 VARIANTS = {name: CanalJSONOptions(build_ts_ms=BUILD_TS_MS, **options) for name, options in _VARIANTS.items()}
 FILES = sorted(
     (path, variant)
-    for part in ("visible", "fuzz")
+    for part in ("visible", "fuzz", "new")
     for variant in VARIANTS
     for path in (GOLDEN / part).glob(f"*.{variant}.jsonl")
 )

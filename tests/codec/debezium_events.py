@@ -13,6 +13,7 @@ from producer.model.event import DDLEvent
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenRow, load_events
+from tests.new_events import as_new, classic_file, is_new
 
 T = MySQLType
 NOT_NULL, UNSIGNED, ZEROFILL, AUTO_INCREMENT, ON_UPDATE_NOW = 1, 1 << 5, 1 << 6, 1 << 9, 1 << 13
@@ -29,12 +30,19 @@ class DebeziumDDL:
     before: TableInfo | None
 
 
-def events_of(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
-    """Golden events by their number, for a message file of whatever variant."""
+def described_events(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
+    """Golden events of the classic TiCDC by their number, for a message file of whatever variant."""
     path = messages_file.with_name(f"{messages_file.name.split('.')[0]}.events.jsonl")
     lines = path.read_text("utf-8").splitlines()
     pairs = zip(load_events(path), map(json.loads, lines), strict=True)
     return {raw["seq"]: _enriched(event, raw) for event, raw in pairs if "seq" in raw}
+
+
+def events_of(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
+    """Golden events by their number, for a message file of either TiCDC."""
+    if is_new(messages_file):
+        return as_new(messages_file, described_events(classic_file(messages_file)))
+    return described_events(messages_file)
 
 
 def _enriched(event: GoldenEvent, raw: dict[str, Any]) -> GoldenEvent | DebeziumDDL:

@@ -14,6 +14,7 @@ from tests.codec.debezium_events import DebeziumDDL, events_of
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.codec.golden_messages import Compared, encode_rows, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
+from tests.new_events import is_new
 
 BUILT = 946684800000
 VARIANTS = {
@@ -28,18 +29,31 @@ VARIANTS = {
     "debezium.tidb-extension.disable-schema": DebeziumOptions(
         output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True, disable_schema=True
     ),
+    "new-debezium": DebeziumOptions(profile="new", output_ddl=True, build_ts_ms=BUILT),
+    "new-debezium.disable-schema": DebeziumOptions(
+        profile="new", output_ddl=True, build_ts_ms=BUILT, disable_schema=True
+    ),
+    "new-debezium.include-start-ts": DebeziumOptions(
+        profile="new", output_ddl=True, build_ts_ms=BUILT, include_start_ts=True
+    ),
+    "new-debezium.tidb-extension": DebeziumOptions(
+        profile="new", output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True
+    ),
 }
 # Where TiCDC's encoder panics, and what we write instead: NULL of a byte string with a DEFAULT, and the
-# definition of a table whose ENUM has a member that ends with a backslash.
+# definition of a table whose ENUM has a member that ends with a backslash. The newer one: NULL of a DATE,
+# DATETIME or TIMESTAMP with a DEFAULT.
+_DATES = {"dt": 18262, "dtm": 1577840523000, "dt6": 1577840523456789, "ts": "2020-01-01T01:02:03Z", "y": 2020}
 PANICS = {
     ("generated_defaults", 40): {"b": "Z2gA", "vb": "aWo="},
     ("generated_defaults", 46): {"b": "Z2gA", "vb": "aWo="},
     ("generated_defaults", 49): {"b": "Z2gA", "vb": "aWo="},
     ("fuzz12", 0): {"columns": 24},
+    **{("new/generated_defaults", seq): _DATES for seq in (40, 44, 46, 48, 49)},
 }
 FILES = sorted(
     (path, variant)
-    for part in ("visible", "fuzz")
+    for part in ("visible", "fuzz", "new")
     for variant in VARIANTS
     for path in (GOLDEN / part).glob(f"*.{variant}.jsonl")
 )
@@ -47,7 +61,7 @@ IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
 def test_every_file_is_there() -> None:
-    assert len(FILES) == 16 * 5 + 20 * 2
+    assert len(FILES) == 16 * 5 + 20 * 2 + 16 * 4
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
@@ -136,7 +150,8 @@ def expected_event(event: GoldenEvent | DebeziumDDL, options: DebeziumOptions) -
 
 
 def _stem(path: Path) -> str:
-    return path.name.split(".")[0]
+    stem = path.name.split(".")[0]
+    return f"new/{stem}" if is_new(path) else stem
 
 
 def encoded(encoder: DebeziumEncoder, event: GoldenEvent | DebeziumDDL) -> Message | None:

@@ -75,7 +75,7 @@ class CanalJSONEncoder:
         return CanalJSONLosses(
             old_values="updated" if options.updated_columns_only else "all",
             deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
-            table_ids=False,
+            table_ids="all" if options.shows_row_key else "none",
             damaged_text=STRINGS | LOBS,
             commit_ts="exact" if options.enable_tidb_extension else "milliseconds",
             column_types="full" if options.content_compatible else "bare",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from producer.errors import ChangefeedError, nearest
+from producer.model.profile import Profile
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
@@ -17,6 +18,7 @@ _LARGE_MESSAGE_HANDLES = ("none", "handle-key-only", "claim-check")
 class CanalJSONOptions:
     """How events are written.
 
+    :param profile: whose dialect is written.
     :param enable_tidb_extension: whether messages carry ``_tidb``, and watermarks are sent at all.
     :param content_compatible: as official Canal: types with their parameters, and of an old image only
         what changed.
@@ -28,13 +30,16 @@ class CanalJSONOptions:
     :param large_message_handle_compression: of every value: ``none``, ``snappy`` or ``lz4``.
     :param claim_check_storage_uri: where messages are stored, as those that are sent tell it.
     :param claim_check_raw_value: whether a stored object is the bare value.
+    :param output_row_key: whether ``_tidb`` shows TiKV's key of the row; the new program alone can.
+    :param time_zone: in which values show TIMESTAMP; row keys hold it in UTC.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
     :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
     :param legacy_data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
-    :raises ChangefeedError: for a large message handle that TiCDC would not accept.
+    :raises ChangefeedError: for what TiCDC would not accept together.
     """
 
+    profile: Profile = "classic"
     enable_tidb_extension: bool = False
     content_compatible: bool = False
     only_output_updated_columns: bool = False
@@ -44,6 +49,8 @@ class CanalJSONOptions:
     large_message_handle_compression: str = "none"
     claim_check_storage_uri: str = ""
     claim_check_raw_value: bool = False
+    output_row_key: bool = False
+    time_zone: str = "UTC"
     build_ts_ms: int | None = None
     legacy_delete_old: bool = False
     legacy_data_before_old: bool = False
@@ -56,12 +63,23 @@ class CanalJSONOptions:
                 parameter="large-message-handle-option",
                 hint=nearest(chosen, _LARGE_MESSAGE_HANDLES),
             )
+        if self.output_row_key and self.profile != "new":
+            raise ChangefeedError(
+                "output-row-key is an option of the new TiCDC only",
+                parameter="output-row-key",
+                hint="set profile=new",
+            )
         if chosen != "none" and not self.enable_tidb_extension:
             raise ChangefeedError(
                 f"large-message-handle-option {chosen!r} of Canal-JSON needs the TiDB extension",
                 parameter="large-message-handle-option",
                 hint="set enable-tidb-extension=true",
             )
+
+    @property
+    def shows_row_key(self) -> bool:
+        """Whether rows show their key; without the extension there is no place for it."""
+        return self.output_row_key and self.enable_tidb_extension
 
     @property
     def updated_columns_only(self) -> bool:

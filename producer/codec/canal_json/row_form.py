@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 from producer.codec.base import RowBatch
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.canal_json.plan import Column, ColumnPlan, TablePlan, table_plan
+from producer.codec.canal_json.record_key import RecordKeys
 from producer.model.event import Op
 from producer.model.table import TableInfo
 from producer.model.tso import LOGICAL_BITS
@@ -20,13 +22,15 @@ class RowForm:
 
     :param template: open in it, in this order: commit time in milliseconds, build time if it is no
         constant, codes of the columns whose code depends on the value, old and new values, commit-ts,
-        location of a claim-check object.
+        location of a claim-check object, row key.
+    :param record_keys: None where messages show none.
     """
 
     template: bytes
     op: Op
     columns: tuple[ColumnPlan, ...]
     options: CanalJSONOptions
+    record_keys: RecordKeys | None
 
     def texts(self, batch: RowBatch, locations: Sequence[bytes] = ()) -> list[bytes]:
         """One message per row.
@@ -41,9 +45,13 @@ class RowForm:
         data = [c.render(shown[c.place]) for c in self.columns]
         old = self._old(batch, data)
         images = [*data, *old] if self.options.legacy_data_before_old else [*old, *data]
-        commit_ts = [batch.commit_ts] if self.options.enable_tidb_extension else []
-        stored = [locations] if locations else []
-        rows = zip(*times, *codes, *images, *commit_ts, *stored, strict=True)
+        extension: list[Sequence[object]] = [batch.commit_ts] if self.options.enable_tidb_extension else []
+        if locations:
+            extension.append(locations)
+        if self.record_keys is not None:
+            keys = self.record_keys.of(batch, shown)
+            extension.append([b2a_base64(key, newline=False) for key in keys])
+        rows = zip(*times, *codes, *images, *extension, strict=True)
         return [self.template % row for row in rows]
 
     def _old(self, batch: RowBatch, data: list[list[bytes]]) -> list[list[bytes]]:
@@ -61,10 +69,13 @@ Forms: TypeAlias = Mapping[tuple[Op, bool], RowForm]
 def table_forms(table: TableInfo, options: CanalJSONOptions) -> Forms:
     """Compile every form of one table version."""
     plan = table_plan(table, options)
-    return {(op, large): _row_form(plan, op, options, large) for op in Op for large in (False, True)}
+    keys = RecordKeys(table, options.time_zone) if options.shows_row_key else None
+    return {(op, large): _row_form(plan, op, options, keys, large) for op in Op for large in (False, True)}
 
 
-def _row_form(plan: TablePlan, op: Op, options: CanalJSONOptions, large: bool) -> RowForm:
+def _row_form(
+    plan: TablePlan, op: Op, options: CanalJSONOptions, keys: RecordKeys | None, large: bool
+) -> RowForm:
     trimmed = large or (op == Op.DELETE and options.delete_only_output_handle_key_columns)
     columns = plan.handle_key if trimmed else plan.columns
     values = b"[{%b}]" % _members(columns, (b"%b" for _ in columns))
@@ -74,11 +85,11 @@ def _row_form(plan: TablePlan, op: Op, options: CanalJSONOptions, large: bool) -
         plan.head.replace(b"%", b"%%"),
         op.name.encode(),
         b"%d" if options.build_ts_ms is None else b"%d" % options.build_ts_ms,
-        _types(columns),
+        _types(columns, options),
         data + old if options.legacy_data_before_old else old + data,
         _extension(options, large),
     )
-    return RowForm(template, op, columns, options)
+    return RowForm(template, op, columns, options, keys)
 
 
 def _old_template(op: Op, options: CanalJSONOptions) -> bytes:
@@ -88,8 +99,10 @@ def _old_template(op: Op, options: CanalJSONOptions) -> bytes:
     return b"" if op == Op.DELETE and options.legacy_delete_old else b"null"
 
 
-def _types(columns: Sequence[ColumnPlan]) -> bytes:
-    """``sqlType`` and ``mysqlType``; without any column the one is null, the other empty."""
+def _types(columns: Sequence[ColumnPlan], options: CanalJSONOptions) -> bytes:
+    """``sqlType`` and ``mysqlType``; without any column they are null, but the classic second one empty."""
+    if not columns and options.profile == "new":
+        return b'"sqlType":null,"mysqlType":null'
     codes = (b"%b" if column.sql_type.limit else column.sql_type.code for column in columns)
     texts = (column.mysql_type.replace(b"%", b"%%") for column in columns)
     sql_types = b"{%b}" % _members(columns, codes) if columns else b"null"
@@ -108,7 +121,8 @@ def _extension(options: CanalJSONOptions, large: bool) -> bytes:
     if large:
         claimed = options.large_message_handle_option == "claim-check"
         told = b',"claimCheckLocation":%b' if claimed else b',"onlyHandleKey":true'
-    return b',"_tidb":{"commitTs":%d' + told + b"}"
+    key = b',"rowkey":"%b"' if options.shows_row_key else b""
+    return b',"_tidb":{"commitTs":%d' + told + key + b"}"
 
 
 def _changed(columns: Sequence[ColumnPlan], batch: RowBatch) -> list[bytes]:

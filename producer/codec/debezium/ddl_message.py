@@ -8,7 +8,7 @@ from __future__ import annotations
 from producer.codec.debezium import envelope, text
 from producer.codec.debezium.ddl_columns import column_object
 from producer.codec.debezium.ddl_query import column_definitions
-from producer.codec.debezium.ddl_schema import KEY_SCHEMA, VALUE_SCHEMA
+from producer.codec.debezium.ddl_schema import KEY_SCHEMA, value_schema
 from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.go_json import NULL
 from producer.model.event import DDLEvent, Kind, Message
@@ -55,11 +55,11 @@ def ddl_message(
         envelope.build_time(commit_ts, options),
         database,
         text.string(event.query),
-        _table_change(event, change, table, before),
+        _table_change(event, change, table, before, options),
     )
     if not options.disable_schema:
         key += b',"schema":' + envelope.compact(KEY_SCHEMA)
-        value += b',"schema":' + envelope.compact(VALUE_SCHEMA)
+        value += b',"schema":' + envelope.compact(value_schema(options))
     return Message(key + b"}", value + b"}", Kind.DDL.word, commit_ts)
 
 
@@ -68,11 +68,14 @@ def _table_change(
     change: bytes,
     table: TableInfo | None,
     before: TableInfo | None,
+    options: DebeziumOptions,
 ) -> bytes:
     """The one element of ``tableChanges``; nothing for a DDL of a database or a TRUNCATE."""
     if not event.table or event.ddl_type == _TRUNCATE_TABLE:
         return b""
-    names = _quoted(event.schema, event.table)
+    # The two differ after EXCHANGE PARTITION only.
+    named = table if table is not None and options.profile == "new" else None
+    names = _quoted(event.schema, event.table) if named is None else _quoted(named.schema, named.name)
     if event.ddl_type == _RENAME_TABLE and before is not None:
         names = f"{_quoted(before.schema, before.name)},{names}"
     shown = NULL

@@ -5,7 +5,8 @@ Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent); here scalars are written 
 
 from __future__ import annotations
 
-from producer.codec.debezium.envelope import SOURCE_SCHEMA, Schema
+from producer.codec.debezium.envelope import Schema, source_schema
+from producer.codec.debezium.options import DebeziumOptions
 
 
 def _field(name: str, kind: str, *, optional: bool = False) -> Schema:
@@ -59,17 +60,22 @@ KEY_SCHEMA: Schema = {
     "fields": [_field("databaseName", "string")],
 }
 
-VALUE_SCHEMA: Schema = {
-    "optional": False,
-    "type": "struct",
-    "version": 1,
-    "name": "io.debezium.connector.mysql.SchemaChangeValue",
-    "fields": [
-        SOURCE_SCHEMA,
-        _field("ts_ms", "int64"),
-        _field("databaseName", "string", optional=True),
-        _field("schemaName", "string", optional=True),
-        _field("ddl", "string", optional=True),
-        _structs("tableChanges", "Change", [_field("type", "string"), _field("id", "string"), _TABLE_SCHEMA]),
-    ],
-}
+_CHANGE_FIELDS = [_field("type", "string"), _field("id", "string"), _TABLE_SCHEMA]
+
+
+def value_schema(options: DebeziumOptions) -> Schema:
+    """The schema of a value."""
+    return {
+        "optional": False,
+        "type": "struct",
+        "version": 1,
+        "name": "io.debezium.connector.mysql.SchemaChangeValue",
+        "fields": [
+            source_schema(options),
+            _field("ts_ms", "int64"),
+            _field("databaseName", "string", optional=True),
+            _field("schemaName", "string", optional=True),
+            _field("ddl", "string", optional=True),
+            _structs("tableChanges", "Change", _CHANGE_FIELDS),
+        ],
+    }

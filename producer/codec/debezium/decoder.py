@@ -17,8 +17,8 @@ from producer.codec.debezium.column_reader import ColumnReader
 from producer.codec.debezium.message_json import ValueParts, parse_key, parse_value
 from producer.codec.debezium.row_reader import row_event
 from producer.codec.debezium.row_schema import row_readers
-from producer.codec.debezium.zone import zone_of
 from producer.codec.raw_bytes import Marks
+from producer.codec.zone import zone_of
 from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Event, Op, ResolvedEvent
 from producer.model.tso import MAX_TS

@@ -71,7 +71,7 @@ class DebeziumEncoder:
         if not options.disable_schema:
             prefix = f"{fit_name(options.cluster_id)}.watermark"
             key += b',"schema":%b' % envelope.key_schema(prefix, b"")
-            value += b',"schema":%b' % envelope.watermark_schema(prefix)
+            value += b',"schema":%b' % envelope.watermark_schema(prefix, options)
         return self._packed(Message(key + b"}", value + b"}", Kind.RESOLVED.word, ts))
 
     def _packed(self, message: Message) -> Message:
@@ -95,20 +95,22 @@ class DebeziumEncoder:
         old, new = iter(plan.images(before)), iter(plan.images(after))
         insert, update, delete = (plan.value[op] for op in Op)
         with_old = self.options.output_old_value
-        for op, ts, ms, built in zip(batch.op, batch.commit_ts, *self._times(batch), strict=True):
+        for op, times in zip(batch.op, self._times(batch), strict=True):
             if op == Op.INSERT:
-                yield insert % (ms, ts, built, next(new))
+                yield insert % (*times, next(new))
             elif op == Op.DELETE:
-                yield delete % (ms, ts, built, next(old))
+                yield delete % (*times, next(old))
             else:
                 image = next(old)
-                yield update % ((ms, ts, built, image, next(new)) if with_old else (ms, ts, built, next(new)))
+                yield update % ((*times, image, next(new)) if with_old else (*times, next(new)))
 
-    def _times(self, batch: RowBatch) -> tuple[list[int], list[int]]:
-        """Physical commit time and build time of every row."""
+    def _times(self, batch: RowBatch) -> Iterator[tuple[int, ...]]:
+        """Of every row physical commit time, commit-ts, start-ts if it is shown, and build time."""
         commits = [physical(ts) for ts in batch.commit_ts]
         build = self.options.build_ts_ms
-        return commits, commits if build is None else [build] * len(commits)
+        builds = commits if build is None else [build] * len(commits)
+        starts = [[ts - 1 for ts in batch.commit_ts]] if self.options.include_start_ts else []
+        return zip(commits, batch.commit_ts, *starts, builds, strict=True)
 
     def _refuse(
         self,

@@ -34,29 +34,23 @@ _SNAPSHOT = {
     "field": "snapshot",
 }
 
-SOURCE_SCHEMA: Schema = {
-    "type": "struct",
-    "fields": [
-        _field("string", "version"),
-        _field("string", "connector"),
-        _field("string", "name"),
-        _field("int64", "ts_ms"),
-        _SNAPSHOT,
-        _field("string", "db"),
-        _field("string", "sequence", optional=True),
-        _field("string", "table", optional=True),
-        _field("int64", "server_id"),
-        _field("string", "gtid", optional=True),
-        _field("string", "file"),
-        _field("int64", "pos"),
-        _field("int32", "row"),
-        _field("int64", "thread", optional=True),
-        _field("string", "query", optional=True),
-    ],
-    "optional": False,
-    "name": "io.debezium.connector.mysql.Source",
-    "field": "source",
-}
+_SOURCE_FIELDS = [
+    _field("string", "version"),
+    _field("string", "connector"),
+    _field("string", "name"),
+    _field("int64", "ts_ms"),
+    _SNAPSHOT,
+    _field("string", "db"),
+    _field("string", "sequence", optional=True),
+    _field("string", "table", optional=True),
+    _field("int64", "server_id"),
+    _field("string", "gtid", optional=True),
+    _field("string", "file"),
+    _field("int64", "pos"),
+    _field("int32", "row"),
+    _field("int64", "thread", optional=True),
+    _field("string", "query", optional=True),
+]
 
 _TRANSACTION_SCHEMA: Schema = {
     "type": "struct",
@@ -71,25 +65,46 @@ _TRANSACTION_SCHEMA: Schema = {
     "field": "transaction",
 }
 
-_COMMON_FIELDS = [
-    SOURCE_SCHEMA,
-    _field("string", "op"),
-    _field("int64", "ts_ms", optional=True),
-    _TRANSACTION_SCHEMA,
-]
+
+def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
+    """The schema of ``source``; the new program lists TiCDC's own fields too, as its options ask."""
+    fields = [*_SOURCE_FIELDS]
+    if options.profile == "new" and options.enable_tidb_extension:
+        fields += [_field("int64", "commit_ts"), _field("string", "cluster_id")]
+    if options.include_start_ts and of_rows:
+        fields.append(_field("int64", "start_ts"))
+    return {
+        "type": "struct",
+        "fields": fields,
+        "optional": False,
+        "name": "io.debezium.connector.mysql.Source",
+        "field": "source",
+    }
 
 
-def source(cluster: str, schema: str, table: str) -> bytes:
+def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
+    fields = [
+        source_schema(options, of_rows=of_rows),
+        _field("string", "op"),
+        _field("int64", "ts_ms", optional=True),
+        _TRANSACTION_SCHEMA,
+    ]
+    return [compact(field) for field in fields]
+
+
+def source(cluster: str, schema: str, table: str, *, start_ts: bool = False) -> bytes:
     """The ``source`` object, as a template of the commit's Unix milliseconds and its TSO.
 
     Debezium's binlog position stands empty. ``commit_ts`` and ``cluster_id`` are TiCDC's own.
+
+    :param start_ts: whether the transaction's start-ts stands open too, after the commit's.
     """
     name, db, tbl = (text.string(part).replace(b"%", b"%%") for part in (cluster, schema, table))
     return (
         b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name
         + b',"ts_ms":%d,"snapshot":"false","db":' + db + b',"table":' + tbl
         + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":%d'
-        + b',"cluster_id":' + name + b"}"
+        + (b',"start_ts":%d' if start_ts else b"") + b',"cluster_id":' + name + b"}"
     )  # fmt: skip
 
 
@@ -101,19 +116,19 @@ def key_schema(prefix: str, columns: bytes) -> bytes:
     return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
 
 
-def row_schema(prefix: str, columns: bytes) -> bytes:
+def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
     """Schema of a row's value: both images, although an event may hold one."""
     images = [
         b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
         % (prefix.encode(), image, columns)
         for image in (b"before", b"after")
     ]
-    return _envelope(prefix, images + [compact(field) for field in _COMMON_FIELDS])
+    return _envelope(prefix, images + _common_fields(options, of_rows=True))
 
 
-def watermark_schema(prefix: str) -> bytes:
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
     """Schema of a watermark's value."""
-    return _envelope(prefix, [compact(field) for field in _COMMON_FIELDS])
+    return _envelope(prefix, _common_fields(options, of_rows=False))
 
 
 def _envelope(prefix: str, fields: list[bytes]) -> bytes:

@@ -103,7 +103,7 @@ def losses_of(options: DebeziumOptions) -> DebeziumLosses:
     return DebeziumLosses(
         # An update without the old image still says that it is one.
         old_values="all" if options.output_old_value else "none",
-        table_ids=False,
+        table_ids="none",
         resolved=options.enable_tidb_extension,
         damaged_text=STRINGS | LOBS if options.invalid_utf8 == "replace" else frozenset(),
         options=options,

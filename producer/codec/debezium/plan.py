@@ -60,7 +60,8 @@ class TablePlan:
     :param refusable: columns whose values TiCDC may refuse, likewise.
     :param image: template of the members of an image.
     :param key: template of the key.
-    :param value: by operation, template of the value: commit time, TSO, build time, images.
+    :param value: by operation, template of the value: commit time, TSO, start-ts if it is shown, build
+        time, images.
     """
 
     columns: tuple[ColumnPlan, ...]
@@ -124,17 +125,21 @@ def _key_template(
 
 def _value_templates(table: TableInfo, options: DebeziumOptions) -> dict[int, bytes]:
     head = b'{"payload":{"source":%b,"ts_ms":%%d,"transaction":null,' % envelope.source(
-        options.cluster_id, table.schema, table.name
+        options.cluster_id, table.schema, table.name, start_ts=options.include_start_ts
     )
     tail = b"}}"
     if not options.disable_schema:
         prefix = schema_prefix(options.cluster_id, table.schema, table.name)
-        tail = b'},"schema":%b}' % literal(envelope.row_schema(prefix, _columns(table, options)))
+        tail = b'},"schema":%b}' % literal(envelope.row_schema(prefix, _columns(table, options), options))
     images = dict(_IMAGES) if options.output_old_value else {**_IMAGES, Op.UPDATE: _UPDATE_WITHOUT_BEFORE}
     return {int(op): head + image + tail for op, image in images.items()}
 
 
 def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
-    """Schemas of all columns: those of the images, then the virtual ones, which no image holds."""
-    virtual = tuple(column for column in table.columns if column.generated == "virtual")
-    return b",".join(column_schema(column, options) for column in table.sent_columns + virtual)
+    """Schemas of all columns: those of the images, then the virtual ones, which no image holds.
+
+    The new program lists the virtual ones a second time, in their places.
+    """
+    virtual = tuple(column for column in table.columns if column.is_virtual)
+    first = table.columns if options.profile == "new" else table.sent_columns
+    return b",".join(column_schema(column, options) for column in first + virtual)

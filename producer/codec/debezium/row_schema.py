@@ -41,12 +41,11 @@ def _compiled(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
     found = {bytes(entry.fields) for entry in _ENVELOPE.decode(schema).fields if entry.field in _IMAGES}
     if len(found) != 1:
         raise BadValue("one row schema, that of before and after")
-    readers = {}
+    entries: dict[str, FieldSchema] = {}  # the new program lists virtual columns twice
     for entry in _FIELDS.decode(found.pop()):
-        if entry.field in readers:
+        if entries.setdefault(entry.field, entry) != entry:
             raise BadValue(f"column {entry.field!r} once")
-        readers[entry.field] = column_reader(entry, zone)
-    return readers
+    return {name: column_reader(entry, zone) for name, entry in entries.items()}
 
 
 _remembered = lru_cache(maxsize=256)(_compiled)

@@ -38,19 +38,20 @@ def _day_text(value: bytes, invalid: bytes) -> bytes:
     return invalid if day is None else b"%d" % day
 
 
-def epochs(values: Sequence[Value], fsp: int, zero: bytes) -> list[bytes]:
+def epochs(values: Sequence[Value], fsp: int, zero: bytes, invalid: bytes) -> list[bytes]:
     """DATETIME as milliseconds (to three digits of fraction) or microseconds since 1970, read as UTC.
 
-    :param zero: what the zero date becomes; a date with zero parts is ``REFUSED``.
+    :param zero: what the zero date becomes.
+    :param invalid: what a date with zero parts becomes.
     """
     unit = 1000 if fsp <= 3 else 1
-    return [NULL if value is None else _epoch_text(value, unit, zero) for value in values]
+    return [NULL if value is None else _epoch_text(value, unit, zero, invalid) for value in values]
 
 
-def _epoch_text(value: bytes, unit: int, zero: bytes) -> bytes:
+def _epoch_text(value: bytes, unit: int, zero: bytes, invalid: bytes) -> bytes:
     day = _day(value[:10])
     if day is None:
-        return zero if value.startswith(_ZERO_DATE) else REFUSED
+        return zero if value.startswith(_ZERO_DATE) else invalid
     return b"%d" % ((day * 86400 * _MICROS + _micros(value[11:])) // unit)
 
 

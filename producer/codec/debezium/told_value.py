@@ -14,7 +14,7 @@ from functools import partial
 from producer.codec.debezium import temporal
 from producer.codec.debezium.members import escaped, member_text
 from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.debezium.zone import zone_of
+from producer.codec.zone import zone_of
 from producer.model.event import Value
 from producer.model.float_text import plain_text
 from producer.model.losses import Reduction
@@ -53,7 +53,7 @@ def _null(column: ColumnInfo, options: DebeziumOptions, told: _Told | None) -> V
         return None
     if column.type == T.TIMESTAMP and column.default.startswith(_ZERO):
         return None
-    if column.type == T.YEAR and options.disable_schema:
+    if column.type == T.YEAR and options.disable_schema and options.profile == "classic":
         return b"%04d" % int(column.default)
     return told(column.default) if told else column.default
 

@@ -13,9 +13,10 @@ from typing import TypeAlias
 from producer.codec import go_json
 from producer.codec.debezium import members, temporal, text
 from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.debezium.zone import zone_of
 from producer.codec.go_json import NULL
+from producer.codec.zone import zone_of
 from producer.model.event import Value
+from producer.model.float_text import plain_text
 from producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from producer.model.table import ColumnInfo
 
@@ -38,7 +39,9 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
         case T.DATE | T.NEW_DATE:
             return partial(temporal.days, invalid=_zero(column))
         case T.DATETIME:
-            return partial(temporal.epochs, fsp=column.decimal, zero=_zero(column))
+            return partial(
+                temporal.epochs, fsp=column.decimal, zero=_zero(column), invalid=_invalid(column, options)
+            )
         case T.TIMESTAMP:
             return partial(temporal.zoned, zone=zone_of(options.time_zone))
         case T.DURATION:
@@ -61,10 +64,13 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     default = column.default
     if default is None:
         return NULL
-    if column.type == T.YEAR:  # the text of the DEFAULT, where a value is a number
-        return b'"%04d"' % int(default)
+    if options.profile == "classic":
+        if column.type == T.YEAR:  # the text of the DEFAULT, where a value is a number
+            return b'"%04d"' % int(default)
+        if column.type in FLOATS:
+            return text.float64(default)
     if column.type in FLOATS:
-        return text.float64(default)
+        default = plain_text(float(default), column.type)
     if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
         return NULL
     return renderer(column, options)([default])[0]
@@ -112,6 +118,11 @@ def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
 
 def _full_year(year: int) -> int:
     return year + 2000 if year < 70 else year + 1900 if year < 100 else year
+
+
+def _invalid(column: ColumnInfo, options: DebeziumOptions) -> bytes:
+    """What a DATETIME with a zero month or day becomes: the classic program refuses it."""
+    return temporal.REFUSED if options.profile == "classic" else _zero(column)
 
 
 def _zero(column: ColumnInfo) -> bytes:
