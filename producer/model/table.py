@@ -25,6 +25,7 @@ class ColumnInfo:
     :param charset: ``binary`` for every type that bears no charset.
     :param elements: members of an ENUM or SET.
     :param default: canonical value of the DEFAULT, None where there is none or it is NULL.
+    :param default_text: of numbers the DEFAULT as the user wrote it, which TiDB keeps beside its value.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param origin_default: what rows written before ``ADD COLUMN`` show for this column.
     :param auto_random: AUTO_RANDOM: what it gives depends on TiDB's clock.
@@ -45,6 +46,7 @@ class ColumnInfo:
     nullable: bool = True
     default: bytes | None = None
     has_default: bool = False
+    default_text: bytes | None = None
     default_expression: str = ""
     on_update_now: bool = False
     origin_default: bytes | None = None

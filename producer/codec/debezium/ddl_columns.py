@@ -160,7 +160,7 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
         return b'"%b"' % _binary_digits(int(value), column.length)
     if column.type == T.YEAR:
         return b'"%04d"' % int(value)
-    return text.default_string(value)
+    return text.default_string(column.default_text or value)
 
 
 def _binary_digits(number: int, length: int) -> bytes:

@@ -6,13 +6,15 @@ Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefault
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 from sqlglot import exp
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.coerce import coerce
-from producer.model.mysql_type import LOBS, MySQLType
+from producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from producer.model.sql_mode import SQLMode
+from producer.model.sql_value import SQLValue
 from producer.model.table import ColumnInfo
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.dialect import parse_expression
@@ -77,12 +79,20 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     try:
-        return replace(column, has_default=True, default=coerce(column, value, mode))
+        default = coerce(column, value, mode)
+        return replace(column, has_default=True, default=default, default_text=_as_written(column, value))
     except UnsupportedSQL:
         raise
     except ScenarioError as error:
         what = f"Invalid default value for {column.name!r}: {error.what}"
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:
+    """A DEFAULT of a DECIMAL or a float with the user's digits, where those are not its value's."""
+    if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
+        return None
+    return f"{value:f}".encode()
 
 
 def _is_constant(tree: exp.Expr) -> bool:

@@ -118,6 +118,10 @@ class Cursor:
         first, last = self._tokens[start], self._tokens[self.place - 1]
         return self.statement.sql[first.start : last.end + 1]
 
+    def rest(self) -> str:
+        """The text from here to the end of the statement."""
+        return "" if self.token is None else self.statement.sql[self.token.start :]
+
     def end(self) -> None:
         """:raises ScenarioError: if words are left."""
         if not self.at_end:

@@ -7,32 +7,36 @@ from producer.model.ddl_action import Action
 from producer.model.table import TableInfo
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.context import DDLContext, if_exists, quoted
+from producer.scenario.sql.ddl.view_columns import view_columns
 
 
 def create_view(cursor: Cursor, context: DDLContext) -> None:
-    """The SELECT is not read: what it shows reaches no consumer."""
+    """Of the SELECT only the names of its columns are read: its rows reach no consumer."""
     replacing = any(cursor.statement.word(place) == "REPLACE" for place in range(3))
     cursor.place = _after_the_word_view(cursor)
     schema, name = cursor.qualified_name(context.database)
     database = context.cluster.database(schema)
     if database.holds(name) and not (replacing and name.lower() in database.views):
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
-    _read_definition(cursor)
+    names, query = _read_definition(cursor)
     view = TableInfo(
-        schema=database.name, name=name, table_id=context.cluster.ids.take(), columns=(), is_view=True
+        schema=database.name,
+        name=name,
+        table_id=context.cluster.ids.take(),
+        columns=view_columns(names, query, cursor.line, context.cluster, context.database),
+        is_view=True,
     )
     database.views[name.lower()] = view = context.cluster.new_version(view)
     context.job(cursor, Action.CREATE_VIEW, after=view)
 
 
-def _read_definition(cursor: Cursor) -> None:
-    """``[(columns)] AS …``; what stands behind AS is not read."""
-    if cursor.accept("("):
-        while not cursor.at_end and not cursor.accept(")"):
-            cursor.place += 1
+def _read_definition(cursor: Cursor) -> tuple[tuple[str, ...], str]:
+    """``[(columns)] AS query``: the columns that are listed, and the query."""
+    names = cursor.column_names() if cursor.word() == "(" else ()
     cursor.expect("AS")
     if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
         raise cursor.error("expected SELECT")
+    return names, cursor.rest()
 
 
 def _after_the_word_view(cursor: Cursor) -> int:
