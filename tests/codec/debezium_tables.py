@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-
-from hypothesis import strategies as st
-
 from producer.codec.base import RowBatch
 from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
 from producer.model.event import DDLEvent, Op
-from producer.model.float_text import plain_text
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 
@@ -48,60 +43,6 @@ COLUMNS = (
 )
 KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)
 TABLE = TableInfo(schema="s-1", name="t<%s>", table_id=1, columns=COLUMNS, indexes=(KEY,))
-
-
-def _numbers(low: int, high: int) -> st.SearchStrategy[bytes]:
-    return st.integers(low, high).map(lambda number: b"%d" % number)
-
-
-def _floats(code: MySQLType, width: int) -> st.SearchStrategy[bytes]:
-    floats = st.floats(width=width, allow_nan=False, allow_infinity=False)
-    return floats.map(lambda number: plain_text(number, code))
-
-
-def _moment(moment: datetime, digits: int) -> bytes:
-    """Canonical text without trailing zeros in the fraction, of which Debezium keeps no account."""
-    kept = moment.replace(microsecond=moment.microsecond // 10 ** (6 - digits) * 10 ** (6 - digits))
-    text = kept.isoformat(" ").encode()
-    return text.rstrip(b"0") if kept.microsecond else text
-
-
-def _span(micros: int) -> bytes:
-    seconds, rest = divmod(abs(micros), 1_000_000)
-    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    fraction = f".{rest:06d}".rstrip("0") if rest else ""
-    return f"{'-' if micros < 0 else ''}{clock}{fraction}".encode()
-
-
-_TEXT = st.text(max_size=8).map(str.encode) | st.binary(max_size=8)
-_DATETIMES = st.datetimes(min_value=datetime(100, 1, 1))
-_TIMESTAMPS = st.datetimes(min_value=datetime(1970, 1, 1, 0, 0, 1), max_value=datetime(2038, 1, 19))
-_MAX_SPAN = (838 * 3600 + 59 * 60 + 59) * 1_000_000
-_NULLABLE = (
-    _TEXT,
-    st.binary(max_size=8),
-    _TEXT,
-    st.binary(max_size=8),
-    _floats(T.FLOAT, 32),
-    _floats(T.DOUBLE, 64),
-    _numbers(0, len(ELEMENTS)),
-    _numbers(0, 7),
-    _numbers(0, 1),
-    _numbers(0, 511),
-    st.dates(min_value=date(100, 1, 1)).map(lambda day: day.isoformat().encode()),
-    _DATETIMES.map(lambda moment: _moment(moment, 6)),
-    _DATETIMES.map(lambda moment: _moment(moment, 0)),
-    _TIMESTAMPS.map(lambda moment: moment.isoformat(" ", "milliseconds").encode()),
-    st.integers(-_MAX_SPAN, _MAX_SPAN).map(_span),
-    _numbers(1901, 2155),
-    _TEXT,
-    _numbers(-128, 127),
-    _numbers(0, 2**24 - 1),
-)
-IMAGES = st.tuples(_numbers(0, 2**64 - 1), *(st.none() | values for values in _NULLABLE))
-ROWS = st.lists(
-    st.tuples(st.sampled_from(Op), st.integers(1, 2**62), IMAGES, IMAGES), min_size=1, max_size=12
-)
 
 
 def batch_of_rows(rows, width: int = len(COLUMNS)) -> RowBatch:

@@ -24,7 +24,10 @@ def expected_resolved(ts: int, losses: Losses) -> ResolvedEvent:
 
 
 def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -> RowEvent:
-    """:param too_large: only the handle key was sent, since the row was over the limit."""
+    """Row ids apart, which no event line shows.
+
+    :param too_large: only the handle key was sent, since the row was over the limit.
+    """
     by_key = too_large or (event.op == Op.DELETE and losses.deletes == "handle-key")
     shown = [
         (place, column, flag)
@@ -45,16 +48,23 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
 
     updated = event.op == Op.UPDATE and losses.old_values == "updated"
     no_old = event.op == Op.UPDATE and losses.old_values == "none"
+    before = None if no_old else image(event.before, against=event.after if updated else None)
+    op = event.op
+    if op == Op.UPDATE and not before and not losses.names_operation:
+        op, before = Op.INSERT, None
+    if losses.sorted_columns:
+        shown.sort(key=lambda one: one[1].name.encode())
     return RowEvent(
         commit_ts=losses.told_commit_ts(event.commit_ts),
         schema=event.table.schema,
         table=event.table.name,
-        op=event.op,
+        op=op,
         columns=tuple(
             EventColumn(column.name, losses.told_type(column, flag), losses.told_flag(flag))
             for _, column, flag in shown
         ),
-        before=None if no_old else image(event.before, against=event.after if updated else None),
+        before=before,
         after=image(event.after),
+        table_id=event.table_id if event.is_partitioned and losses.table_ids else 0,
         handle_key_only=too_large,
     )

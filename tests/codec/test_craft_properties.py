@@ -6,17 +6,16 @@ import contextlib
 import itertools
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from producer.codec.base import RowBatch
 from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
 from producer.errors import DecodeError, EncodeError
-from producer.model.event import DDLEvent, Event, Message, Op, ResolvedEvent, RowEvent
+from producer.model.event import Op, RowEvent
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 from tests.codec.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
-from tests.codec.craft_tables import Row, batch_of, rows_of, tables
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN
 
@@ -27,48 +26,6 @@ GOLDEN_SAMPLE = [
     if message.value is not None and len(message.value) < 600
 ]
 SAMPLE = [ROW, DDL, RESOLVED, TWO_ROWS, *GOLDEN_SAMPLE]
-
-
-def _read(message: Message) -> list[Event]:
-    return list(CraftDecoder().events(message.key, message.value))
-
-
-@st.composite
-def _histories(draw: st.DrawFn) -> list[tuple[TableInfo, list[Row]]]:
-    found = draw(st.lists(tables(), min_size=1, max_size=3))
-    return [(table, draw(rows_of(table))) for table in found]
-
-
-@settings(max_examples=150)
-@given(_histories(), st.integers(1, 5), st.integers(0, 400))
-def test_rows_survive_the_round_trip_within_the_limits(
-    histories: list[tuple[TableInfo, list[Row]]], batch_size: int, limit: int
-) -> None:
-    options = CraftOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")
-    encoder = CraftEncoder(options)
-    encoded = [row for table, rows in histories for row in encoder.rows(table, batch_of(table, rows, 9))]
-    messages = list(encoder.messages(encoded))
-    assert all(message.events <= batch_size for message in messages)
-    events = iter(event for message in messages for event in _read(message))
-    for table, rows in histories:
-        names = [column.name for column in table.columns]
-        for (op, ts, before, after), event in zip(rows, itertools.islice(events, len(rows)), strict=True):
-            assert isinstance(event, RowEvent)
-            assert (event.commit_ts, event.op) == (ts, op)
-            assert (event.schema, event.table) == (table.schema, table.name)
-            assert event.table_id == (9 if table.partitions else 0)
-            assert [column.flag for column in event.columns] == list(table.sent_flags)
-            assert [column.type for column in event.columns] == [c.type_name for c in table.columns]
-            assert event.after == (None if op == Op.DELETE else dict(zip(names, after, strict=True)))
-            assert event.before == (None if op == Op.INSERT else dict(zip(names, before, strict=True)))
-    assert next(events, None) is None
-
-
-@given(st.text(max_size=60), st.integers(0, 255), st.integers(0, 2**63 - 1), st.sampled_from(["", "s", "t"]))
-def test_ddl_and_resolved_survive_the_round_trip(query: str, code: int, ts: int, schema: str) -> None:
-    ddl = DDLEvent(commit_ts=ts, schema=schema, table="t", query=query, ddl_type=code)
-    assert _read(CraftEncoder().ddl(ddl)) == [ddl]
-    assert _read(CraftEncoder().resolved(ts)) == [ResolvedEvent(commit_ts=ts)]
 
 
 TABLE = TableInfo(
@@ -159,15 +116,6 @@ def test_other_bytes_in_place_decode_or_are_a_decode_error(
     for place, byte in changes:
         damaged[place % len(value)] = byte
     _decodes_or_is_refused(bytes(damaged))
-
-
-@settings(max_examples=300)
-@given(st.binary(max_size=80))
-@example(b"")
-@example(b"\x01")
-@example(b"\x01\x00")
-def test_arbitrary_bytes_decode_or_are_a_decode_error(value: bytes) -> None:
-    _decodes_or_is_refused(value)
 
 
 def _decodes_or_is_refused(value: bytes) -> None:

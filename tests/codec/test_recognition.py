@@ -43,7 +43,7 @@ def test_what_is_recognised_can_be_decoded() -> None:
         assert decoder(protocol, {})
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=80))
 def test_arbitrary_bytes_are_of_no_protocol(key: bytes | None, value: bytes | None) -> None:
     assert recognised(key, value) is None
@@ -57,7 +57,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.none() | _JSON, _JSON)
 def test_other_json_is_of_no_protocol(key: object, value: object) -> None:
     text = json.dumps(value).encode()

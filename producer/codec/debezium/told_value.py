@@ -78,7 +78,7 @@ def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Told | None:
         case T.ENUM:
             return partial(_member, column)
         case T.SET:
-            return lambda value: b"0" if int(value) >> len(column.elements) else value
+            return lambda value: value if member_text(column, value) else b"0"
         case T.LONGLONG if column.unsigned and not exact:
             return _wrapped
     return b64encode if _is_bytes(column) and not exact else None

@@ -1,0 +1,199 @@
+"""What must hold of every message of every protocol, whatever the table, the row and the options.
+
+It survives the round trip but for what the codec says it loses, and damage to it is a decode error or an
+event, in time and memory of its own size, and never anything else.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from producer.codec.base import Decoder, EncodedRow
+from producer.model.event import DDLEvent, Message, RowEvent
+from producer.model.event_line import event_line, event_text
+from producer.model.json_value import json_line
+from producer.source.event_rows import event_rows
+from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
+from tests.codec.golden_messages import encode_rows
+from tests.codec.random_codecs import CODECS, Codec
+from tests.codec.random_tables import NAMES, STAMPS, History, histories
+from tests.codec.random_values import TEXTS
+from tests.golden_events import GoldenRow
+
+
+def _tiers(fast: int, full: int) -> pytest.MarkDecorator:
+    """How many examples a property is tried on; the full tier takes its time."""
+    slow = pytest.param(full, id="full", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("examples", [pytest.param(fast, id="fast"), slow])
+
+
+SLOWEST = timedelta(seconds=20)
+"""No message of these takes a hundredth of it; what grows without bound exceeds any limit."""
+
+each_codec = pytest.mark.parametrize("protocol", CODECS)
+
+
+def _holds(examples: int, check: Callable[..., None], *strategies: st.SearchStrategy[Any]) -> None:
+    slow_to_draw = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    tier = settings(max_examples=examples, deadline=SLOWEST, suppress_health_check=slow_to_draw)
+    tier(given(*strategies)(check))()
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(history: History, options: Any) -> None:
+        encoder, decoder = codec.encoder(options), codec.decoder(options)
+        encoded = encode_rows(encoder, history.rows)
+        _check_refusals(codec, encoded, history.rows)
+        sent = [row for row in encoded if row.refusal is None]
+        rows = [row for row, one in zip(history.rows, encoded, strict=True) if one.refusal is None]
+        events = [event for m in encoder.messages(sent) for event in decoder.events(m.key, m.value)]
+        assert len(events) == len(rows)
+        for event, row in zip(events, rows, strict=True):
+            assert isinstance(event, RowEvent)
+            expected = expected_row(row, encoder.losses, too_large=event.handle_key_only)
+            assert replace(event, row_id=0, claim_check="") == expected
+            assert event.row_id in (0, row.row_id)
+            assert not event.handle_key_only or options.large_message_handle_option != "none"
+
+    _holds(examples, check, histories(), codec.options)
+
+
+def _check_refusals(codec: Codec, encoded: list[EncodedRow], rows: list[GoldenRow]) -> None:
+    for one, row in zip(encoded, rows, strict=True):
+        if one.refusal is not None:
+            assert one.refusal.code in codec.refuses
+            assert (one.refusal.table, one.refusal.commit_ts) == (row.table.qualified_name, row.commit_ts)
+
+
+@_tiers(40, 1_000)
+@each_codec
+def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(history: History, options: Any) -> None:
+        together = encode_rows(codec.encoder(options), history.rows)
+        alone = [one for row in history.rows for one in encode_rows(codec.encoder(options), [row])]
+        assert list(map(_bytes, together)) == list(map(_bytes, alone))
+
+    def _bytes(row: EncodedRow) -> tuple[object, ...]:
+        return row.key, row.value, getattr(row, "old", b""), str(row.refusal)
+
+    _holds(examples, check, histories(), codec.options)
+
+
+@st.composite
+def _ddls(draw: st.DrawFn) -> DDLEvent:
+    return DDLEvent(
+        commit_ts=draw(STAMPS),
+        schema=draw(NAMES),
+        table=draw(NAMES | st.just("")),
+        query=draw(TEXTS),
+        ddl_type=draw(st.integers(0, 84)),
+    )
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(ddl: DDLEvent, ts: int, options: Any) -> None:
+        encoder, decoder = codec.encoder(options), codec.decoder(options)
+        sent = encoder.ddl(ddl)
+        assert (sent is None) == bool(encoder.losses.omits_ddl(ddl.ddl_type))
+        if sent is not None:
+            assert list(decoder.events(sent.key, sent.value)) == [expected_ddl(ddl, encoder.losses)]
+        mark = encoder.resolved(ts)
+        assert (mark is not None) == encoder.losses.resolved
+        if mark is not None:
+            assert list(decoder.events(mark.key, mark.value)) == [expected_resolved(ts, encoder.losses)]
+
+    _holds(examples, check, _ddls(), STAMPS, codec.options)
+
+
+@st.composite
+def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
+    options = draw(codec.options)
+    encoder = codec.encoder(options)
+    encoded = [row for row in encode_rows(encoder, draw(histories()).rows) if row.refusal is None]
+    made = [*encoder.messages(encoded), encoder.ddl(draw(_ddls())), encoder.resolved(draw(STAMPS))]
+    return draw(st.sampled_from([message for message in made if message is not None])), codec.decoder(options)
+
+
+_DAMAGES = 10
+"""Of one message."""
+
+
+@st.composite
+def _damaged(draw: st.DrawFn, data: bytes) -> bytes:
+    """Cut short, some bits flipped, or some bytes replaced, left out or put in."""
+    if not data:
+        return draw(st.binary(max_size=8))
+    place = st.integers(0, len(data) - 1)
+    match draw(st.sampled_from(["cut", "flip", "splice"])):
+        case "cut":
+            return data[: draw(place)]
+        case "flip":
+            flipped = bytearray(data)
+            for byte, bit in draw(st.lists(st.tuples(place, st.integers(0, 7)), min_size=1, max_size=4)):
+                flipped[byte] ^= 1 << bit
+            return bytes(flipped)
+    start, end = sorted((draw(place), draw(place)))
+    return data[:start] + draw(st.binary(max_size=12)) + data[end:]
+
+
+@_tiers(40, 1_000)
+@each_codec
+def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(made: tuple[Message, Decoder], data: st.DataObject) -> None:
+        message, decoder = made
+        sent = [place for place, part in enumerate((message.key, message.value)) if part is not None]
+        for _ in range(_DAMAGES):
+            parts = [message.key, message.value]
+            hit = data.draw(st.sampled_from(sent))
+            parts[hit] = data.draw(_damaged(parts[hit] or b""))
+            _decodes_or_is_refused(decoder, *parts)
+
+    _holds(examples, check, _messages(codec), st.data())
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+    parts = st.none() | st.binary(max_size=80)
+
+    def check(key: bytes | None, value: bytes | None, options: Any) -> None:
+        _decodes_or_is_refused(codec.decoder(options), key, value)
+
+    _holds(examples, check, parts, parts, codec.options)
+
+
+def _decodes_or_is_refused(decoder: Decoder, key: bytes | None, value: bytes | None) -> None:
+    """What it decodes to can be shown as well."""
+    size = len(key or b"") + len(value or b"")
+    record = {"topic": "t", "partition": 0, "offset": 0, "key": key, "value": value}
+    tracemalloc.start()
+    try:
+        for row in event_rows(record, decoder):
+            assert row["kind"] != "error" or 0 <= row["error_byte"] <= size
+            event_text(row)
+            json_line(event_line(row)).encode()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (1 << 20) + 1000 * size
