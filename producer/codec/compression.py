@@ -17,6 +17,7 @@ MOST_BYTES = 256 << 20
 """What the parts of one message may come to. TiDB's rows end at 120 MiB (``txn-entry-size-limit``)."""
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_STEP = 1 << 16
 _LONGEST_VARINT = 5
 _LAST_SHORT_LITERAL = 59
 
@@ -79,15 +80,19 @@ class Decompressor:
 
     def _from_lz4(self, data: bytes, part: str, byte: int) -> bytes:
         frame = lz4.frame.LZ4FrameDecompressor()
+        text, rest = bytearray(), data
         try:
-            text = bytes(frame.decompress(data, max_length=self._left + 1))
+            # The library makes room for the whole of max_length at once, however little comes.
+            while not frame.eof and (rest or not frame.needs_input):
+                text += frame.decompress(rest, max_length=min(_STEP, self._left + 1 - len(text)))
+                rest = b""
+                if len(text) > self._left:
+                    raise self._too_long(part, byte)
         except RuntimeError:
             raise DecodeError("COMPRESSION-LZ4", "an lz4 frame", part=part, byte=byte) from None
-        if len(text) > self._left:
-            raise self._too_long(part, byte)
         if not frame.eof or frame.unused_data:
             raise DecodeError("COMPRESSION-LZ4", "one whole lz4 frame", part=part, byte=byte)
-        return text
+        return bytes(text)
 
     def _too_long(self, part: str, byte: int) -> DecodeError:
         expected = f"at most {self._most} bytes in one message when decompressed"

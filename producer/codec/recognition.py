@@ -1,7 +1,7 @@
 """Which protocol a message is of, told from its bytes.
 
 Only what holds a message together is looked at: a message that is damaged inside is still one of its
-protocol. Values that were compressed show nothing, unless the key does.
+protocol.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from producer.codec.canal_json.envelope import objects
+from producer.codec.compression import Decompressor
 from producer.codec.craft.envelope import opened
 from producer.codec.debezium.message_json import parse_value
 from producer.codec.open.blocks import Blocks
@@ -47,11 +48,11 @@ def _craft(key: bytes, value: bytes) -> bool:
 
 
 def _canal_json(_: bytes, value: bytes) -> bool:
-    return any(objects(value))
+    return any(objects(Decompressor().text(value, "value")))
 
 
 def _debezium(_: bytes, value: bytes) -> bool:
-    payload = parse_value(value).payload
+    payload = parse_value(Decompressor().text(value, "value")).payload
     return payload.op is not None or payload.ddl is not None
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from producer.codec.base import RowBatch
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.codec.large_message import RECORD_OVERHEAD
+from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.errors import DecodeError
 from producer.model.event import Op, ResolvedEvent, RowEvent
 from producer.model.mysql_type import MySQLType

@@ -81,7 +81,7 @@ class OpenEncoder:
         if table.handle_index is None:
             by_key = self.options.delete_only_output_handle_key_columns
             for row, op in zip(rows, batch.op, strict=True):
-                if row.handle_key_only or (by_key and op == Op.DELETE):
+                if row.handle_key_only or row.claim or (by_key and op == Op.DELETE):
                     row.refusal = _no_handle_key(table, row.commit_ts)
 
 

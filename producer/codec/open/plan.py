@@ -54,6 +54,8 @@ class TablePlan:
         """The members of an image, joined, one text per row."""
         columns = [column for column in self.columns if column.handle_key or not handle_key_only]
         template = b",".join(column.prefix.replace(b"%", b"%%") + b"%b}" for column in columns)
+        if not columns:  # of a table without a handle key
+            return [b""] * len(image[0])
         values = [column.render(image[column.place]) for column in columns]
         return [template % row for row in zip(*values, strict=True)]
 
