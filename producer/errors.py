@@ -118,7 +118,7 @@ class DecodeError(ProducerError):
     """Bytes that are not a message of the protocol.
 
     :param code: short stable name of the rule that is broken, such as ``OPEN-KEY-SHORT``.
-    :param part: ``key`` or ``value``.
+    :param part: ``key`` or ``value``, or ``claim`` for the object that holds a large row.
     :param byte: offset in that part at which decoding failed.
     :param expected: what had to stand there.
     """
@@ -211,6 +211,17 @@ class EnvironmentFailure(ProducerError):
 
 class JavaError(EnvironmentFailure):
     """No Java that Spark and Kafka can run on."""
+
+
+class StorageError(EnvironmentFailure):
+    """A storage of claim-check objects that does not take them.
+
+    :param location: of the object or of the storage.
+    """
+
+    def __init__(self, what: str, *, location: str, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.location = location
 
 
 class BrokerError(EnvironmentFailure):

@@ -42,6 +42,9 @@ class Changefeed(BaseModel):
     debezium_disable_schema: bool
     output_raw_change_event: bool
     large_message_handle_option: str
+    large_message_handle_compression: str
+    claim_check_storage_uri: str
+    claim_check_raw_value: bool
 
     case_sensitive: bool
     force_replicate: bool

@@ -99,6 +99,9 @@ class LargeMessageSection(Section):
     """``[sink.kafka-config.large-message-handle]``"""
 
     large_message_handle_option: str | None = _option("large-message-handle-option")
+    large_message_handle_compression: str | None = _option("large-message-handle-compression")
+    claim_check_storage_uri: str | None = _option("claim-check-storage-uri")
+    claim_check_raw_value: bool | None = _option("claim-check-raw-value")
 
 
 class KafkaSection(Section):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.changefeed.value_rule import Flag, Plain, Text, TimeZone, ValueRule, Whole, Word
+from producer.changefeed.value_rule import Flag, Plain, StorageURI, Text, TimeZone, ValueRule, Whole, Word
 
 
 class Owner(StrEnum):
@@ -65,10 +65,12 @@ PROTOCOL = Word(
 )
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
 ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
-LARGE_MESSAGES = Word(choices=("none",), later=("handle-key-only", "claim-check"))
+LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
+MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
 KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."
+LARGE = "sink.kafka-config.large-message-handle."
 
 _MESSAGES = (
     Parameter(
@@ -120,8 +122,23 @@ _MESSAGES = (
     ),
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
-        file_key=KAFKA + "large-message-handle.large-message-handle-option",
+        file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON),
         effect="What becomes of a row that exceeds max-message-bytes; none: the changefeed fails.",
+    ),
+    Parameter(
+        name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
+        file_key=LARGE + "large-message-handle-compression", protocols=(OPEN, CANAL_JSON, DEBEZIUM),
+        effect="Compression of what a message holds, whatever its size.",
+    ),
+    Parameter(
+        name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
+        file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON),
+        effect="Where claim-check keeps the rows that are too large.",
+    ),
+    Parameter(
+        name="claim-check-raw-value", value=Flag(), default=False, in_uri=False,
+        file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON,),
+        effect="Claim-check keeps bare values, not wrapped in JSON.",
     ),
 )  # fmt: skip
 _UPSTREAM = (
@@ -249,9 +266,6 @@ FILE_KEYS_NOT_YET = frozenset({
     "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
     "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
     KAFKA + "glue-schema-registry-config",
-    KAFKA + "large-message-handle.large-message-handle-compression",
-    KAFKA + "large-message-handle.claim-check-storage-uri",
-    KAFKA + "large-message-handle.claim-check-raw-value",
     *(KAFKA + name for name in SECURITY),
     *(CODEC + name for name in _OTHER_PROTOCOLS),
 })  # fmt: skip

@@ -43,6 +43,7 @@ def resolve(
         options["output-ddl"] = protocol != "debezium"
     _check_protocol(protocol, options)
     _check_together(options)
+    _check_large_messages(options)
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
         sink_uri=uri.target, dispatchers=file.dispatchers, warnings=tuple(_warnings(options)), **values
@@ -85,6 +86,31 @@ def _check_together(options: Mapping[str, Plain]) -> None:
             "force-replicate must be off when delete-only-output-handle-key-columns is on",
             parameter="force-replicate",
             hint="a table without a handle key has no handle key columns",
+        )
+
+
+def _check_large_messages(options: Mapping[str, Plain]) -> None:
+    """TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``)."""
+    chosen = options["large-message-handle-option"]
+    if chosen == "none":
+        return
+    if options["protocol"] == "canal-json" and not options["enable-tidb-extension"]:
+        raise ChangefeedError(
+            f"large-message-handle-option {chosen} of canal-json needs the TiDB extension",
+            parameter="large-message-handle-option",
+            hint="set enable-tidb-extension=true",
+        )
+    if options["force-replicate"]:
+        raise ChangefeedError(
+            f"force-replicate must be off when large-message-handle-option is {chosen}",
+            parameter="force-replicate",
+            hint="a table without a handle key has no handle key to send",
+        )
+    if chosen == "claim-check" and not options["claim-check-storage-uri"]:
+        raise ChangefeedError(
+            "large-message-handle-option claim-check needs a storage",
+            parameter="claim-check-storage-uri",
+            hint="such as file:///var/claims",
         )
 
 

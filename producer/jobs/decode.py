@@ -47,7 +47,8 @@ def decode(
         feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
         told = protocol or feed.protocol
     options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
-    yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options)
+    claims = feed.claim_check_storage_uri if folder_in is None else folder.claims(Path(folder_in))
+    yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options, claims)
 
 
 def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> bool:
@@ -55,14 +56,23 @@ def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> b
     return named or "protocol" in (config or {}).get("sink", {})
 
 
-def _decoded(records: Iterator[Record], told: str | None, options: Options) -> Iterator[dict[str, Any]]:
-    """Rows of all records; without a protocol told they must all be of that of the first ones."""
+def _decoded(
+    records: Iterator[Record], told: str | None, options: Options, claims: str
+) -> Iterator[dict[str, Any]]:
+    """Rows of all records; without a protocol told they must all be of that of the first ones.
+
+    :param claims: where claim-check objects are, as URI or path; empty if that is not known.
+    """
     protocol = told
     if protocol is None:
         protocol, records = protocol_of(records)
     if protocol is None:
         return
     decoder = registry.decoder(protocol, options)
+    if claims:
+        from producer.source.claims import whole_rows
+
+        decoder = whole_rows(decoder, claims)
     for record in records:
         place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
         rows = event_rows(place, decoder)

@@ -5,10 +5,27 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from producer.jobs.prepare import Job
 from producer.model.shapes import DELIVERY_KEY
-from producer.sink.messages import REFUSED
+from producer.sink.messages import HANDLE_KEY_ONLY, NOTES, REFUSED
+from producer.stream.expected import expected
+from producer.stream.handle_key import shown_by_handle_key
 
 _PARTITION = ("topic", "partition")
+
+
+def expected_events(job: Job, events: DataFrame, messages: DataFrame) -> DataFrame:
+    """The events that a reader of a job's messages must see, placed.
+
+    :param events: the event stream; ``messages`` what became of it, notes included.
+    """
+    losses, catalog = job.encoder.losses, job.history.catalog
+    if job.changefeed.large_message_handle_option != HANDLE_KEY_ONLY:
+        return placed(expected(events, catalog, losses), messages)
+    numbered = _numbered(expected(events, catalog, losses, with_handle_key=True))
+    large = _noted(messages, HANDLE_KEY_ONLY).withColumn("large", F.lit(True))
+    marked = numbered.join(large, [*_PARTITION, "event"], "left").fillna(False, "large").drop("event")
+    return placed(shown_by_handle_key(marked, losses), messages)
 
 
 def placed(expected: DataFrame, messages: DataFrame) -> DataFrame:
@@ -20,14 +37,19 @@ def placed(expected: DataFrame, messages: DataFrame) -> DataFrame:
     :param expected: as ``stream.expected`` gives them.
     :param messages: shape ``MESSAGES``, offsets as in their partition.
     """
-    in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
-    numbered = expected.withColumn("event", F.row_number().over(in_order) - 1)
-    sent = _renumbered(numbered.join(_refused(messages), [*_PARTITION, "event"], "left_anti"))
+    refused = _noted(messages, REFUSED)
+    sent = _renumbered(_numbered(expected).join(refused, [*_PARTITION, "event"], "left_anti"))
     return sent.join(_places(messages), [*_PARTITION, "event"]).drop("event", "slot", *DELIVERY_KEY)
 
 
-def _refused(messages: DataFrame) -> DataFrame:
-    lines = messages.where(F.col("type") == REFUSED)
+def _numbered(expected: DataFrame) -> DataFrame:
+    in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
+    return expected.withColumn("event", F.row_number().over(in_order) - 1)
+
+
+def _noted(messages: DataFrame, note: str) -> DataFrame:
+    """Numbers of the events that a note is about."""
+    lines = messages.where(F.col("type") == note)
     event = F.get_json_object(F.col("value").cast("string"), "$.event").cast("int")
     return lines.select(*_PARTITION, event.alias("event"))
 
@@ -40,7 +62,7 @@ def _renumbered(events: DataFrame) -> DataFrame:
 def _places(messages: DataFrame) -> DataFrame:
     """``event, offset, index`` of every event of every message, ``event`` counting from 0."""
     in_order = Window.partitionBy(*_PARTITION).orderBy("offset", "index")
-    each = messages.where((F.col("type") != REFUSED) & (F.col("events") > 0)).select(
+    each = messages.where(~F.col("type").isin(*NOTES) & (F.col("events") > 0)).select(
         *_PARTITION, "offset", F.explode(F.sequence(F.lit(0), F.col("events") - 1)).alias("index")
     )
     return each.withColumn("event", F.row_number().over(in_order) - 1)

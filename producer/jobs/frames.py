@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from producer.jobs.prepare import Job
 from producer.model.shapes import CHANGE_LOG
 from producer.scenario.history import Change, History
-from producer.sink.messages import REFUSED
+from producer.sink.messages import NOTES, REFUSED
 
 
 def change_log(spark: SparkSession, history: History) -> DataFrame:
@@ -73,14 +73,14 @@ class Counts:
 
 
 def count(messages: DataFrame) -> Counts:
-    """Count a DataFrame of messages by place and kind, lines of refused rows apart."""
+    """Count a DataFrame of messages by place and kind, lines about them apart."""
     size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
     grouped = messages.groupBy("topic", "partition", "type").agg(
         F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
     )
     lines = grouped.collect()  # one per partition and kind
     counts = Counts(refused=sum(row["messages"] for row in lines if row["type"] == REFUSED))
-    for row in (row for row in lines if row["type"] != REFUSED):
+    for row in (row for row in lines if row["type"] not in NOTES):
         place = (row["topic"], row["partition"], row["type"])
         counts.messages[place] = row["messages"]
         counts.events[place] = row["events"]

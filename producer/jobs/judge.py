@@ -11,13 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.changefeed import Changefeed
 from producer.codec import registry
 from producer.dispatch.rules import Router
-from producer.jobs.events import placed
+from producer.jobs.events import expected_events
 from producer.jobs.prepare import Job, codec_options
-from producer.jobs.untold import untold_tables
+from producer.jobs.untold import tables_in_part, untold_tables
 from producer.jobs.write_folder import replicated_state
 from producer.model.losses import Losses
 from producer.source.decode import decoded
-from producer.stream.expected import expected
 from producer.verifier.checking import examine
 from producer.verifier.comparison import compare
 from producer.verifier.options import DispatchRule, VerifyOptions
@@ -27,16 +26,23 @@ from producer.verifier.verdict import Verdict
 
 
 def judge(
-    job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame, skipped: Collection[str] = ()
+    job: Job,
+    events: DataFrame,
+    encoded: DataFrame,
+    back: DataFrame,
+    skipped: Collection[str] = (),
+    *,
+    claims: str = "",
 ) -> Verdict:
     """The verdict on messages that were read back.
 
     :param events: the event stream; ``encoded`` its messages.
     :param back: messages as the topic or folder has them.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
+    :param claims: where claim-check objects are, as URI or path.
     """
-    wanted = placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
-    return verdict(job.changefeed, back, job=job, wanted=wanted, skipped=skipped)
+    wanted = expected_events(job, events, encoded)
+    return verdict(job.changefeed, back, job=job, wanted=wanted, skipped=skipped, claims=claims)
 
 
 def verdict(
@@ -47,14 +53,16 @@ def verdict(
     wanted: DataFrame | None = None,
     skipped: Collection[str] = (),
     strict_seed: bool = False,
+    claims: str = "",
 ) -> Verdict:
     """Check messages; with a job, also against its expected events and state.
 
     :param wanted: the job's expected events, placed.
+    :param claims: where claim-check objects are, as URI or path; empty: rows in them are not looked at.
     """
     options = codec_options(changefeed)
     losses = registry.encoder(changefeed.protocol, options).losses
-    stream = decoded(back, changefeed.protocol, options).persist(StorageLevel.MEMORY_AND_DISK)
+    stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
         if job is not None and not losses.table_ids:
@@ -79,7 +87,7 @@ def _partitioned(job: Job) -> frozenset[str]:
 def _state_compared(
     job: Job, stream: DataFrame, options: VerifyOptions, skipped: Collection[str]
 ) -> StateComparison:
-    untold = untold_tables(job)
+    untold = untold_tables(job) | tables_in_part(stream)
     wanted = _expected_state(stream.sparkSession, job, {*skipped, *untold})
     return compare_state(wanted, final_state(stream, options), tuple(sorted(untold)))
 

@@ -23,6 +23,7 @@ from producer.jobs.write_folder import read_folder, write_folder
 from producer.session import spark_session
 from producer.sink.messages import REFUSED, messages
 from producer.sink.topics import Topics
+from producer.source import folder as source
 from producer.stream.event_stream import event_stream
 from producer.verifier.verdict import Verdict
 
@@ -197,7 +198,8 @@ class _Run:
     def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
         self.say(f"writing {folder}")
         write_folder(folder, self.job, self.events, encoded, report.counts, report.discarded, report.skipped)
-        return self._judged(read_folder(self.spark, folder), encoded, report, str(folder))
+        back = read_folder(self.spark, folder)
+        return self._judged(back, encoded, report, str(folder), source.claims(folder))
 
     def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:
         feed = self.job.changefeed
@@ -216,14 +218,17 @@ class _Run:
         self.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
         target.write(self.events, self.job.encode_plan(skip_refused=True))
         name = f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
-        return self._judged(target.read(self.spark), encoded, report, name)
+        storage = self.job.changefeed.claim_check_storage_uri
+        return self._judged(target.read(self.spark), encoded, report, name, storage)
 
-    def _judged(self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str) -> RunReport:
+    def _judged(
+        self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
+    ) -> RunReport:
         self.say("reading back and verifying")
         back = back.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             tables = {entry["table"] for entry in report.skipped}
-            verdict = judge(self.job, self.events, encoded, back, tables)
+            verdict = judge(self.job, self.events, encoded, back, tables, claims=claims)
             log = first_lines(back, self.job.changefeed.protocol)
         finally:
             back.unpersist()

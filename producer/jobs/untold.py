@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyspark.sql import DataFrame
+
 from producer.jobs.prepare import Job
 from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, Action
@@ -58,3 +60,12 @@ def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:
     for table in job.history.catalog.tables:
         if table.schema == ddl.schema and (ddl.job_type == Action.DROP_SCHEMA or table.name == ddl.table):
             yield table.qualified_name
+
+
+def tables_in_part(stream: DataFrame) -> set[str]:
+    """``schema.table`` of the tables with rows that were too large, of which only the handle key came.
+
+    :param stream: decoded events.
+    """
+    found = stream.where("handle_key_only = 1").select("schema", "table").distinct().collect()
+    return {f"{row['schema']}.{row['table']}" for row in found}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
 from producer.errors import ChangefeedError
-from producer.jobs.events import placed
+from producer.jobs.events import expected_events
 from producer.jobs.frames import change_log
 from producer.jobs.judge import verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
@@ -19,10 +19,9 @@ from producer.jobs.ranges import whole_topics
 from producer.jobs.write_folder import read_folder
 from producer.session import spark_session
 from producer.sink.messages import messages
-from producer.source.folder import manifest
+from producer.source.folder import claims, manifest
 from producer.source.frame import kafka_messages
 from producer.stream.event_stream import event_stream
-from producer.stream.expected import expected
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
@@ -63,9 +62,8 @@ def verify(
     job = None if job is None else replace(job, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
-    return _verdict(
-        kafka_messages(spark, _bootstrap(feed), ranges), feed, job, strict_seed=strict_seed, say=say
-    )
+    back, claims = kafka_messages(spark, _bootstrap(feed), ranges), feed.claim_check_storage_uri
+    return _verdict(back, feed, job, claims, strict_seed=strict_seed, say=say)
 
 
 def _verify_folder(
@@ -84,15 +82,18 @@ def _verify_folder(
     job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
-    return _verdict(read_folder(spark, folder), feed, job, strict_seed=strict_seed, say=say)
+    back = read_folder(spark, folder)
+    return _verdict(back, feed, job, claims(folder), strict_seed=strict_seed, say=say)
 
 
-def _verdict(back: DataFrame, feed: Changefeed, job: Job | None, *, strict_seed: bool, say: Say) -> Verdict:
+def _verdict(
+    back: DataFrame, feed: Changefeed, job: Job | None, claims: str, *, strict_seed: bool, say: Say
+) -> Verdict:
     say("verifying")
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         wanted = None if job is None else _wanted(back.sparkSession, job)
-        return verdict(feed, back, job=job, wanted=wanted, strict_seed=strict_seed)
+        return verdict(feed, back, job=job, wanted=wanted, strict_seed=strict_seed, claims=claims)
     finally:
         back.unpersist()
 
@@ -100,7 +101,7 @@ def _verdict(back: DataFrame, feed: Changefeed, job: Job | None, *, strict_seed:
 def _wanted(spark: SparkSession, job: Job) -> DataFrame:
     events = event_stream(spark, change_log(spark, job.history), job.stream)
     encoded = messages(events, job.encode_plan(skip_refused=True))
-    return placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
+    return expected_events(job, events, encoded)
 
 
 def _bootstrap(feed: Changefeed) -> str:

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from producer.jobs.events import placed
+from producer.jobs.events import expected_events
 from producer.jobs.frames import Counts
 from producer.jobs.prepare import Job
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
-from producer.sink.messages import REFUSED
+from producer.sink.claims import claims
+from producer.sink.messages import NOTES
 from producer.source import folder as source
 from producer.source.frame import frame
-from producer.stream.expected import expected
 
 
 def write_folder(
@@ -29,15 +30,18 @@ def write_folder(
     discarded: list[dict[str, Any]],
     skipped: list[dict[str, Any]],
 ) -> None:
-    """Messages, expected events, expected state and the manifest.
+    """Messages, expected events, claim-check objects, expected state and the manifest.
 
     :param events: the event stream; ``encoded`` its messages.
     """
-    messages = encoded.where(f"type <> '{REFUSED}'")
-    wanted = placed(expected(events, job.history.catalog, job.encoder.losses), encoded)
+    messages = encoded.where(~F.col("type").isin(*NOTES))
+    wanted = expected_events(job, events, encoded)
+    plan = job.encode_plan(skip_refused=True)
     with sink.golden_folder(place) as folder:
         sink.write_messages(folder, messages, counts.total)
         sink.write_events(folder, wanted, counts.total)
+        if plan.claim_storage:
+            sink.write_claims(folder, claims(events, plan))
         for table, rows in replicated_state(job, job.history.state):
             sink.write_state(folder / "state", table, rows)
         for ts in job.state_at:

@@ -19,6 +19,8 @@ _LONGEST_VALUE = 60
 def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
     """An expected or decoded event as JSON; keys that do not apply to its kind are null.
 
+    ``handle_key_only`` is there only where it is true.
+
     :param row: fields of the shape ``DECODED``, as far as they apply.
     """
     line = {key: row.get(key) for key in _KEYS}
@@ -27,6 +29,8 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
     for image in ("before", "after"):
         if row.get(image) is not None:
             line[image] = {name: to_json(_bytes(value)) for name, value in _items(row[image])}
+    if row.get("handle_key_only"):
+        line["handle_key_only"] = True
     if row["kind"] == "error":
         line.update({key: row[key] for key in _ERROR_KEYS})
     return line

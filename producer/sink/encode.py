@@ -35,17 +35,25 @@ class EncodePlan:
     catalog: Catalog
     skip_refused: bool = False
 
+    @property
+    def claim_storage(self) -> str:
+        """URI of the storage that large rows go to; empty if none do."""
+        claimed = self.options.get("large_message_handle_option") == "claim-check"
+        return str(self.options["claim_check_storage_uri"]) if claimed else ""
+
 
 class PartitionEncoder:
     """Encodes one Kafka partition.
 
     :ivar refused: rows that were left out because TiCDC would not send them, by their place among the
         events of the partition.
+    :ivar handle_key_only: places of the rows that were too large and are sent as their handle key.
     """
 
     def __init__(self, plan: EncodePlan) -> None:
         self._plan = plan
         self.refused: dict[int, EncodeError] = {}
+        self.handle_key_only: list[int] = []
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
         """Messages in delivery order, the same for every size of the Arrow batches.
@@ -69,5 +77,7 @@ class PartitionEncoder:
                 continue
             if row.refusal is not None and self._plan.skip_refused:
                 self.refused[place] = row.refusal
-            else:
-                yield row
+                continue
+            if row.handle_key_only:
+                self.handle_key_only.append(place)
+            yield row

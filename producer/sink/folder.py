@@ -28,6 +28,8 @@ MOST_LINES = 100_000
 """Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
 
 MANIFEST = "manifest.json"
+CLAIMS = "claims"
+"""Folder of the claim-check objects, wherever the changefeed would store them: so nothing is missing."""
 _LONGEST_NAME, _KEPT = 240, 200
 
 
@@ -94,6 +96,17 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
         ordered.write.parquet(str(folder / "events.parquet"))
         return
     _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
+
+
+def write_claims(folder: Path, claims: DataFrame) -> None:
+    """``claims/``: each claim-check object in a file of its own.
+
+    :param claims: as ``sink.claims`` gives them.
+    """
+    place = folder / CLAIMS
+    place.mkdir()
+    for claim in claims.toLocalIterator():
+        (place / claim["name"]).write_bytes(claim["content"])
 
 
 def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:

@@ -17,8 +17,9 @@ from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties, connection
-from producer.errors import DeliveryError, ProducerError
+from producer.errors import DeliveryError, ProducerError, StorageError
 from producer.model.event import Message
+from producer.sink.claims import ClaimWriter
 from producer.sink.encode import EncodePlan, PartitionEncoder
 from producer.sink.topics import Offsets
 
@@ -56,9 +57,9 @@ def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts:
         if first is None:
             return
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        writer = PartitionWriter(properties, topic, partition)
         messages = PartitionEncoder(plan).messages(chain([first], filled))
         try:
+            writer = PartitionWriter(properties, topic, partition, plan.claim_storage)
             account = writer.write(messages, starts[topic, partition])
         except ProducerError as error:
             # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
@@ -86,13 +87,15 @@ class PartitionWriter:
     """Writes the messages of one Kafka partition.
 
     :param properties: of the producer, as librdkafka spells them.
+    :param claims: URI of the storage for claim-check objects, empty if there is none.
     """
 
-    def __init__(self, properties: Properties, topic: str, partition: int) -> None:
+    def __init__(self, properties: Properties, topic: str, partition: int, claims: str = "") -> None:
         self._properties = properties
         self._topic = topic
         self._partition = partition
         self._failure: KafkaError | None = None
+        self._claims = ClaimWriter(claims) if claims else None
 
     def write(self, messages: Iterable[Message], start: int) -> list[tuple[object, ...]]:
         """Write what is not there yet, and wait until it is acknowledged.
@@ -100,6 +103,7 @@ class PartitionWriter:
         :param start: offset of the first message.
         :return: lines of ``DELIVERIES``, one per kind of message.
         :raises DeliveryError: if the broker did not take a message.
+        :raises StorageError: if the storage did not take a claim-check object.
         """
         there = self._end() - start
         account = _Account(Counter(), Counter(), Counter())
@@ -109,11 +113,13 @@ class PartitionWriter:
             pass
         try:
             for message in counted:
+                if self._claims is not None:
+                    self._claims.write(message.claims)
                 self._produce(producer, message)
             while producer.flush(_FLUSH_SECONDS):
                 self._check()
             self._check()
-        except DeliveryError:
+        except (DeliveryError, StorageError):
             # What is on its way may still arrive; only then is the account of the partition exact.
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)

@@ -19,6 +19,13 @@ REFUSED = "refused"
 """``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and
 which event of the partition it was."""
 
+HANDLE_KEY_ONLY = "handle-key-only"
+"""``type`` of the line that says which event of the partition was too large, and is sent as its handle
+key."""
+
+NOTES = (REFUSED, HANDLE_KEY_ONLY)
+"""Types of the lines that are about the messages, and no messages."""
+
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
 
@@ -26,8 +33,8 @@ _CHUNK_BYTES = 8 << 20
 def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
     """Messages of an event stream in delivery order, with offsets from 0 in each partition.
 
-    The timestamp is the physical part of the first event's commit-ts. Rows that were left out follow the
-    messages of their partition as lines of type ``refused``.
+    The timestamp is the physical part of the first event's commit-ts. Lines of the types ``NOTES`` follow
+    the messages of their partition.
 
     :param events: the ordered event stream, one Spark partition per Kafka partition.
     """
@@ -43,6 +50,10 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
         yield from _chunks(lines)
         yield from _chunks(
             _refusal(error, place, topic, partition) for place, error in encoder.refused.items()
+        )
+        yield from _chunks(
+            (topic, partition, -1, None, json.dumps({"event": place}).encode(), [], 0, HANDLE_KEY_ONLY, 1)
+            for place in encoder.handle_key_only
         )
 
     return events.mapInArrow(encode, MESSAGES)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from producer.codec import registry
 from producer.codec.registry import Options
 from producer.model.shapes import DECODED
+from producer.source.claims import whole_rows
 from producer.source.event_rows import event_rows
 
 _IMAGE = pa.map_(pa.string(), pa.binary())
@@ -42,14 +43,17 @@ _ARROW = pa.schema(
 _CHUNK = 1024
 
 
-def decoded(messages: DataFrame, protocol: str, options: Options) -> DataFrame:
+def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = "") -> DataFrame:
     """The events of a DataFrame of messages (shape ``DECODED``).
+
+    :param claims: where claim-check objects are, as URI or path; empty: rows stay the handle keys that
+        their messages show.
 
     A message that does not decode is one row of kind ``error``, after the events that did.
     """
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        decoder = registry.decoder(protocol, options)
+        decoder = whole_rows(registry.decoder(protocol, options), claims)
         for batch in batches:
             for start in range(0, batch.num_rows, _CHUNK):
                 records = batch.slice(start, _CHUNK).to_pylist()

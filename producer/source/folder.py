@@ -38,6 +38,12 @@ def manifest(folder: Path) -> dict[str, Any]:
     return content
 
 
+def claims(folder: Path) -> str:
+    """Where the claim-check objects of a golden folder are; empty if it has none."""
+    place = folder / "claims"
+    return str(place.absolute()) if place.is_dir() else ""
+
+
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))

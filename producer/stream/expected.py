@@ -31,10 +31,13 @@ _Described: TypeAlias = tuple[str, str, int, int, bool, bool]
 _DDLS = "ddl int, ddl_schema string, ddl_table string, query string, ddl_type int"
 
 
-def expected(events: DataFrame, catalog: Catalog, losses: Losses) -> DataFrame:
+def expected(
+    events: DataFrame, catalog: Catalog, losses: Losses, *, with_handle_key: bool = False
+) -> DataFrame:
     """The event stream in the shape ``DECODED``, with its delivery key instead of offsets.
 
     :param events: the event stream, in any order.
+    :param with_handle_key: name the handle key columns of each row in ``handle_key``.
     :return: columns of ``DECODED`` without offset, index, events, size and error, and the delivery key.
     """
     spark = events.sparkSession
@@ -43,8 +46,9 @@ def expected(events: DataFrame, catalog: Catalog, losses: Losses) -> DataFrame:
     ddls = events.where(F.col("kind") == Kind.DDL).join(F.broadcast(_ddls(spark, catalog, losses)), "ddl")
     ddls = ddls.withColumns({"schema": F.col("ddl_schema"), "table": F.col("ddl_table")})
     resolved = events.where(F.col("kind") == Kind.RESOLVED)
-    timed = [_shaped(_told_time(rows, losses), "row"), _shaped(_told_time(ddls, losses), "ddl")]
-    return reduce(DataFrame.unionByName, [*timed, _shaped(resolved, "resolved")])
+    timed = (_told_time(rows, losses), _told_time(ddls, losses), resolved)
+    kinds = [_shaped(part, kind.word, with_handle_key) for kind, part in zip(Kind, timed, strict=True)]
+    return reduce(DataFrame.unionByName, kinds)
 
 
 def _told_time(events: DataFrame, losses: Losses) -> DataFrame:
@@ -101,6 +105,7 @@ def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:
             "before": F.col("old"),
             "after": F.col("new"),
             "handle_key_only": F.lit(0),
+            "handle_key": F.filter(described, lambda column: column["handle"])["name"],
         }
     )
 
@@ -145,7 +150,7 @@ _ONLY_ROWS = ("schema", "table", "table_id", "op", "columns", "before", "after",
 _PER_KIND = {"row": _ONLY_ROWS, "ddl": ("schema", "table", "query", "ddl_type"), "resolved": ()}
 
 
-def _shaped(events: DataFrame, kind: str) -> DataFrame:
+def _shaped(events: DataFrame, kind: str, with_handle_key: bool) -> DataFrame:
     general = ("topic", "partition", "commit_ts")
     columns = []
     for field in DECODED.fields:
@@ -154,4 +159,7 @@ def _shaped(events: DataFrame, kind: str) -> DataFrame:
         known = field.name in general or field.name in _PER_KIND[kind]
         value = F.lit(kind) if field.name == "kind" else F.col(field.name) if known else F.lit(None)
         columns.append(value.cast(field.dataType).alias(field.name))
+    if with_handle_key:
+        names = F.col("handle_key") if kind == Kind.ROW.word else F.lit(None)
+        columns.append(names.cast("array<string>").alias("handle_key"))
     return events.select(*columns, "slot", *DELIVERY_KEY)

@@ -62,6 +62,9 @@ def test_defaults() -> None:
         "debezium-disable-schema": False,
         "output-raw-change-event": False,
         "large-message-handle-option": "none",
+        "large-message-handle-compression": "none",
+        "claim-check-storage-uri": "",
+        "claim-check-raw-value": False,
         "case-sensitive": False,
         "force-replicate": False,
         "replication-factor": 1,
@@ -175,11 +178,11 @@ def test_the_command_line_wins_over_the_scenario() -> None:
         (
             {
                 "sink": {
-                    "kafka-config": {"large-message-handle": {"large-message-handle-option": "claim-check"}}
+                    "kafka-config": {"large-message-handle": {"large-message-handle-option": "claim-chek"}}
                 }
             },
             "sink.kafka-config.large-message-handle.large-message-handle-option",
-            "not available yet",
+            "did you mean 'claim-check'?",
         ),
         ({"sink-uri": "kafka:///t?partion-num=3"}, "sink-uri", "did you mean 'partition-num'?"),
         (
@@ -300,3 +303,57 @@ def test_importing_it_loads_neither_spark_nor_kafka() -> None:
     code = f"import {modules}, sys; print('pyspark' in sys.modules, 'confluent_kafka' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def _large(protocol: str, **options: Any) -> dict[str, Any]:
+    handle = {name.replace("_", "-"): value for name, value in options.items()}
+    return {"sink": {"protocol": protocol, "kafka-config": {"large-message-handle": handle}}}
+
+
+HANDLE_KEY = {"large_message_handle_option": "handle-key-only"}
+CLAIM_CHECK = {"large_message_handle_option": "claim-check", "claim_check_storage_uri": "file:///claims"}
+
+
+@pytest.mark.parametrize(
+    ("content", "parameter", "told"),
+    [
+        (_large("canal-json", **HANDLE_KEY), "large-message-handle-option", "needs the TiDB extension"),
+        (_large("debezium", **HANDLE_KEY), "large-message-handle-option", "open-protocol, canal-json"),
+        (_large("craft", **HANDLE_KEY), "large-message-handle-option", "open-protocol, canal-json"),
+        (_large("craft", large_message_handle_compression="lz4"), "large-message-handle-compression",
+         "open-protocol, canal-json, debezium"),
+        (_large("open-protocol", large_message_handle_option="claim-check"), "claim-check-storage-uri",
+         "needs a storage"),
+        (_large("open-protocol", **CLAIM_CHECK, claim_check_raw_value=True), "claim-check-raw-value",
+         "these have it: canal-json"),
+        (_large("open-protocol", **HANDLE_KEY) | {"force-replicate": True},
+         "force-replicate", "must be off when large-message-handle-option is handle-key-only"),
+    ],
+)  # fmt: skip
+def test_large_messages_have_conditions(content: dict[str, Any], parameter: str, told: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        resolve(None, content)
+    assert caught.value.parameter == parameter
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "uri", ["claims", "/claims", "s3://bucket/p?access-key=a", "file://", "file:///a#b", ""]
+)
+def test_a_storage_is_a_uri_without_credentials(uri: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        resolve(None, _large("open-protocol", **CLAIM_CHECK | {"claim_check_storage_uri": uri}))
+    assert caught.value.parameter.endswith("claim-check-storage-uri")
+
+
+def test_large_messages_are_handled_where_all_conditions_hold() -> None:
+    changefeed = resolve(
+        "kafka:///t?protocol=canal-json&enable-tidb-extension=true",
+        _large(
+            "canal-json", **CLAIM_CHECK, claim_check_raw_value=True, large_message_handle_compression="lz4"
+        ),
+    )
+    assert changefeed.large_message_handle_option == "claim-check"
+    assert changefeed.large_message_handle_compression == "lz4"
+    assert changefeed.claim_check_storage_uri == "file:///claims"
+    assert changefeed.claim_check_raw_value

@@ -1,10 +1,14 @@
-"""Messages as the seed documents print them: one event a line, key and value unframed and quoted."""
+"""Messages as the seed documents print them: one event a line, key and value unframed and quoted.
+
+Values that were compressed are shown as they were before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from producer.codec import go_quote
+from producer.codec.compression import Decompressor
 from producer.codec.open.blocks import Blocks
 
 
@@ -13,11 +17,11 @@ def log_lines(partition: int, key: bytes, value: bytes) -> Iterator[str]:
 
     :raises DecodeError: for a frame that is cut short.
     """
-    keys, values = Blocks("key", key), Blocks("value", value)
+    keys, values, decompressor = Blocks("key", key), Blocks("value", value), Decompressor()
     keys.version()
     while not keys.at_end:
         json, content = keys.next(), b"" if values.at_end else values.next()
-        shown = _quoted(content) if content else ""
+        shown = _quoted(decompressor.text(content, "value")) if content else ""
         yield f"[partition={partition}] [key={_quoted(json)}] [value={shown}]"
 
 

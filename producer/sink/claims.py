@@ -1,0 +1,72 @@
+"""Claim-check objects to where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from producer.changefeed.claim_storage import claim_storage
+from producer.errors import StorageError
+from producer.model.event import ClaimObject
+from producer.sink.encode import EncodePlan, PartitionEncoder
+
+CLAIMS = "name string, content binary"
+"""Claim-check objects as a DataFrame."""
+
+_ARROW = pa.schema([("name", pa.string()), ("content", pa.binary())])
+
+
+class ClaimWriter:
+    """Writes objects into one storage.
+
+    An object that is there already is written again: its name is made of its content, so nothing changes.
+
+    :param place: ``claim-check-storage-uri``, or the path of a local folder.
+    :raises StorageError: if the storage cannot be written.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._system, self._folder = claim_storage(place)
+        try:
+            self._system.makedirs(self._folder, exist_ok=True)
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def write(self, claims: Iterable[ClaimObject]) -> None:
+        """Store objects, before the message that names them is sent.
+
+        :raises StorageError: if the storage does not take one.
+        """
+        try:
+            for claim in claims:
+                self._system.pipe_file(f"{self._folder}/{claim.name}", claim.content)
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: OSError) -> StorageError:
+        reason = error.strerror or str(error)
+        what = f"claim-check objects cannot be written to {self._place}: {reason}"
+        return StorageError(what, location=self._place)
+
+
+def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:
+    """The claim-check objects of an event stream (``CLAIMS``).
+
+    :param events: the ordered event stream, one Spark partition per Kafka partition.
+    """
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:
+            return
+        for message in PartitionEncoder(plan).messages(chain([first], filled)):
+            if message.claims:
+                rows = [{"name": claim.name, "content": claim.content} for claim in message.claims]
+                yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
+
+    return events.mapInArrow(encode, CLAIMS)

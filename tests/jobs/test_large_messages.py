@@ -1,0 +1,94 @@
+"""Rows too large for a message: sent, kept and verified as a whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import producer
+from producer.codec.canal_json import CanalJSONDecoder
+from producer.errors import FolderError
+from producer.model.event import RowEvent
+from producer.source import folder as source
+from tests.golden_events import GOLDEN
+
+SCENARIO = GOLDEN / "visible" / "strings.sql"
+LARGE = "sink.kafka-config.large-message-handle"
+
+
+def _config(folder: Path, **options: object) -> Path:
+    """A changefeed file with these large message options."""
+    lines = [f"[{LARGE}]", *(f"{name.replace('_', '-')} = {json.dumps(v)}" for name, v in options.items())]
+    place = folder / "changefeed.toml"
+    place.write_text("\n".join(lines) + "\n")
+    return place
+
+
+def _lines(place: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in place.read_text("utf-8").splitlines()]
+
+
+def _rows(folder: Path) -> list[RowEvent]:
+    """The rows of a folder's messages, as they are without their objects."""
+    records = source.records(folder / "messages.jsonl")
+    events = [event for one in records for event in CanalJSONDecoder().events(one.key, one.value)]
+    return [event for event in events if isinstance(event, RowEvent)]
+
+
+@pytest.fixture
+def claimed(tmp_path: Path, spark: object) -> tuple[Path, producer.RunReport]:
+    config = _config(
+        tmp_path,
+        large_message_handle_option="claim-check",
+        claim_check_storage_uri="s3://bucket/claims",
+        large_message_handle_compression="lz4",
+    )
+    uri = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=512&partition-num=2"
+    report = producer.run(SCENARIO, sink_uri=uri, config=config, out=tmp_path / "golden")
+    return tmp_path / "golden", report
+
+
+def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, producer.RunReport]) -> None:
+    folder, report = claimed
+    assert report.ok, report.to_json()
+    kept = {f"claims/{one.name}" for one in (folder / "claims").iterdir()}
+    assert kept
+    assert kept <= json.loads((folder / "manifest.json").read_text())["files"].keys()
+    told = {row.claim_check for row in _rows(folder) if row.claim_check}
+    assert told == {f"s3://bucket/{name}" for name in kept}
+    # What is expected of such a row is the whole of it.
+    assert not any(event.get("handle_key_only") for event in _lines(folder / "events.jsonl"))
+    assert producer.verify(folder=folder, scenario=SCENARIO).ok
+    decoded = list(producer.decode(folder_in=folder))
+    assert not any(row.get("handle_key_only") or row["kind"] == "error" for row in decoded)
+
+
+def test_an_object_that_is_lost_or_changed_is_noticed(claimed: tuple[Path, producer.RunReport]) -> None:
+    folder, _ = claimed
+    first = min((folder / "claims").iterdir())
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(FolderError, match=first.name):
+        producer.verify(folder=folder)
+
+
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
+@pytest.mark.usefixtures("spark")
+def test_rows_as_their_handle_key_are_what_is_expected(tmp_path: Path, protocol: str) -> None:
+    config = _config(tmp_path, large_message_handle_option="handle-key-only")
+    uri = f"kafka:///t?protocol={protocol}&max-message-bytes=512&partition-num=2"
+    report = producer.run(SCENARIO, sink_uri=uri, config=config, out=tmp_path / "golden")
+    assert report.ok, report.to_json()
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    reduced = [
+        event for event in _lines(tmp_path / "golden" / "events.jsonl") if event.get("handle_key_only")
+    ]
+    assert reduced
+    assert all(len(event["columns"]) == 1 for event in reduced)
+    assert {f"{event['schema']}.{event['table']}" for event in reduced} <= set(
+        report.verdict.state.not_compared
+    )
+    assert producer.verify(folder=tmp_path / "golden", scenario=SCENARIO).ok
