@@ -59,17 +59,34 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted", err=True)
-        return INTERRUPTED
+        return _interrupted()
     except ProducerError as error:
-        return fail(error)
+        return _interrupted() if _came_of_interrupt(error) else fail(error)
     except typer.TyperException as error:  # an unknown command or option
         typer.echo(f"ticdc-producer: {error}", err=True)
         return 2
     except BrokenPipeError:  # `| head` closed our output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if _came_of_interrupt(error):
+            return _interrupted()
+        raise
     return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    typer.echo("interrupted", err=True)
+    return INTERRUPTED
+
+
+def _came_of_interrupt(error: BaseException) -> bool:
+    """Whether an error arose while an interrupt was being handled.
+
+    An interrupt cuts the Spark driver's talk with its JVM, so that cleaning up may fail in many ways.
+    """
+    above = error.__context__
+    return above is not None and (isinstance(above, KeyboardInterrupt) or _came_of_interrupt(above))
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

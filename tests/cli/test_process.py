@@ -103,7 +103,7 @@ def test_interrupted_while_the_broker_runs(tmp_path: Path, number: int) -> None:
         if line.startswith("writing"):
             break
     process.send_signal(number)
-    out, _ = process.communicate(timeout=120)
-    assert process.returncode == 130
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
     assert out == ""
     assert _nothing_left(mark)
