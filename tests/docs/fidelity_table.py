@@ -11,12 +11,15 @@ from pathlib import Path
 from tests.docs.markdown import code, table
 from tests.golden_events import GoldenDDL, GoldenRow, load_events, load_rows
 from tests.stream.test_dispatch import comparable_rules, golden_dispatch
-from tests.stream.test_golden_streams import FILES, OPTIONS
+from tests.stream.golden_variants import VARIANTS
+from tests.stream.test_golden_streams import FILES
+
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft")
 
 
 def fidelity() -> str:
     """One line per golden file: what is compared, of all there is."""
-    head = ["file", "row events", "DDL events", "messages in option files", "dispatch results"]
+    head = ["file", "rows", "DDLs", *(f"{protocol} messages" for protocol in PROTOCOLS), "dispatch results"]
     return table(head, [_line(path) for path in FILES])
 
 
@@ -24,10 +27,14 @@ def _line(path: Path) -> list[str]:
     events = list(load_events(path.with_suffix(".events.jsonl")))
     rows = sum(isinstance(event, GoldenRow) for event in events)
     ddls = sum(isinstance(event, GoldenDDL) for event in events)
-    messages = sum(_messages(path, variant) for variant in OPTIONS)
+    messages = [_of_protocol(path, protocol) for protocol in PROTOCOLS]
     compared, results = _dispatch(path)
-    counts = [(rows, rows), (ddls, ddls), (messages, messages), (compared, results)]
+    counts = [(rows, rows), (ddls, ddls), *((count, count) for count in messages), (compared, results)]
     return [code(path.stem), *(f"{equal:,} of {total:,}" for equal, total in counts)]
+
+
+def _of_protocol(path: Path, protocol: str) -> int:
+    return sum(_messages(path, name) for name, variant in VARIANTS.items() if variant.protocol == protocol)
 
 
 def _messages(path: Path, variant: str) -> int:

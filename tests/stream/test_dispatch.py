@@ -116,7 +116,14 @@ def _dispatched(placed: DataFrame, job: Job, routes: dict[int, Route]) -> DataFr
     return with_facts(events, known, "rule", "base_hash").select(*shown).orderBy("commit_ts", "place")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+FEW = {"keys", "partition", "nokey_force", "generated_defaults", "fuzz02", "fuzz04"}
+"""Keys of every kind, partitions, no key, virtual columns, NULLs, odd names."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=() if path.stem in FEW else pytest.mark.slow, id=path.stem) for path in FILES],
+)
 def test_partition_and_key_under_every_rule_and_count(
     spark: SparkSession, tmp_path: Path, path: Path
 ) -> None:
