@@ -65,7 +65,7 @@ def verdict(
     stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
-        if job is not None and not losses.table_ids:
+        if job is not None and losses.table_ids == "none":
             known = replace(known, partitioned=_partitioned(job))
         findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}

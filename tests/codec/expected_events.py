@@ -54,6 +54,7 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
         op, before = Op.INSERT, None
     if losses.sorted_columns:
         shown.sort(key=lambda one: one[1].name.encode())
+    names_table = {"none": False, "partitions": event.is_partitioned, "all": True}
     return RowEvent(
         commit_ts=losses.told_commit_ts(event.commit_ts),
         schema=event.table.schema,
@@ -65,6 +66,6 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
         ),
         before=before,
         after=image(event.after),
-        table_id=event.table_id if event.is_partitioned and losses.table_ids else 0,
+        table_id=event.table_id if names_table[losses.table_ids] else 0,
         handle_key_only=too_large,
     )

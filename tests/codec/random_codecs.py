@@ -16,6 +16,7 @@ from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from tests.codec.random_tables import NAMES
 
 _NO_LIMIT = 10 << 20
+_PROFILE = st.sampled_from(["classic", "new"])
 _LARGE = st.sampled_from(["none", "handle-key-only", "claim-check"])
 _COMPRESSION = st.sampled_from(["none", "none", "snappy", "lz4"])
 
@@ -48,7 +49,7 @@ _OPEN = st.builds(
     large_message_handle_option=_LARGE,
     large_message_handle_compression=_COMPRESSION,
     claim_check_storage_uri=st.just("file:///claims"),
-    profile=st.sampled_from(["classic", "new"]),
+    profile=_PROFILE,
     legacy_varchar_base64=st.booleans(),
 )
 _CRAFT = st.builds(
@@ -61,6 +62,7 @@ _CRAFT = st.builds(
 _BUILT = st.none() | st.integers(0, 2**40)
 _CANAL_JSON = st.builds(
     CanalJSONOptions,
+    profile=_PROFILE,
     enable_tidb_extension=st.booleans(),
     content_compatible=st.booleans(),
     only_output_updated_columns=st.booleans(),
@@ -79,6 +81,7 @@ _CANAL_JSON = st.builds(
 )
 _DEBEZIUM = st.builds(
     DebeziumOptions,
+    profile=_PROFILE,
     disable_schema=st.booleans(),
     output_old_value=st.booleans(),
     enable_tidb_extension=st.booleans(),

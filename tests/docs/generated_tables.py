@@ -16,7 +16,8 @@ from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.codec.recognition import EVIDENCE
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
-from tests.docs import sql_tables
+from tests.docs import one_change, sql_tables
+from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 
@@ -120,6 +121,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "scenario-keys": scenario_keys,
     "invariants": invariants,
     "recognition": recognition,
+    "craft-sizes": sizes,
+    **one_change.TABLES,
     **sql_tables.TABLES,
 }
 

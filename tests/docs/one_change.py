@@ -1,0 +1,150 @@
+"""One change in all four protocols: the example of ``docs/protocols.md``."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from producer.codec.base import Encoder, RowBatch
+from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
+from producer.codec.craft import CraftEncoder
+from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
+from producer.codec.open import OpenEncoder
+from producer.codec.registry import decoder
+from producer.model.event import Message, Op, RowEvent, Value
+from producer.model.losses import Losses
+from producer.scenario.dataframe import tables
+from tests.docs.craft_dump import dumped, printed
+from tests.docs.markdown import code, table
+
+TABLE = tables(
+    "CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(6,2),"
+    " size ENUM('S','M','L'), tag VARBINARY(4))"
+)["orders"]
+BEFORE: tuple[Value, ...] = (b"1", b"coat", b"79.90", b"2", b"\x00\xff")
+AFTER: tuple[Value, ...] = (b"1", b"coat", b"59.90", b"2", None)
+COMMIT_TS = 429918007904436226
+_WIDTH = 108
+
+# Debezium's schema, which follows the payload, would fill the page.
+ENCODERS: dict[str, Encoder] = {
+    "open-protocol": OpenEncoder(),
+    "craft": CraftEncoder(),
+    "canal-json": CanalJSONEncoder(CanalJSONOptions(enable_tidb_extension=True)),
+    "debezium": DebeziumEncoder(DebeziumOptions(disable_schema=True)),
+}
+
+
+def message(encoder: Encoder) -> Message:
+    """The update as one message."""
+    batch = RowBatch(
+        op=[Op.UPDATE],
+        commit_ts=[COMMIT_TS],
+        table_id=[TABLE.table_id],
+        row_id=[1],
+        before=[[value] for value in BEFORE],
+        after=[[value] for value in AFTER],
+    )
+    (sent,) = encoder.messages(encoder.rows(TABLE, batch))
+    return sent
+
+
+def shown(protocol: str) -> str:
+    """Key and value as a reader sees them."""
+    sent = message(ENCODERS[protocol])
+    if protocol == "craft":
+        return f"No key. The value, {sent.size} bytes:\n\n" + _block(
+            "\n".join(printed(dumped(sent.value or b""))), ""
+        )
+    parts = [_part("key", sent.key, protocol), _part("value", sent.value, protocol)]
+    return "\n".join(parts)
+
+
+def _part(name: str, data: bytes | None, protocol: str) -> str:
+    if data is None:
+        return f"No {name}.\n"
+    text, before = data, ""
+    if protocol == "open-protocol":
+        at = len(data) - _json_length(data, name)
+        before, text = data[:at].hex(" ", 8), data[at:]
+    head = f"The {name}" + (f", after the bytes `{before}`" if before else "")
+    return f"{head}:\n\n" + _block("\n".join(_pretty(json.loads(text))), "json")
+
+
+def _json_length(data: bytes, part: str) -> int:
+    """What the length in front of the only block says."""
+    (length,) = struct.unpack_from(">Q", data, 8 if part == "key" else 0)
+    return int(length)
+
+
+def _block(text: str, language: str) -> str:
+    return f"```{language}\n{text}\n```\n"
+
+
+def _pretty(value: object, indent: str = "", name: str = "", end: str = "") -> Iterator[str]:
+    """JSON with every object on one line that fits."""
+    line = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}{end}"
+    if not isinstance(value, dict) or len(line) <= _WIDTH:
+        yield line
+        return
+    yield f"{indent}{name}{{"
+    last = len(value) - 1
+    for place, (member, below) in enumerate(value.items()):
+        yield from _pretty(below, indent + "  ", f"{json.dumps(member)}: ", "," if place < last else "")
+    yield f"{indent}}}{end}"
+
+
+_TOLD: dict[str, tuple[str, Encoder]] = {
+    "Open Protocol": ("open-protocol", OpenEncoder()),
+    "Craft": ("craft", CraftEncoder()),
+    "Canal-JSON": ("canal-json", CanalJSONEncoder()),
+    "Canal-JSON, `content-compatible`": (
+        "canal-json",
+        CanalJSONEncoder(CanalJSONOptions(content_compatible=True)),
+    ),
+    "Debezium": ("debezium", DebeziumEncoder()),
+    "Debezium, `enable-tidb-extension`": (
+        "debezium",
+        DebeziumEncoder(DebeziumOptions(enable_tidb_extension=True)),
+    ),
+    "Debezium, `debezium-disable-schema`": (
+        "debezium",
+        DebeziumEncoder(DebeziumOptions(disable_schema=True)),
+    ),
+}
+
+
+def read_back() -> str:
+    """What the decoders make of the message: type and flag of each column, and the old values."""
+    head = ["", "commit-ts", *(code(column.name) for column in TABLE.columns)]
+    return table(head, [_told(name, *told) for name, told in _TOLD.items()])
+
+
+def _told(name: str, protocol: str, encoder: Encoder) -> list[str]:
+    sent = message(encoder)
+    (event,) = decoder(protocol, {}).events(sent.key, sent.value)
+    assert isinstance(event, RowEvent)
+    by_name = {column.name: column for column in event.columns}
+    cells = [_cell(by_name[one.name].type, (event.before or {}).get(one.name)) for one in TABLE.columns]
+    return [name, _time(event.commit_ts, encoder.losses), *cells]
+
+
+def _cell(kind: str, value: Value) -> str:
+    text = (
+        ""
+        if value is None
+        else " " + code(value.decode("utf-8", "backslashreplace").replace("\x00", r"\x00"))
+    )
+    return f"{kind or '?'}{text}"
+
+
+def _time(commit_ts: int, losses: Losses) -> str:
+    return "exact" if commit_ts == COMMIT_TS and losses.commit_ts == "exact" else "milliseconds"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    **{f"change-{protocol}": partial(shown, protocol) for protocol in ENCODERS},
+    "change-read-back": read_back,
+}

@@ -1,0 +1,56 @@
+"""``docs/protocols.md`` against the code: the dump is the message, the tables are what the codecs say."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.codec.base import Encoder
+from producer.codec.canal_json import CanalJSONEncoder
+from producer.codec.craft import CraftEncoder
+from producer.codec.debezium import DebeziumEncoder
+from producer.codec.open import OpenEncoder
+from producer.model.losses import Losses
+from tests.codec.golden_messages import load_messages
+from tests.docs.craft_dump import dumped
+from tests.docs.generated_tables import DOCS
+from tests.docs.one_change import ENCODERS, message
+from tests.golden_events import GOLDEN
+
+DEFAULTS: list[Encoder] = [OpenEncoder(), CraftEncoder(), CanalJSONEncoder(), DebeziumEncoder()]
+
+
+def test_a_dump_holds_every_byte_of_its_message() -> None:
+    values = [message(ENCODERS["craft"]).value]
+    for path in GOLDEN.glob("visible/*.craft.max-batch-size-1.jsonl"):
+        rows = [line for line in load_messages(path) if line.value and line.value[10] == 1]
+        values += [line.value for line in rows]
+    assert len(values) > 400
+    for value in values:
+        assert b"".join(data for data, _ in dumped(value or b"")) == value
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a table's row, one per protocol."""
+    page = (DOCS / "protocols.md").read_text("utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith(f"| {row} |"))
+    return [cell.strip() for cell in line.split("|")[2:-1]]
+
+
+def _ddl_told(losses: Losses) -> str:
+    told = [losses.told_ddl_type(action) == action for action in (3, 4, 5, 60)]
+    return "kept" if all(told) else "partly" if any(told) else "lost"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("order of columns", lambda losses: "by name" if losses.sorted_columns else "kept"),
+        ("partition of a table", lambda losses: "lost" if losses.table_ids == "none" else "kept"),
+        ("commit-ts", lambda losses: losses.commit_ts),
+        ("resolved events", lambda losses: "always" if losses.resolved else "with"),
+        ("DDL type", _ddl_told),
+    ],
+)
+def test_the_tables_are_what_the_codecs_say(row: str, told) -> None:
+    for cell, encoder in zip(_cells(row), DEFAULTS, strict=True):
+        assert cell.startswith(told(encoder.losses))
