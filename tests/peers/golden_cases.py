@@ -1,0 +1,111 @@
+"""The golden messages beside ours of the same events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from producer.codec.base import Encoder
+from producer.codec.canal_json import CanalJSONEncoder
+from producer.codec.debezium import DebeziumEncoder
+from producer.model.event import Image, Message, RowEvent
+from producer.model.table import ColumnInfo
+from tests.codec import canal_json_messages, debezium_events, test_debezium_golden
+from tests.codec.debezium_events import DebeziumDDL
+from tests.codec.expected_events import expected_row
+from tests.codec.golden_messages import GoldenMessage, encode_other, encode_rows, load_messages
+from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
+
+CANAL_FILES = canal_json_messages.FILES
+DEBEZIUM_FILES = test_debezium_golden.FILES
+CANAL, DEBEZIUM = "canal-json", "debezium"
+"""The variants without options."""
+
+Event = GoldenEvent | DebeziumDDL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One event, and what was sent of it.
+
+    :param golden: what real TiCDC sent; with ``error`` set where its encoder refused or panicked.
+    :param ours: what our encoder made of it; None where it refuses, too.
+    :param row: of a row event, what a reader of the protocol can know.
+    """
+
+    event: Event
+    golden: GoldenMessage
+    ours: Message | None
+    row: RowEvent | None
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        """Columns of a row event's table that messages can have."""
+        return self.event.table.sent_columns if isinstance(self.event, GoldenRow) else ()
+
+    @property
+    def sent(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Key and value: TiCDC's if there are, and ours."""
+        messages = [] if self.golden.error else [(self.golden.key, self.golden.value)]
+        return messages if self.ours is None else [*messages, (self.ours.key, self.ours.value)]
+
+    def images(self) -> Iterator[Image]:
+        """Of a row event, the images that are sent."""
+        if self.row:
+            yield from (image for image in (self.row.before, self.row.after) if image is not None)
+
+
+def ident(file: tuple[Path, str]) -> str:
+    """Name of a file for pytest."""
+    return f"{file[0].name.split('.')[0]}-{file[1]}"
+
+
+def plain(files: list[tuple[Path, str]], variant: str) -> list[tuple[Path, str]]:
+    """The files of one variant."""
+    return [file for file in files if file[1] == variant]
+
+
+def canal_cases(path: Path, variant: str) -> Iterator[Case]:
+    encoder = CanalJSONEncoder(canal_json_messages.VARIANTS[variant])
+    events = canal_json_messages.events_of(path)
+    for golden in load_messages(path):
+        event = events[golden.events[0]]
+        too_large = b'"onlyHandleKey":true' in (golden.value or b"")
+        yield Case(
+            event=event,
+            golden=golden,
+            ours=_canal_message(encoder, event),
+            row=expected_row(event, encoder.losses, too_large=too_large)
+            if isinstance(event, GoldenRow)
+            else None,
+        )
+
+
+def _canal_message(encoder: CanalJSONEncoder, event: GoldenEvent) -> Message | None:
+    if isinstance(event, GoldenRow):
+        return _row_message(encoder, event)
+    assert isinstance(event, GoldenDDL | GoldenResolved)
+    return encode_other(encoder, event)
+
+
+def _row_message(encoder: Encoder, event: GoldenRow) -> Message:
+    (message,) = encoder.messages(encode_rows(encoder, [event]))
+    return message
+
+
+def debezium_cases(path: Path, variant: str) -> Iterator[Case]:
+    """The values of ``row`` are the text of what stands in the JSON, whatever the schema says."""
+    options = test_debezium_golden.VARIANTS[variant]
+    encoder, events = DebeziumEncoder(options), debezium_events.events_of(path)
+    untyped = DebeziumEncoder(replace(options, disable_schema=True)).losses
+    for golden in load_messages(path):
+        event = events[golden.events[0]]
+        refused = golden.error and not golden.error.startswith("PANIC")
+        row = expected_row(event, untyped) if isinstance(event, GoldenRow) else None
+        yield Case(
+            event=event,
+            golden=golden,
+            ours=None if refused else test_debezium_golden.encoded(encoder, event),
+            row=row,
+        )

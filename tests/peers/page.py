@@ -1,0 +1,165 @@
+"""What ``docs/consumers.md`` shows, as measured: ``python -m tests.peers.page`` writes it anew.
+
+Each table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.docs.markdown import code, table
+from tests.peers import golden_cases
+from tests.peers.connect import CHANGES, Change, differences, kind_of
+from tests.peers.flink import CANAL, DEBEZIUM, Form
+from tests.peers.golden_cases import CANAL_FILES, DEBEZIUM_FILES, Case, canal_cases, debezium_cases
+from tests.peers.limits import CANAL_CONSUMERS, CONNECT, DEBEZIUM_CONSUMERS, LIMITS, refusal
+from tests.peers.software import Answer, Refusal, Software, Taken, build, bytes_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "consumers.md"
+CONSUMERS = (*CANAL_CONSUMERS, *DEBEZIUM_CONSUMERS)
+_MARKED = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_Messages = Iterator[tuple[str, Case]]
+
+
+class Measured:
+    """Every golden message given to every consumer of its protocol."""
+
+    def __init__(self, software: Software) -> None:
+        self.taken: Counter[tuple[str, str]] = Counter()
+        self.total: Counter[tuple[str, str]] = Counter()
+        """By variant and consumer."""
+        self.rows_taken: Counter[tuple[str, str]] = Counter()
+        self.rows: Counter[tuple[str, str]] = Counter()
+        """By file and consumer, of the variants without options."""
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self.words: dict[tuple[str, str], tuple[str, str]] = {}
+        """By consumer and kind of refusal; file and event of the first, and what the consumer says."""
+        self.changed: Counter[Change] = Counter()
+        self.places: dict[Change, str] = {}
+        self._software = software
+        for consumer in CANAL_CONSUMERS:
+            self._measure(consumer, CANAL_FILES, canal_cases, CANAL)
+        for consumer in DEBEZIUM_CONSUMERS:
+            self._measure(consumer, DEBEZIUM_FILES, debezium_cases, DEBEZIUM)
+
+    def _measure(
+        self,
+        consumer: str,
+        files: list[tuple[Path, str]],
+        cases: Callable[[Path, str], Iterator[Case]],
+        form: Form,
+    ) -> None:
+        for path, variant in files:
+            for case in cases(path, variant):
+                if not case.golden.error:
+                    key, value = case.golden.key, case.golden.value
+                    declared = form.declared(case.columns)
+                    answer = self._software.ask(consumer, key=key, value=value, columns=declared)
+                    self._count(consumer, path.name.split(".")[0], variant, case, answer)
+
+    def _count(self, consumer: str, stem: str, variant: str, case: Case, answer: Answer) -> None:
+        taken = isinstance(answer, Taken)
+        self.total[variant, consumer] += 1
+        self.taken[variant, consumer] += taken
+        if case.row and variant in (golden_cases.CANAL, golden_cases.DEBEZIUM):
+            self.rows[stem, consumer] += 1
+            self.rows_taken[stem, consumer] += taken
+        place = f"{stem}.{variant}, event {case.golden.events[0]}"
+        if isinstance(answer, Refusal):
+            limit = refusal(consumer, case)
+            assert limit
+            self.refused[consumer, limit.what] += 1
+            self.words.setdefault((consumer, limit.what), (place, f"{answer.type}: {answer.message}"))
+        elif consumer == CONNECT:
+            self._count_changes(place, case, answer)
+
+    def _count_changes(self, place: str, case: Case, answer: Taken) -> None:
+        sent, back = json.loads(case.golden.value or b""), json.loads(bytes_of(answer.content["value"]))
+        for change in {kind_of(difference) for difference in differences(sent, back)}:
+            assert change
+            self.changed[change] += 1
+            self.places.setdefault(change, place)
+
+
+def rows(measured: Measured) -> str:
+    """Rows of each file that each consumer takes."""
+    stems = sorted({stem for stem, _ in measured.rows})
+    lines = [
+        [code(stem), *(_share(measured.rows_taken, measured.rows, stem, name) for name in CONSUMERS)]
+        for stem in stems
+    ]
+    sums = [
+        f"{sum(measured.rows_taken[stem, name] for stem in stems):,} of "
+        f"{sum(measured.rows[stem, name] for stem in stems):,}"
+        for name in CONSUMERS
+    ]
+    return table(["file", *map(code, CONSUMERS)], [*lines, ["all", *sums]])
+
+
+def variants(measured: Measured) -> str:
+    """Messages of each variant, DDLs and watermarks included."""
+    names = sorted({variant for variant, _ in measured.total})
+    return table(
+        ["messages", *map(code, CONSUMERS)],
+        [
+            [code(name), *(_share(measured.taken, measured.total, name, each) for each in CONSUMERS)]
+            for name in names
+        ],
+    )
+
+
+def _share(taken: Counter[tuple[str, str]], total: Counter[tuple[str, str]], one: str, other: str) -> str:
+    return f"{taken[one, other]:,} of {total[one, other]:,}" if total[one, other] else ""
+
+
+def refusals(measured: Measured) -> str:
+    """What is refused, and in which words."""
+    head = ["consumer", "refuses", "messages", "first", "its words", "reason, and what helps"]
+    return table(
+        head,
+        [
+            [
+                code(name),
+                limit.what,
+                f"{measured.refused[name, limit.what]:,}",
+                place,
+                code(_short(words)),
+                limit.why,
+            ]
+            for limit in LIMITS
+            for name in limit.consumers
+            for place, words in [measured.words[name, limit.what]]
+        ],
+    )
+
+
+def _short(words: str) -> str:
+    """Class and message without the package, the place in the text, and what was quoted."""
+    line = words.splitlines()[0].replace("`", "'")
+    kind, _, message = line.partition(": ")
+    return f"{kind.rpartition('.')[2]}: {message if len(message) <= 80 else message[:79] + '…'}"
+
+
+def changes(measured: Measured) -> str:
+    """What Connect gives back otherwise."""
+    return table(
+        ["what", "messages", "first", "reason"],
+        [[each.what, f"{measured.changed[each]:,}", measured.places[each], each.why] for each in CHANGES],
+    )
+
+
+TABLES = {"rows": rows, "variants": variants, "refusals": refusals, "changes": changes}
+
+
+def written_anew(text: str, measured: Measured) -> str:
+    return _MARKED.sub(lambda found: found[1] + "\n" + TABLES[found[2]](measured) + "\n" + found[3], text)
+
+
+if __name__ == "__main__":
+    build()
+    with Software() as running:
+        PAGE.write_text(written_anew(PAGE.read_text("utf-8"), Measured(running)), "utf-8")

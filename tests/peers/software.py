@@ -1,0 +1,105 @@
+"""Other people's consumers, in one Java process that answers line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+PROJECT = Path(__file__).parent / "consumers"
+CLASSES = PROJECT / "target" / "classes"
+CLASS_PATH = PROJECT / "target" / "classpath"
+# Maven tells in many words that a jar is neither here nor to be had.
+_NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not transfer|Cannot access")
+_BUILD = ["mvn", "-B", "-q", "compile", "dependency:build-classpath"]
+_OPTIONS = [f"-Dmdep.outputFile={CLASS_PATH}", "-Dmdep.includeScope=runtime"]
+_JAVA = ["-Xmx512m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC", "-Duser.language=en"]
+
+
+class NotRun(Exception):
+    """The consumers are not on this machine and cannot be fetched."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A consumer threw: class and message of the innermost cause."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a consumer made of a message; its form is the consumer's."""
+
+    content: Any
+
+
+Answer = Taken | Refusal
+
+
+def build() -> None:
+    """Compile ``consumers`` and fetch what it stands on.
+
+    :raises NotRun: Maven or the network is missing.
+    """
+    if shutil.which("mvn") is None:
+        raise NotRun("Maven (mvn) is not on the PATH")
+    done = subprocess.run([*_BUILD, *_OPTIONS], cwd=PROJECT, capture_output=True, text=True)
+    if done.returncode and (found := _NOT_FETCHED.search(done.stdout)):
+        line = done.stdout[done.stdout.rindex("\n", 0, found.start()) + 1 :].splitlines()[0]
+        raise NotRun(f"Maven cannot fetch the consumers: {line}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Software:
+    """The running process."""
+
+    def __init__(self) -> None:
+        home = os.environ.get("JAVA_HOME")
+        java = str(Path(home) / "bin" / "java") if home else "java"
+        class_path = os.pathsep.join([str(CLASSES), CLASS_PATH.read_text("utf-8")])
+        self._process = subprocess.Popen(
+            [java, *_JAVA, "-cp", class_path, "peers.Main"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()  # the end of its input is the end of it
+
+    def ask(self, consumer: str, *, key: bytes | None, value: bytes | None, columns: str = "") -> Answer:
+        """Give one message to one consumer.
+
+        :param columns: the table as the consumer's user would declare it, where the consumer needs that.
+        """
+        request = {"consumer": consumer, "columns": columns, "key": _base64(key), "value": _base64(value)}
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        return Refusal(**answer["refused"]) if "refused" in answer else Taken(answer["taken"])
+
+
+def _base64(part: bytes | None) -> str | None:
+    return None if part is None else b64encode(part).decode()
+
+
+def bytes_of(part: str | None) -> bytes:
+    """A part of a message in an answer."""
+    assert part is not None
+    return b64decode(part)

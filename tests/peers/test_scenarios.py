@@ -1,0 +1,71 @@
+"""Runs of scenarios, read by Flink: the events of the folder, and its rows at the end."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import producer
+from producer.scenario.library import shipped
+from tests.golden_events import GOLDEN
+from tests.peers.limits import FLINK_CANAL, FLINK_DEBEZIUM
+from tests.peers.software import Software, Taken
+
+pytestmark = pytest.mark.slow
+PROTOCOLS = {"canal-json": FLINK_CANAL, "debezium": FLINK_DEBEZIUM}
+SCENARIOS = [*sorted(shipped()), str(GOLDEN / "visible" / "keys.sql")]
+KINDS = {"insert": ["+I"], "update": ["-U", "+U"], "delete": ["-D"]}
+Row = tuple[tuple[str, str | None], ...]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda name: Path(name).stem)
+def test_flink_ends_with_the_rows_of_the_run(
+    software: Software, scenario: str, protocol: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    uri = f"kafka:///peers?protocol={protocol}&partition-num=2"
+    assert producer.run(scenario, sink_uri=uri, out=str(folder)).ok
+    tables: dict[str, Counter[Row]] = {}
+    for event, message in _rows(folder):
+        # Declared as text, columns come as they are written; these scenarios have integers and text only.
+        columns = ", ".join(f"`{name}` STRING" for name, *_ in event["columns"])
+        answer = software.ask(PROTOCOLS[protocol], key=None, value=message, columns=columns)
+        assert isinstance(answer, Taken)
+        changes = [(change["kind"], change["row"]) for change in answer.content]
+        images = [image for image in (event["before"], event["after"]) if image is not None]
+        assert changes == list(zip(KINDS[event["op"]], images, strict=True))
+        rows = tables.setdefault(f"{event['schema']}.{event['table']}", Counter())
+        for kind, row in changes:
+            rows[tuple(row.items())] += 1 if kind in ("+I", "+U") else -1
+    assert tables
+    assert {name: +rows for name, rows in tables.items()} == dict(_state(folder))
+    assert all(count >= 0 for rows in tables.values() for count in rows.values())
+
+
+def _rows(folder: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Row events with their messages, table by table in the order of commits."""
+    messages = {_place(line): line for line in _lines(folder / "messages.jsonl")}
+    events = [line for line in _lines(folder / "events.jsonl") if line["kind"] == "row"]
+    # Rows of one table may lie in several partitions: a reader applies them by time.
+    for event in sorted(events, key=lambda event: int(event["commit_ts"])):
+        yield event, b64decode(messages[_place(event)]["value"])
+
+
+def _place(line: dict[str, Any]) -> tuple[str, int, int]:
+    return line["topic"], line["partition"], line["offset"]
+
+
+def _state(folder: Path) -> Iterator[tuple[str, Counter[Row]]]:
+    for path in (folder / "state").glob("*.jsonl"):
+        yield path.stem, Counter(tuple(row.items()) for row in _lines(path))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
