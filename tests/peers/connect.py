@@ -80,8 +80,8 @@ OTHER_VALUES = (
 )
 CHANGES = (
     Change(
-        "members of `source` without a schema are left out: `commit_ts`, `cluster_id`",
-        "TiCDC describes them under `enable-tidb-extension` only, and Connect knows what is described",
+        "`source.commit_ts` and `source.cluster_id` are left out",
+        "the classic TiCDC does not describe them; the newer one does",
         r"/payload/source/(commit_ts|cluster_id)",
         lambda sent, back: back is ABSENT,
     ),

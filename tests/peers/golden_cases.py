@@ -29,11 +29,13 @@ Event = GoldenEvent | DebeziumDDL
 class Case:
     """One event, and what was sent of it.
 
+    :param variant: the messages' options; those of the newer TiCDC begin with ``new-``.
     :param golden: what real TiCDC sent; with ``error`` set where its encoder refused or panicked.
     :param ours: what our encoder made of it; None where it refuses, too.
     :param row: of a row event, what a reader of the protocol can know.
     """
 
+    variant: str
     event: Event
     golden: GoldenMessage
     ours: Message | None
@@ -73,6 +75,7 @@ def canal_cases(path: Path, variant: str) -> Iterator[Case]:
         event = events[golden.events[0]]
         too_large = b'"onlyHandleKey":true' in (golden.value or b"")
         yield Case(
+            variant=variant,
             event=event,
             golden=golden,
             ours=_canal_message(encoder, event),
@@ -104,6 +107,7 @@ def debezium_cases(path: Path, variant: str) -> Iterator[Case]:
         refused = golden.error and not golden.error.startswith("PANIC")
         row = expected_row(event, untyped) if isinstance(event, GoldenRow) else None
         yield Case(
+            variant=variant,
             event=event,
             golden=golden,
             ours=None if refused else test_debezium_golden.encoded(encoder, event),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from producer.model.event import Image, Op, Value
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo
-from tests.golden_events import GoldenResolved
+from tests.golden_events import GoldenResolved, GoldenRow
 from tests.peers.golden_cases import Case
 
 T = MySQLType
@@ -86,6 +86,12 @@ def _without_schema(case: Case) -> bool:
     return b'"schema":{' not in value
 
 
+def _described_twice(case: Case) -> bool:
+    event = case.event
+    newer = case.variant.startswith("new-")
+    return newer and isinstance(event, GoldenRow) and len(event.table.columns) > len(case.columns)
+
+
 def _without_old_image(case: Case) -> bool:
     return case.row is not None and case.row.op == Op.UPDATE and case.row.before is None
 
@@ -120,6 +126,13 @@ LIMITS = (
         "set `schemas.enable=false`; but then a DOUBLE or DECIMAL of 2⁶³ or more in plain digits wraps "
         "around",
         _without_schema,
+    ),
+    Limit(
+        (CONNECT, UNWRAP),
+        "a row of a table with virtual columns, from the newer TiCDC",
+        "Cannot create field because of field name duplication",
+        "the schema describes these columns twice",
+        _described_twice,
     ),
     Limit(
         DEBEZIUM_CONSUMERS,

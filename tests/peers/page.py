@@ -71,7 +71,7 @@ class Measured:
         place = f"{stem}.{variant}, event {case.golden.events[0]}"
         if isinstance(answer, Refusal):
             limit = refusal(consumer, case)
-            assert limit
+            assert limit, (place, answer)
             self.refused[consumer, limit.what] += 1
             self.words.setdefault((consumer, limit.what), (place, f"{answer.type}: {answer.message}"))
         elif consumer == CONNECT:

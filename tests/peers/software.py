@@ -20,7 +20,15 @@ CLASS_PATH = PROJECT / "target" / "classpath"
 _NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not transfer|Cannot access")
 _BUILD = ["mvn", "-B", "-q", "compile", "dependency:build-classpath"]
 _OPTIONS = [f"-Dmdep.outputFile={CLASS_PATH}", "-Dmdep.includeScope=runtime"]
-_JAVA = ["-Xmx512m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC", "-Duser.language=en"]
+# Without the last one Java comes to leave out the message of an exception that it has thrown often.
+_JAVA = [
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-Dfile.encoding=UTF-8",
+    "-Duser.timezone=UTC",
+    "-Duser.language=en",
+    "-XX:-OmitStackTraceInFastThrow",
+]
 
 
 class NotRun(Exception):
