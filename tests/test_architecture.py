@@ -29,8 +29,9 @@ MAY_IMPORT = {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
         "verifier", "session",
     },
+    "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "jobs", "model", "verifier", "scenario"},
+    "cli": {"api", "bench", "jobs", "model", "verifier", "scenario"},
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli import decode_command, run_command, scenario_command, verify_command
+from producer.cli import bench_command, decode_command, run_command, scenario_command, verify_command
 from producer.cli.options import fail
 from producer.errors import ProducerError
 
@@ -27,6 +27,7 @@ app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("decode")(decode_command.decode)
 app.add_typer(scenario_command.app, name="scenario")
+app.add_typer(bench_command.app, name="bench")
 
 
 def _version(wanted: bool) -> None:

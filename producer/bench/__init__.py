@@ -1,0 +1,1 @@
+"""Measuring what the tool does, on the rows on which TiCDC itself was measured."""

@@ -1,0 +1,70 @@
+"""``bench encode``: rows through the worker's own path, which take as many bytes as in TiCDC."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from producer.bench import encode
+from producer.bench.encode import LEAST_ROWS, event_batches, measure_encoders
+from producer.bench.recorded import recorded_rows
+from producer.cli.app import main
+from producer.errors import FolderError
+from producer.sink import messages
+from tests.golden_events import GOLDEN
+from tests.stream import test_golden_streams
+
+ROWS = GOLDEN / "bench" / "t1.events.jsonl"
+# What TiCDC's encoders wrote per row when they were measured on these rows.
+NAMES = ("open-protocol", "canal-json", "craft", "debezium", "debezium-disable-schema")
+TICDC_BYTES = {"t1": (156, 246, 24, 2354, 396), "mixed": (1346, 1683, 539, 6154, 1112)}
+
+
+def test_what_is_measured_is_what_workers_run_and_golden_tests_compare() -> None:
+    assert encode.PartitionEncoder is messages.PartitionEncoder is test_golden_streams.PartitionEncoder
+
+
+@pytest.mark.parametrize("name", TICDC_BYTES)
+def test_a_row_takes_as_many_bytes_as_in_ticdc(name: str) -> None:
+    report = measure_encoders(GOLDEN / "bench" / f"{name}.events.jsonl", passes=1)
+    sizes = {encoder: round(speed.bytes_per_row) for encoder, speed in report.encoders.items()}
+    assert sizes == dict(zip(NAMES, TICDC_BYTES[name], strict=True))
+    assert report.rows == LEAST_ROWS
+    assert all(speed.us_per_row > 0 for speed in report.encoders.values())
+
+
+def test_rows_go_round_until_there_are_enough() -> None:
+    recorded = list(recorded_rows(ROWS))
+    catalog, batches = event_batches(recorded, 700)
+    assert len(recorded) == 256
+    assert [batch.num_rows for batch in batches] == [700]
+    images = batches[0].column("after").to_pylist()
+    assert images[:256] == images[256:512]
+    assert len(catalog.tables) == 1
+
+
+def test_the_report_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "encode", "--rows", str(ROWS), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["rows"] == LEAST_ROWS
+    assert set(report["encoders"]) == set(NAMES)
+    assert all(set(speed) == {"us_per_row", "bytes_per_row"} for speed in report["encoders"].values())
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "has no row events"),
+        ("{}\n", "line 1 is no recorded event"),
+        ("nonsense", "line 1 is no recorded"),
+    ],
+)
+def test_a_file_without_rows_is_refused(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "x.events.jsonl"
+    path.write_text(content)
+    with pytest.raises(FolderError, match=told):
+        measure_encoders(path)
+    with pytest.raises(FolderError, match="cannot be read"):
+        measure_encoders(tmp_path / "missing")
