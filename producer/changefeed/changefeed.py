@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from producer.changefeed.changefeed_file import DispatchRule
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
 from producer.errors import ChangefeedError
+from producer.model.profile import Profile
 
 
 def _kebab(field: str) -> str:
@@ -40,6 +41,8 @@ class Changefeed(BaseModel):
     delete_only_output_handle_key_columns: bool
     content_compatible: bool
     debezium_disable_schema: bool
+    output_row_key: bool
+    debezium_include_start_ts: bool
     output_raw_change_event: bool
     large_message_handle_option: str
     large_message_handle_compression: str
@@ -55,7 +58,7 @@ class Changefeed(BaseModel):
     required_acks: str
     auto_create_topic: bool
 
-    profile: str
+    profile: Profile
     batch_by: str
     output_ddl: bool
     ddl_text: str

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from producer.changefeed.value_rule import Flag, Plain, StorageURI, Text, TimeZone, ValueRule, Whole, Word
+from producer.model.profile import Profile
 
 
 class Owner(StrEnum):
@@ -38,6 +39,7 @@ class Parameter:
     :param in_uri: whether a sink URI may carry it.
     :param file_key: its dotted place in a changefeed file; empty if it has none.
     :param protocols: the protocols that have it; empty for all.
+    :param profiles: the programs that have it; empty for both.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Parameter:
     in_uri: bool = True
     file_key: str = ""
     protocols: tuple[str, ...] = ()
+    profiles: tuple[Profile, ...] = ()
 
     @property
     def field(self) -> str:
@@ -63,6 +66,8 @@ PROTOCOL = Word(
     foreign=("avro", "canal", "csv", "maxwell", "simple", "debezium-avro"),
     aliases=(("default", "open-protocol"),),
 )
+NOT_IN_NEW = ("craft",)
+"""Protocols that the new program has given up."""
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
 ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
@@ -114,6 +119,14 @@ _MESSAGES = (
     Parameter(
         name="debezium-disable-schema", value=Flag(), default=False, file_key="sink.debezium-disable-schema",
         protocols=(DEBEZIUM,), effect="Messages without their schema.",
+    ),
+    Parameter(
+        name="output-row-key", value=Flag(), default=False, protocols=(CANAL_JSON,), profiles=("new",),
+        effect="TiKV's key of the row in _tidb; without the extension no effect.",
+    ),
+    Parameter(
+        name="debezium-include-start-ts", value=Flag(), default=False, protocols=(DEBEZIUM,),
+        profiles=("new",), effect="The transaction's start-ts in source: one TSO before its commit.",
     ),
     Parameter(
         name="output-raw-change-event", value=Flag(), default=False, in_uri=False,
@@ -182,7 +195,7 @@ def _ours(name: str, value: ValueRule, default: Plain, effect: str, *protocols: 
 
 
 _OURS = (
-    _ours("profile", Word(choices=("classic",), later=("new",)), "classic",
+    _ours("profile", Word(choices=("classic", "new")), "classic",
           "Which TiCDC is simulated: classic (tiflow) or new (pingcap/ticdc)."),
     _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
@@ -235,7 +248,6 @@ SECURITY = (
     "sasl-oauth-token-url", "sasl-oauth-scopes", "sasl-oauth-grant-type", "sasl-oauth-audience",
 )  # fmt: skip
 _OTHER_PROTOCOLS = (
-    "output-row-key", "debezium-include-start-ts",
     "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
     "encoding-format", "schema-registry",
 )  # fmt: skip

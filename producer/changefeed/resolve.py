@@ -11,7 +11,7 @@ from typing import Any
 
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.load_file import check_changefeed_file
-from producer.changefeed.parameters import BY_NAME, PARAMETERS, State
+from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, PARAMETERS, State
 from producer.changefeed.sink_uri import default_sink_uri, parse_sink_uri
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError
@@ -44,6 +44,7 @@ def resolve(
     _check_protocol(protocol, options)
     _check_together(options)
     _check_large_messages(options)
+    _check_profile(options)
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
         sink_uri=uri.target, dispatchers=file.dispatchers, warnings=tuple(_warnings(options)), **values
@@ -123,6 +124,25 @@ def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
                 f"protocol {protocol} has no option {option.name}",
                 parameter=option.name,
                 hint=f"these have it: {', '.join(option.protocols)}",
+            )
+
+
+def _check_profile(options: Mapping[str, Plain]) -> None:
+    """What only one of the two programs has."""
+    profile = options["profile"]
+    if profile == "new" and options["protocol"] in NOT_IN_NEW:
+        raise ChangefeedError(
+            f"the new TiCDC has no protocol {options['protocol']}",
+            parameter="protocol",
+            hint="leave profile=new out, or take open-protocol, canal-json or debezium",
+        )
+    for option in PARAMETERS:
+        asked = option.profiles and options[option.name] != option.default
+        if asked and profile not in option.profiles:
+            raise ChangefeedError(
+                f"the {profile} TiCDC has no option {option.name}",
+                parameter=option.name,
+                hint=f"set profile={option.profiles[0]}",
             )
 
 

@@ -41,7 +41,8 @@ def _debezium_encoder(options: Options) -> Encoder:
     from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
 
     known = _known(DebeziumOptions, options)
-    known["disable_schema"] = bool(options.get("debezium_disable_schema"))
+    for name in ("disable_schema", "include_start_ts"):
+        known[name] = bool(options.get(f"debezium_{name}"))
     return DebeziumEncoder(DebeziumOptions(**known))
 
 

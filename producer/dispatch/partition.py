@@ -11,7 +11,7 @@ from zlib import crc32
 from producer.dispatch.rules import Route
 
 NULL_TEXT = b"null"
-"""What a SQL NULL hashes as (classic; the new architecture skips the column)."""
+"""What the classic program hashes for SQL NULL."""
 
 
 def dispatch(route: Route, image: Sequence[bytes | None], commit_ts: int, partitions: int) -> tuple[int, str]:
@@ -34,5 +34,7 @@ def row_hash(route: Route, image: Sequence[bytes | None]) -> int:
     key = route.base_hash
     for name, place in route.key_columns:
         value = image[place]
+        if value is None and route.skips_null:
+            continue
         key ^= crc32(NULL_TEXT if value is None else value, crc32(name.encode()))
     return key

@@ -33,6 +33,7 @@ class Route:
     :param key_columns: columns whose values are hashed: name, and place in a row image.
     :param base_hash: CRC-32 of schema and table name, unsigned.
     :param table_key: ``schema.table``, the partition key text of the rule ``table``.
+    :param skips_null: whether a NULL is not hashed, nor its column's name: so the new program.
     """
 
     topic: str
@@ -40,6 +41,7 @@ class Route:
     key_columns: tuple[tuple[str, int], ...]
     base_hash: int
     table_key: str
+    skips_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Router:
     def __init__(self, changefeed: Changefeed) -> None:
         self.default_topic = changefeed.sink_uri.topic
         self.warnings: list[str] = []
+        self._skips_null = changefeed.profile == "new"
         everything = DispatchRule(matcher=("*.*",))
         self._entries = [
             self._entry(rule, changefeed.case_sensitive) for rule in (*changefeed.dispatchers, everything)
@@ -114,6 +117,7 @@ class Router:
             key_columns=_key_columns(entry, table),
             base_hash=crc32(f"{table.schema}{table.name}".encode()),
             table_key=f"{table.schema}.{table.name}",
+            skips_null=self._skips_null,
         )
 
     def rule_of(self, schema: str, table: str) -> RuleOf:

@@ -12,16 +12,19 @@ NULL_TEXT = b"null"
 """What the classic program hashes for SQL NULL."""
 
 
-def row_hash(image: Column, base_hash: Column, key_columns: Column) -> Column:
+def row_hash(image: Column, base_hash: Column, key_columns: Column, *, skips_null: bool = False) -> Column:
     """Hash of a row: schema and table, xor name and value of every key column (CRC-32 IEEE).
 
     :param image: the new image, of a delete the old one.
     :param key_columns: array of (name, place in the image).
+    :param skips_null: whether NULL columns are left out, as by the new program.
     """
 
     def add(hashed: Column, column: Column) -> Column:
-        value = F.coalesce(F.get(image, column["place"]), F.lit(NULL_TEXT))
-        return hashed.bitwiseXOR(F.crc32(F.concat(column["name"], value)))
+        value = F.get(image, column["place"])
+        part = F.crc32(F.concat(column["name"], F.coalesce(value, F.lit(NULL_TEXT))))
+        with_part = hashed.bitwiseXOR(part)
+        return F.when(value.isNull(), hashed).otherwise(with_part) if skips_null else with_part
 
     return F.aggregate(key_columns, base_hash, add)
 

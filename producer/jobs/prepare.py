@@ -18,7 +18,7 @@ from producer.model.catalog import Catalog
 from producer.model.losses import Losses
 from producer.scenario.history import History, State
 from producer.scenario.load import ScenarioFile, load_scenario
-from producer.scenario.play import clock_of, commits_until, play, reprinted
+from producer.scenario.play import clock_of, commits_until, play, told
 from producer.sink.encode import EncodePlan
 from producer.stream.barriers import ResolvedPlan
 from producer.stream.event_stream import StreamPlan
@@ -112,9 +112,10 @@ def prepare(
         read = replace(read, seed=seed)
     if changefeed is None:
         changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
-    history = play(read, force_replicate=changefeed.force_replicate, state_at=state_at)
-    if changefeed.ddl_text == "tidb":
-        history.catalog = reprinted(history.catalog, read.file)
+    history = play(
+        read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
+    )
+    history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
     job = Job(scenario=read, history=history, changefeed=changefeed, state_at=tuple(sorted(set(state_at))))
     history.catalog = _without_omitted(history.catalog, job.encoder.losses)
     if job.history.commits == 0:

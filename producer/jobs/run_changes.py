@@ -47,10 +47,12 @@ def run_changes(
     last = changes.agg(F.max("commit_seq")).collect()[0][0]
     if last is None:
         raise ScenarioError("the change log holds no changes")
+    changefeed = changefeed_of(sink_uri, config, name=name)
+    catalog = tables.catalog.seen_by(changefeed.profile)
     job = Job(
         scenario=_scenario(name, start, every_ms),
-        history=History(catalog=tables.catalog, changes=[], commits=tables.commits + last + 1),
-        changefeed=changefeed_of(sink_uri, config, name=name),
+        history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
+        changefeed=changefeed,
     )
     folder = checked_target(job, out, dry_run=dry_run)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)

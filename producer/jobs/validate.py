@@ -18,7 +18,7 @@ def validate_scenario(path_or_name: str | Path) -> History:
     """
     scenario = load_scenario(path_or_name)
     feed = resolve(scenario=scenario.changefeed, name=scenario.name)
-    history = play(scenario, force_replicate=feed.force_replicate)
+    history = play(scenario, force_replicate=feed.force_replicate, profile=feed.profile)
     router = Router(feed)
     for table in history.catalog.tables:
         if table.eligible or feed.force_replicate:

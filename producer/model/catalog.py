@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from producer.model.profile import Profile
 from producer.model.table import TableInfo
 
 
@@ -44,3 +45,7 @@ class Catalog:
 
     tables: tuple[TableInfo, ...]
     ddls: tuple[DDLJob, ...] = ()
+
+    def seen_by(self, profile: Profile) -> Catalog:
+        """The catalog with its tables as a program sees them."""
+        return replace(self, tables=tuple(replace(table, profile=profile) for table in self.tables))

@@ -9,24 +9,33 @@ from dataclasses import replace
 from producer.errors import ScenarioError
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
+from producer.model.profile import Profile
 from producer.scenario.history import History
 from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep
+from producer.scenario.new_program import is_rebuilt, told_by_new
 from producer.scenario.sql.session import Session
 
 
-def play(scenario: ScenarioFile, *, force_replicate: bool = False, state_at: Sequence[int] = ()) -> History:
+def play(
+    scenario: ScenarioFile,
+    *,
+    force_replicate: bool = False,
+    profile: Profile = "classic",
+    state_at: Sequence[int] = (),
+) -> History:
     """Run all steps.
 
     :param force_replicate: whether tables without a handle key are replicated too.
+    :param profile: the program that replicates.
     :param state_at: time stamps at which the history shall hold the state of all tables.
     :raises ScenarioError: placed in the file, for SQL that does not run and time stamps that do not grow.
     """
-    history = _played(scenario, force_replicate)
+    history = _played(scenario, force_replicate, profile)
     if not state_at:
         return history
     # Only now is it known which commit has which time stamp.
     after = {commits_until(scenario, history, ts) for ts in state_at}
-    return _played(scenario, force_replicate, after)
+    return _played(scenario, force_replicate, profile, after)
 
 
 def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
@@ -34,13 +43,16 @@ def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
     return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)
 
 
-def _played(scenario: ScenarioFile, force_replicate: bool, snapshots: Collection[int] = ()) -> History:
+def _played(
+    scenario: ScenarioFile, force_replicate: bool, profile: Profile, snapshots: Collection[int] = ()
+) -> History:
     session = Session(
         file=scenario.file,
         database=scenario.database,
         time_zone=scenario.time_zone,
         now=scenario.now,
         force_replicate=force_replicate,
+        profile=profile,
         snapshots=snapshots,
     )
     pinned: dict[int, int] = {}
@@ -57,16 +69,29 @@ def _played(scenario: ScenarioFile, force_replicate: bool, snapshots: Collection
     return replace(session.history(), pinned=pinned, resolved=tuple(resolved))
 
 
-def reprinted(catalog: Catalog, file: str) -> Catalog:
-    """The catalog, its DDLs in the words in which current TiCDC sends them.
+def told(catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original") -> Catalog:
+    """The catalog, its DDL events as TiCDC tells them.
 
     :param file: the scenario, for messages.
+    :param text: ``original`` or ``tidb``, as in the changefeed's ``ddl-text``.
+    :raises ScenarioError: for a DDL whose text cannot be re-printed.
+    """
+    if profile == "new":
+        catalog = told_by_new(catalog, rebuilt=text == "tidb")
+    return catalog if text == "original" else _reprinted(catalog, file, profile)
+
+
+def _reprinted(catalog: Catalog, file: str, profile: Profile) -> Catalog:
+    """The catalog, its DDLs in the words in which current TiCDC sends them.
+
     :raises ScenarioError: for a DDL whose text cannot be re-printed.
     """
 
     from producer.scenario.sql.restore import restored  # most scenarios do without its grammar
 
     def reprint(job: DDLJob) -> DDLJob:
+        if profile == "new" and is_rebuilt(job):
+            return job
         try:
             return replace(job, query=restored(job.query))
         except ScenarioError as error:

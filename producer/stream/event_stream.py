@@ -94,10 +94,12 @@ def event_stream(spark: SparkSession, changes: DataFrame, plan: StreamPlan) -> D
     feed, clock = plan.changefeed, plan.resolved.clock
     known = facts(spark, plan.replicated, plan.routes)
     committed = localise(commit(changes, clock), known, feed.time_zone)
-    placed = split(mutations(committed), known, raw_change_event=feed.output_raw_change_event)
-    if not feed.output_raw_change_event:
+    placed = split(
+        mutations(committed), known, raw_change_event=feed.output_raw_change_event, profile=feed.profile
+    )
+    if not feed.output_raw_change_event and feed.profile == "classic":
         placed = unstable_order(placed, plan.crowded)
-    rows = dispatch(placed, known, plan.slots)
+    rows = dispatch(placed, known, plan.slots, profile=feed.profile)
     ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=feed.ddl_to_all_partitions)
     times = [place.commit_ts for place in plan.ddls]
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)

@@ -2,9 +2,10 @@
 
 The order inside a transaction: by physical table id; deletes, updates, inserts; row key. The halves of
 a split update stand where a stable sort by kind puts them: after the true deletes, before the true
-inserts. ``place`` encodes just that, so no task needs to see its neighbours.
+inserts. The new program does not sort again: the delete stands in the update's place, the insert behind
+all rows of the table. ``place`` encodes just that, so no task needs to see its neighbours.
 
-Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; golden README "Order of rows".
+Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; ticdc ``pkg/common/event/dml_event.go``.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.model.event import Op
+from producer.model.profile import Profile
 from producer.stream.facts import with_facts
 
 _KIND_ORDER = {Op.DELETE: "00", Op.UPDATE: "01", Op.INSERT: "02"}
+_BEHIND_ALL = "03"
 
 
-def split(mutations: DataFrame, facts: DataFrame, *, raw_change_event: bool = False) -> DataFrame:
+def split(
+    mutations: DataFrame,
+    facts: DataFrame,
+    *,
+    raw_change_event: bool = False,
+    profile: Profile = "classic",
+) -> DataFrame:
     """Split key-changing updates and add ``place``, the order inside the transaction.
 
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
@@ -26,9 +35,8 @@ def split(mutations: DataFrame, facts: DataFrame, *, raw_change_event: bool = Fa
     placed = with_facts(mutations, facts, "split_places").withColumn("kind_before", F.col("op"))
     if not raw_change_event:
         placed = _halved(placed)
-    place = F.concat(
-        _eight_bytes(F.col("table_id")), _kind_order("op"), _kind_order("kind_before"), F.col("row_key")
-    )
+    kinds = _kinds if profile == "classic" else _kinds_unsorted
+    place = F.concat(_eight_bytes(F.col("table_id")), kinds(), F.col("row_key"))
     return placed.withColumn("place", place).drop("split_places", "kind_before", "row_key")
 
 
@@ -49,6 +57,17 @@ def _change(op: Column, before: Column, after: Column) -> Column:
 
 def _at(image: str, place: Column) -> Column:
     return F.get(F.col(image), place)
+
+
+def _kinds() -> Column:
+    """Order of kinds after the second sort, then that before."""
+    return F.concat(_kind_order("op"), _kind_order("kind_before"))
+
+
+def _kinds_unsorted() -> Column:
+    """Order of kinds where rows keep their places, but for the inserts of split updates."""
+    moved = (F.col("op") == Op.INSERT) & (F.col("kind_before") == Op.UPDATE)
+    return F.when(moved, F.unhex(F.lit(_BEHIND_ALL))).otherwise(_kind_order("kind_before"))
 
 
 def _kind_order(column: str) -> Column:

@@ -60,6 +60,8 @@ def test_defaults() -> None:
         "delete-only-output-handle-key-columns": False,
         "content-compatible": False,
         "debezium-disable-schema": False,
+        "output-row-key": False,
+        "debezium-include-start-ts": False,
         "output-raw-change-event": False,
         "large-message-handle-option": "none",
         "large-message-handle-compression": "none",
@@ -226,6 +228,23 @@ def test_an_option_of_other_protocols_is_refused_and_they_are_named(
         resolve(f"kafka:///t?{query}")
     assert caught.value.parameter == parameter
     assert caught.value.hint == f"these have it: {protocols}"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "parameter", "hint"),
+    [
+        ("protocol=craft&profile=new", "protocol", "leave profile=new out"),
+        ("protocol=canal-json&output-row-key=true", "output-row-key", "set profile=new"),
+        ("protocol=debezium&debezium-include-start-ts=true", "debezium-include-start-ts", "set profile=new"),
+    ],
+)
+def test_what_only_one_program_has_is_refused_of_the_other(
+    parameters: str, parameter: str, hint: str
+) -> None:
+    with pytest.raises(ChangefeedError) as refused:
+        resolve(f"kafka:///t?{parameters}")
+    assert refused.value.parameter == parameter
+    assert hint in refused.value.hint
 
 
 def test_a_section_counts_for_its_own_protocol_only() -> None:

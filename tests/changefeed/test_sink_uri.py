@@ -35,7 +35,7 @@ def test_without_a_host_it_means_the_embedded_broker() -> None:
         ("partition_num=3", "partition_num", "did you mean 'partition-num'?"),
         ("protocol=open-protocl", "protocol", "did you mean 'open-protocol'?"),
         ("protocol=avro", "protocol", "'avro' is not supported"),
-        ("profile=new", "profile", "'new' is not available yet"),
+        ("profile=next", "profile", "'next' is not known; allowed: classic, new"),
         ("batch-by=row", "batch-by", "allowed: dispatch-key, partition"),
         ("compression=brotli", "compression", "allowed: gzip, lz4, none, snappy, zstd"),
         ("required-acks=1", "required-acks", "'1' is not available yet"),

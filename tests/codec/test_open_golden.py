@@ -90,7 +90,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     assert messages
     encoder, count = OpenEncoder(VARIANTS[variant]), 0
     for unit in _units(messages, events):
-        expected = [message for message in unit if not message.error and not _nameless(path, message)]
+        expected = [message for message in unit if not message.error and not nameless(path, message)]
         rows = [event for event in _flat(expected, events) if isinstance(event, GoldenRow)]
         if rows:
             got = [(m.key, m.value) for m in encoder.messages(encode_rows(encoder, rows))]
@@ -118,7 +118,7 @@ def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
 def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events = events_of(path)
     options, decoder = VARIANTS[variant], OpenDecoder()
-    sent = [message for message in load_messages(path) if not message.error and not _nameless(path, message)]
+    sent = [message for message in load_messages(path) if not message.error and not nameless(path, message)]
     for message in sent:
         decoded = list(decoder.events(message.key, message.value))
         assert decoded == [
@@ -131,7 +131,7 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Com
 def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
     path = GOLDEN / "new" / f"{stem}.{UPDATED_COLUMNS}.jsonl"
     events, options = events_of(path), VARIANTS[UPDATED_COLUMNS]
-    nameless = [message for message in load_messages(path) if _nameless(path, message)]
+    nameless = [message for message in load_messages(path) if nameless(path, message)]
     assert NAMELESS[stem] <= {seq for message in nameless for seq in message.events}
     for theirs in nameless:
         rows = [row for row in _flat([theirs], events) if isinstance(row, GoldenRow)]
@@ -146,7 +146,8 @@ def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
         assert decoded == [_expected(row, event, options) for row, event in zip(rows, decoded, strict=True)]
 
 
-def _nameless(path: Path, message: GoldenMessage) -> bool:
+def nameless(path: Path, message: GoldenMessage) -> bool:
+    """Whether a message holds one of those updates."""
     stem, variant = path.name.removesuffix(".jsonl").split(".", 1)
     return variant == UPDATED_COLUMNS and not NAMELESS.get(stem, set()).isdisjoint(message.events)
 

@@ -12,7 +12,9 @@ import pytest
 from producer.changefeed import resolve
 from producer.dispatch import Route, Router, dispatch
 from producer.model.table import TableInfo
-from tests.golden_events import GoldenRow, event_files, load_rows
+from tests.codec.golden_messages import events_of
+from tests.golden_events import GOLDEN, GoldenRow, event_files, load_rows
+from tests.new_events import as_new, classic_file
 
 PARTITIONS = (1, 2, 3, 4, 7, 16)
 
@@ -23,13 +25,14 @@ def _route(table: TableInfo, rule: str, arguments: list[str]) -> Route:
         entry |= {"partition": "columns", "columns": arguments}
     elif ":" in rule:
         entry["index"] = arguments[0]
-    return Router(resolve(None, {"sink": {"dispatchers": [entry]}})).route(table)
+    uri = f"kafka:///golden?profile={table.profile}"
+    return Router(resolve(uri, {"sink": {"dispatchers": [entry]}})).route(table)
 
 
 def _upstream_takes_another_column(table: TableInfo, rule: str, route: Route) -> bool:
     """TiCDC's known bug: it looks a named column up by its offset among all columns, in an image that
     holds no virtual ones."""
-    if rule in ("table", "default", "ts", "index-value"):
+    if table.profile == "new" or rule in ("table", "default", "ts", "index-value"):
         return False
     offsets = {column.name: offset for offset, column in enumerate(table.columns)}
     return any(offsets[name] != place for name, place in route.key_columns)
@@ -47,22 +50,40 @@ def _check_row(row: GoldenRow, expected: dict[str, Any], counts: Counter[str]) -
         counts["exact"] += 1
 
 
-def _check_file(path: Path) -> Counter[str]:
+def _check_file(path: Path, rows: dict[int, GoldenRow]) -> Counter[str]:
+    """:param path: a file of dispatch results; ``rows``: the row events, by number."""
     counts: Counter[str] = Counter()
-    name = path.name.replace(".events.", ".dispatch.")
-    lines = [json.loads(line) for line in path.with_name(name).read_text(encoding="utf-8").splitlines()]
-    rows = {row.seq: row for row in load_rows(path)}
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [line["seq"] for line in lines] == list(rows)
     for line in lines:
         _check_row(rows[line.pop("seq")], line, counts)
     return counts
 
 
+def _check_classic(events: Path) -> Counter[str]:
+    path = events.with_name(events.name.replace(".events.", ".dispatch."))
+    return _check_file(path, {row.seq: row for row in load_rows(events)})
+
+
+def _check_new(path: Path) -> Counter[str]:
+    events = as_new(path, events_of(classic_file(path)))
+    return _check_file(path, {seq: row for seq, row in events.items() if isinstance(row, GoldenRow)})
+
+
+NEW_FILES = sorted((GOLDEN / "new").glob("*.new-dispatch.jsonl"))
+
+
 @pytest.mark.parametrize("path", event_files(), ids=lambda path: path.name.split(".")[0])
 def test_every_row_under_every_rule(path: Path) -> None:
-    assert _check_file(path)["exact"] > 0
+    assert _check_classic(path)["exact"] > 0
+
+
+@pytest.mark.parametrize("path", NEW_FILES, ids=lambda path: path.name.split(".")[0])
+def test_every_row_under_every_rule_of_the_newer_program(path: Path) -> None:
+    assert _check_new(path)["exact"] > 0
 
 
 def test_what_is_excepted() -> None:
-    total = sum((_check_file(path) for path in event_files()), Counter[str]())
+    total = sum((_check_classic(path) for path in event_files()), Counter[str]())
     assert total == {"exact": 7632, "excepted": 161}
+    assert sum(map(_check_new, NEW_FILES), Counter[str]()) == {"exact": 2998}

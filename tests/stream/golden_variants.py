@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from producer.codec.craft import CraftEncoder
-from tests.codec import canal_json_messages, test_craft_golden, test_debezium_golden
+from tests.codec import canal_json_messages, test_craft_golden, test_debezium_golden, test_open_golden
 from tests.codec.canal_json_messages import in_column_order
 from tests.codec.craft_golden import damaged_places, units
 from tests.codec.golden_messages import events_of, load_messages
@@ -41,12 +41,21 @@ _OPEN = {
 }
 
 
+_NEW = "new-"
+
+
 def _debezium(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {**options, "debezium_disable_schema": options["disable_schema"]}
+    own = ("disable_schema", "include_start_ts")
+    return {**options, **{f"debezium_{name}": options[name] for name in own}}
 
 
-VARIANTS = {
+_ALL = {
     **{name: Variant(protocol="open-protocol", options=options) for name, options in _OPEN.items()},
+    **{
+        name: Variant(protocol="open-protocol", options=asdict(options))
+        for name, options in test_open_golden.VARIANTS.items()
+        if name.startswith(_NEW)
+    },
     **{
         name: Variant(protocol="canal-json", options=asdict(options))
         for name, options in canal_json_messages.VARIANTS.items()
@@ -60,6 +69,10 @@ VARIANTS = {
         for name, options in test_craft_golden.VARIANTS.items()
     },
 }
+
+VARIANTS = {name: kind for name, kind in _ALL.items() if not name.startswith(_NEW)}
+NEW_VARIANTS = {name: kind for name, kind in _ALL.items() if name.startswith(_NEW)}
+"""Those of the newer TiCDC."""
 
 
 def damaged_bytes(golden: Path, variant: str) -> list[list[int]]:

@@ -24,7 +24,7 @@ from producer.stream.event_stream import event_stream
 from tests.codec.craft_golden import without
 from tests.codec.golden_messages import Compared, GoldenMessage, load_messages
 from tests.golden_events import GOLDEN, GoldenRow, load_events
-from tests.stream.golden_variants import VARIANTS, damaged_bytes
+from tests.stream.golden_variants import VARIANTS, Variant, damaged_bytes
 
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
 
@@ -37,9 +37,9 @@ class Stream:
     job: Job
     events: pa.Table
 
-    def messages(self, variant: str) -> Iterator[Message]:
+    def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
         events = _without_idle_resolved(self.events) if ".merge" in variant else self.events
-        plan, kind = self.job.encode_plan(skip_refused=True), VARIANTS[variant]
+        plan = self.job.encode_plan(skip_refused=True)
         options = {**plan.options, **kind.options}
         encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
         return encoder.messages(events.to_batches())
@@ -59,10 +59,20 @@ def _without_idle_resolved(events: pa.Table) -> pa.Table:
 def stream(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Stream:
-    path: Path = request.param
+    return stream_of(request.param, spark, tmp_path_factory.mktemp("changefeed"))
+
+
+def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "classic") -> Stream:
+    """The event stream of a SQL file, as either TiCDC makes it.
+
+    :param folder: takes the changefeed file.
+    """
     force = "-- oracle: force-replicate" in path.read_text()
-    uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
-    config = tmp_path_factory.mktemp("changefeed") / "changefeed.toml"
+    uri = (
+        "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
+        f"&profile={profile}"
+    )
+    config = folder / "changefeed.toml"
     config.write_text(f"force-replicate = {str(force).lower()}\n")
     job = prepare(path, sink_uri=uri, config=config)
     events = event_stream(spark, change_log(spark, job.history), job.stream)
@@ -75,7 +85,7 @@ def test_messages_are_ticdcs_bytes(stream: Stream, variant: str, compared: Compa
     if not golden.exists():
         return  # TiCDC refuses the option for this file, or it was not run
     theirs, places = _sent(golden), damaged_bytes(golden, variant)
-    ours = _without_panics(list(stream.messages(variant)), golden)
+    ours = without_panics(list(stream.messages(variant, VARIANTS[variant])), golden)
     assert [(m.key, without(m.value, p)) for m, p in zip(ours, places, strict=True)] == [
         (m.key, without(VARIANTS[variant].comparable(m.value), p))
         for m, p in zip(theirs, places, strict=True)
@@ -87,7 +97,7 @@ def _sent(golden: Path) -> list[GoldenMessage]:
     return [message for message in load_messages(golden) if not message.error]
 
 
-def _without_panics(ours: list[Message], golden: Path) -> list[Message]:
+def without_panics(ours: list[Message], golden: Path) -> list[Message]:
     """Our messages without those of events on which TiCDC's encoder panics: we encode them, it does not."""
     lines = [line for line in load_messages(golden) if not line.error or line.error.startswith("PANIC")]
     lines.sort(key=lambda line: line.events)

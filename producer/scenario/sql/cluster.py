@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from producer.errors import ScenarioError, nearest
+from producer.model.profile import Profile
 from producer.model.table import TableInfo
 from producer.scenario.sql.allocator import ObjectIds
 from producer.scenario.sql.storage import Table
@@ -33,12 +34,14 @@ class Cluster:
 
     :param versions: every version of every table, by number.
     :param policies: names of placement policies.
+    :param profile: the program that replicates the tables.
     """
 
     databases: dict[str, Database] = field(default_factory=dict)
     versions: list[TableInfo] = field(default_factory=list)
     ids: ObjectIds = field(default_factory=ObjectIds)
     policies: set[str] = field(default_factory=set)
+    profile: Profile = "classic"
 
     def database(self, name: str) -> Database:
         """:raises ScenarioError: if there is none of that name, or the name is empty."""
@@ -75,7 +78,7 @@ class Cluster:
 
     def new_version(self, info: TableInfo) -> TableInfo:
         """The table as the next entry of the catalog."""
-        versioned = replace(info, version=len(self.versions))
+        versioned = replace(info, version=len(self.versions), profile=self.profile)
         self.versions.append(versioned)
         return versioned
 

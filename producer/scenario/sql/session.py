@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.catalog import Catalog, DDLJob
+from producer.model.profile import Profile
 from producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from producer.scenario.history import Change, History, State, TableState
 from producer.scenario.sql.clause import refuse_other_clauses
@@ -51,6 +52,7 @@ class Session:
     :param database: the current database; it and ``test`` exist and are empty.
     :param now: what ``NOW()`` is; it does not move.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
+    :param profile: the program that replicates.
     :param snapshots: after how many commits the history shall hold the state of all tables.
     :param most_shapes: how many parsed statements are kept for others of their shape.
     """
@@ -63,13 +65,15 @@ class Session:
         time_zone: str = "+00:00",
         now: datetime = DEFAULT_NOW,
         force_replicate: bool = False,
+        profile: Profile = "classic",
         snapshots: Collection[int] = (),
         most_shapes: int = MOST_SHAPES,
     ) -> None:
         self._file = file
         self._database = database
         self._force_replicate = force_replicate
-        self._cluster = Cluster({name.lower(): Database(name) for name in (_FIRST_DATABASE, database)})
+        databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
+        self._cluster = Cluster(databases, profile=profile)
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
         self._references = References(())
         self._shapes = Shapes(_parsed, most_shapes)
