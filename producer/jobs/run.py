@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from producer.broker import EmbeddedKafka
+from producer.changefeed.claim_storage import claim_storage
 from producer.errors import EncodeError, FolderError
 from producer.jobs.frames import Counts, change_log, count, discarded
 from producer.jobs.judge import judge
@@ -132,11 +133,14 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool) -> Path |
 
     :raises FolderError: if the folder exists.
     :raises BrokerError: if nobody answers at the sink URI's address.
+    :raises ChangefeedError: for a storage of large rows that nothing is installed for.
     """
     folder = None if out is None else Path(out)
     if folder is not None and folder.exists():
         raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
-    uri = job.changefeed.sink_uri
+    uri, storage = job.changefeed.sink_uri, job.encode_plan(skip_refused=True).claim_storage
+    if storage and (folder is None or not uri.embedded):
+        claim_storage(storage)
     if not uri.embedded and not dry_run:
         Topics(uri.bootstrap_servers).existing()
     return folder

@@ -91,8 +91,9 @@ class Topics:
                 )
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
-        # A message may be as large as the changefeed allows; Kafka's own default is 1 MiB.
-        config = {"max.message.bytes": str(changefeed.max_message_bytes + 1024)}
+        # A message may be as large as the changefeed allows. Brokers count whole batches, which the client
+        # fills up to a little less than Kafka's own default, 1 MiB.
+        config = {"max.message.bytes": str(max(changefeed.max_message_bytes + 1024, 1 << 20))}
         new = [
             NewTopic(
                 topic,

@@ -13,12 +13,15 @@ from typing import Any
 
 from producer.codec.compression import COMPRESSORS, Decompressor
 from producer.codec.open.blocks import Blocks
+from producer.model.profile import Profile
 from tests.codec.canal_json_messages import in_column_order
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN
+from tests.new_events import is_new
 
 FOLDER = GOLDEN / "large-messages"
 STORAGE = "file:///tmp/oracle-claims"
+_LARGE = re.compile("compression|max-message-bytes|claim-check|handle-key-only|merge")
 _LIMIT = re.compile(r"\.max-message-bytes-(\d+)")
 
 
@@ -46,9 +49,27 @@ class LargeFile:
         return self.path.name.removesuffix(".jsonl")
 
     @property
-    def visible(self) -> Path:
-        """Where the events of this file are looked for."""
-        return GOLDEN / "visible" / self.path.name
+    def profile(self) -> Profile:
+        return "new" if is_new(self.path) else "classic"
+
+    @property
+    def protocol(self) -> str:
+        return self.variant.split(".")[0].removeprefix("new-")
+
+    @property
+    def events(self) -> Path:
+        """Beside which file the events of this file are looked for."""
+        return self.path if is_new(self.path) else GOLDEN / "visible" / self.path.name
+
+    @property
+    def plain(self) -> Path:
+        """The file of the same events, neither compressed nor limited."""
+        kind = ".".join(part for part in self.variant.split(".") if part not in self._not_plain)
+        return self.events.with_name(f"{self.path.name.split('.')[0]}.{kind}.jsonl")
+
+    @property
+    def _not_plain(self) -> list[str]:
+        return [part for part in self.variant.split(".") if _LARGE.match(part)]
 
     @property
     def compression(self) -> str:
@@ -63,6 +84,7 @@ class LargeFile:
         """What Open Protocol and Canal-JSON have in common."""
         limit = _LIMIT.search(self.variant)
         return {
+            "profile": self.profile,
             "max_message_bytes": int(limit[1]) if limit else 10 << 20,
             "large_message_handle_option": self.handle,
             "large_message_handle_compression": self.compression,
@@ -82,8 +104,13 @@ def _claims(path: Path) -> list[Claim]:
 
 def files(protocol: str) -> list[LargeFile]:
     """All golden files of one protocol."""
-    paths = sorted(FOLDER.glob(f"*.{protocol}.*jsonl"))
-    return [LargeFile(path) for path in paths if ".claims." not in path.name]
+    paths = sorted([*FOLDER.glob(f"*.{protocol}.*jsonl"), *(GOLDEN / "new").glob(f"*.new-{protocol}.*jsonl")])
+    files = [LargeFile(path) for path in paths if ".claims." not in path.name]
+    return [
+        file
+        for file in files
+        if file.compression != "none" or file.handle == "claim-check" or not is_new(file.path)
+    ]
 
 
 def golden_compressor(file: LargeFile) -> Callable[[bytes], bytes]:
@@ -92,7 +119,8 @@ def golden_compressor(file: LargeFile) -> Callable[[bytes], bytes]:
     The file itself comes first; a row that is not whole in it is looked up in the other files.
     """
     own = _packed(file.path)
-    others = _all_packed(file.path.name.split(".")[0], file.variant.split(".")[0], file.compression)
+    stem, kind = file.path.name.split(".")[0], file.variant.split(".")[0]
+    others = _all_packed(file.path.parent, f"{stem}.{kind}.*compression-{file.compression}.jsonl")
 
     def compress(text: bytes) -> bytes:
         return own[text] if text in own else others[text]
@@ -101,9 +129,9 @@ def golden_compressor(file: LargeFile) -> Callable[[bytes], bytes]:
 
 
 @cache
-def _all_packed(stem: str, protocol: str, method: str) -> Mapping[bytes, bytes]:
+def _all_packed(folder: Path, pattern: str) -> Mapping[bytes, bytes]:
     packed: dict[bytes, bytes] = {}
-    for path in sorted(FOLDER.glob(f"{stem}.{protocol}.*compression-{method}.jsonl")):
+    for path in sorted(folder.glob(pattern)):
         packed |= _packed(path)
     return packed
 
@@ -129,7 +157,7 @@ def _unwrapped(file: LargeFile, claim: Claim) -> tuple[bytes | None, bytes]:
 
 
 def _parts(file: LargeFile, key: bytes | None, value: bytes) -> list[bytes]:
-    if file.variant.startswith("open"):
+    if file.protocol == "open":
         blocks, parts = Blocks("value", value), []
         while not blocks.at_end:
             parts.append(blocks.next())

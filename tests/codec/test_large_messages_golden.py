@@ -24,7 +24,7 @@ from tests.codec.golden_messages import encode_other, encode_rows, events_of, lo
 from tests.codec.large_messages import LargeFile, files, golden_compressor, text_of
 from tests.codec.test_debezium_golden import encoded as debezium_encoded
 from tests.codec.test_open_golden import _units
-from tests.golden_events import GOLDEN, GoldenRow
+from tests.golden_events import GoldenRow
 
 OPEN, CANAL, DEBEZIUM = files("open"), files("canal-json"), files("debezium")
 
@@ -47,15 +47,15 @@ def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_every_file_is_there() -> None:
-    assert (len(OPEN), len(CANAL), len(DEBEZIUM)) == (6 * 15, 6 * 21, 6 * 2)
-    assert sum(len(load_messages(file.path)) for file in (*OPEN, *CANAL, *DEBEZIUM)) == 14191
-    assert sum(len(file.claims()) for file in (*OPEN, *CANAL)) == 338
+    assert (len(OPEN), len(CANAL), len(DEBEZIUM)) == (6 * 15 + 16 * 6, 6 * 21 + 16 * 8, 6 * 2)
+    assert sum(len(load_messages(file.path)) for file in (*OPEN, *CANAL, *DEBEZIUM)) == 26585
+    assert sum(len(file.claims()) for file in (*OPEN, *CANAL)) == 755
 
 
 @pytest.mark.usefixtures("compressor")
 @pytest.mark.parametrize("file", OPEN, ids=_id)
 def test_open_protocol_gives_golden_bytes(file: LargeFile) -> None:
-    events, claims = events_of(file.visible), file.claims()
+    events, claims = events_of(file.events), file.claims()
     encoder = OpenEncoder(OpenOptions(batch_by="partition", **file.options), name_claim=_names(file))
     made: list[Message] = []
     expected = load_messages(file.path)
@@ -72,7 +72,7 @@ def test_open_protocol_gives_golden_bytes(file: LargeFile) -> None:
 @pytest.mark.usefixtures("compressor")
 @pytest.mark.parametrize("file", CANAL, ids=_id)
 def test_canal_json_gives_golden_bytes(file: LargeFile) -> None:
-    events = canal_json_messages.events_of(file.visible)
+    events = canal_json_messages.events_of(file.events)
     options = CanalJSONOptions(
         enable_tidb_extension="tidb-extension" in file.variant,
         build_ts_ms=canal_json_messages.BUILD_TS_MS,
@@ -96,7 +96,7 @@ def test_canal_json_gives_golden_bytes(file: LargeFile) -> None:
 @pytest.mark.usefixtures("compressor")
 @pytest.mark.parametrize("file", DEBEZIUM, ids=_id)
 def test_debezium_gives_golden_bytes(file: LargeFile) -> None:
-    events = debezium_events.events_of(file.visible)
+    events = debezium_events.events_of(file.events)
     options = DebeziumOptions(
         output_ddl=True, build_ts_ms=946684800000, large_message_handle_compression=file.compression
     )
@@ -115,7 +115,7 @@ PLAIN = {"open": OpenDecoder, "canal-json": CanalJSONDecoder, "debezium": Debezi
 @pytest.mark.parametrize("file", [*OPEN, *CANAL, *DEBEZIUM], ids=_id)
 def test_golden_bytes_give_the_events_of_the_plain_file(file: LargeFile) -> None:
     """Each row whole, or as its handle key; with its object in hand whole again."""
-    decoder = PLAIN[file.variant.split(".")[0]]()
+    decoder = PLAIN[file.protocol]()
     whole = _plain_events(file)
     claims = {claim.name: claim.content for claim in file.claims()}
     seen = []
@@ -148,15 +148,11 @@ def _check_handle_key(event: RowEvent, whole: Event) -> None:
 
 
 def _plain_events(file: LargeFile) -> dict[int, Event]:
-    """What the uncompressed file without a limit gives."""
-    protocol = file.variant.split(".")[0]
-    extension = ".tidb-extension" if "tidb-extension" in file.variant else ""
-    stem = file.path.name.split(".")[0]
-    messages = load_messages(GOLDEN / "visible" / f"{stem}.{protocol}{extension}.jsonl")
-    decoder = PLAIN[protocol]()
+    """What the file gives that is neither compressed nor limited."""
+    decoder = PLAIN[file.protocol]()
     return {
         seq: event
-        for message in messages
+        for message in load_messages(file.plain)
         if not message.error
         for seq, event in zip(message.events, decoder.events(message.key, message.value), strict=True)
     }

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import producer
+from producer.broker import EmbeddedKafka
 from producer.codec.canal_json import CanalJSONDecoder
-from producer.errors import FolderError
+from producer.errors import ChangefeedError, DeliveryError, FolderError
 from producer.model.event import RowEvent
 from producer.source import folder as source
 from tests.golden_events import GOLDEN
@@ -92,3 +93,41 @@ def test_rows_as_their_handle_key_are_what_is_expected(tmp_path: Path, protocol:
         report.verdict.state.not_compared
     )
     assert producer.verify(folder=tmp_path / "golden", scenario=SCENARIO).ok
+
+
+def _to_storage(tmp_path: Path, uri: str) -> Path:
+    return _config(tmp_path, large_message_handle_option="claim-check", claim_check_storage_uri=uri)
+
+
+OPEN = "t?protocol=open-protocol&max-message-bytes=512&partition-num=2"
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_topic_names_objects_that_are_there(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+    config, uri = (
+        _to_storage(tmp_path, f"file://{tmp_path}/claims"),
+        f"kafka://{kafka.bootstrap}/claimed-{OPEN}",
+    )
+    report = producer.run(SCENARIO, sink_uri=uri, config=config)
+    assert report.ok, report.to_json()
+    objects = sorted((tmp_path / "claims").iterdir())
+    assert objects
+    rows = [row for row in producer.decode(sink_uri=uri, config=config) if row["kind"] == "row"]
+    assert not any(row["handle_key_only"] for row in rows)
+    objects[0].unlink()
+    verdict = producer.verify(sink_uri=uri, config=config)
+    assert not verdict.ok
+    assert any(objects[0].name in str(finding.to_json()) for finding in verdict.findings)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_storage_that_takes_nothing_stops_the_run(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+    (tmp_path / "file").touch()
+    config = _to_storage(tmp_path, f"file://{tmp_path}/file/claims")
+    with pytest.raises(DeliveryError, match="claim-check objects cannot be written to file://"):
+        producer.run(SCENARIO, sink_uri=f"kafka://{kafka.bootstrap}/unstored-{OPEN}", config=config)
+
+
+def test_an_unknown_storage_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ChangefeedError, match="no file system for 'nowhere://claims'"):
+        producer.run(SCENARIO, sink_uri=f"kafka:///{OPEN}", config=_to_storage(tmp_path, "nowhere://claims"))
