@@ -52,11 +52,11 @@ def test_messages_are_ticdcs(
             if file.compression != "none":
                 patch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
             made = list(_encoder(job, file).messages(events.to_batches()))
-        golden = [message for message in load_messages(file.path) if not message.error]
-        renamed = _renamed(made, file)
-        assert [(key, _comparable(file, value)) for key, value in renamed] == [
-            (message.key, _comparable(file, message.value)) for message in golden
-        ], file.id
+        # Where TiCDC's encoder panics, ours has a message.
+        golden = [m for m in load_messages(file.path) if not m.error or m.error.startswith("PANIC")]
+        for (key, value), message in zip(_renamed(made, file), golden, strict=True):
+            if not message.error:
+                assert (key, _comparable(file, value)) == (message.key, _comparable(file, message.value))
         assert sum(len(message.claims) for message in made) == len(file.claims())
 
 
