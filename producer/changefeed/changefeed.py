@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from producer.changefeed.changefeed_file import DispatchRule
+from producer.changefeed.parameters import PARAMETERS, State
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
 from producer.errors import ChangefeedError
 from producer.model.profile import Profile
@@ -91,12 +92,15 @@ class Changefeed(BaseModel):
     def from_manifest(cls, content: Mapping[str, Any]) -> Self:
         """The changefeed that ``as_manifest`` described.
 
+        Options that did not exist when it was written have their defaults.
+
         :raises ChangefeedError: if the content is not of that form.
         """
         try:
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
-            fields = {**content, "sink-uri": target, "dispatchers": tuple(rules)}
+            later = {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
+            fields = {**later, **content, "sink-uri": target, "dispatchers": tuple(rules)}
             return cls.model_validate(fields, strict=False)
         except (KeyError, TypeError, AttributeError, ValidationError) as error:
             what = f"the manifest's changefeed cannot be read ({type(error).__name__})"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, Action
 from producer.model.table import TableInfo
+from producer.sink.messages import REFUSED
 
 
 def untold_tables(job: Job) -> set[str]:
@@ -60,6 +62,16 @@ def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:
     for table in job.history.catalog.tables:
         if table.schema == ddl.schema and (ddl.job_type == Action.DROP_SCHEMA or table.name == ddl.table):
             yield table.qualified_name
+
+
+def tables_with_refused_rows(messages: DataFrame) -> set[str]:
+    """``schema.table`` of the tables with rows that TiCDC would not send.
+
+    :param messages: notes included.
+    """
+    notes = messages.where(F.col("type") == REFUSED)
+    table = F.get_json_object(F.col("value").cast("string"), "$.table")
+    return {row["table"] for row in notes.select(table.alias("table")).distinct().collect()}
 
 
 def tables_in_part(stream: DataFrame) -> set[str]:

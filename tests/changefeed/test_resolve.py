@@ -317,6 +317,13 @@ def test_the_manifest_is_plain_json_without_the_unset_keys_of_a_rule() -> None:
     assert manifest["dispatchers"] == [{"matcher": ["*.*"], "partition": "ts"}]
 
 
+def test_a_manifest_of_before_an_option_was_there_is_read() -> None:
+    changefeed = resolve("kafka:///t?partition-num=2")
+    manifest = changefeed.as_manifest()
+    del manifest["cluster-id"]
+    assert Changefeed.from_manifest(manifest) == changefeed
+
+
 def test_importing_it_loads_neither_spark_nor_kafka() -> None:
     modules = "producer.changefeed, producer.dispatch"
     code = f"import {modules}, sys; print('pyspark' in sys.modules, 'confluent_kafka' in sys.modules)"
