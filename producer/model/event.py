@@ -7,9 +7,12 @@ None for SQL NULL.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TypeAlias
+
+import msgspec
 
 Value: TypeAlias = bytes | None
 Image: TypeAlias = Mapping[str, Value]
@@ -35,7 +38,7 @@ class Kind(IntEnum):
     DDL = 2
     RESOLVED = 3
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name.lower()
 
@@ -108,9 +111,8 @@ class ClaimObject:
 Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A Kafka record before it has a place.
+class Message(msgspec.Struct, frozen=True):
+    """A Kafka record before it has a place. A struct, since there is one for every row.
 
     :param type: ``row``, ``ddl`` or ``resolved``.
     :param commit_ts: of its first event.
@@ -123,7 +125,7 @@ class Message:
     type: str
     commit_ts: int
     events: int = 1
-    headers: tuple[tuple[str, bytes], ...] = field(default=())
+    headers: tuple[tuple[str, bytes], ...] = ()
     claims: tuple[ClaimObject, ...] = ()
 
     @property

@@ -131,9 +131,9 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Com
 def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
     path = GOLDEN / "new" / f"{stem}.{UPDATED_COLUMNS}.jsonl"
     events, options = events_of(path), VARIANTS[UPDATED_COLUMNS]
-    nameless = [message for message in load_messages(path) if nameless(path, message)]
-    assert NAMELESS[stem] <= {seq for message in nameless for seq in message.events}
-    for theirs in nameless:
+    damaged = [message for message in load_messages(path) if nameless(path, message)]
+    assert NAMELESS[stem] <= {seq for message in damaged for seq in message.events}
+    for theirs in damaged:
         rows = [row for row in _flat([theirs], events) if isinstance(row, GoldenRow)]
         encoder = OpenEncoder(options)
         (ours,) = encoder.messages(encode_rows(encoder, rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from producer.codec.base import EncodedRow, RowBatch
 from producer.codec.compression import compressed
@@ -77,7 +76,7 @@ class DebeziumEncoder:
     def _packed(self, message: Message) -> Message:
         """Compressed, key and value apart, where the options say so."""
         key, value = self._compressed(message.key or b""), self._compressed(message.value or b"")
-        return replace(message, key=key, value=value)
+        return Message(key, value, message.type, message.commit_ts)
 
     def _compressed(self, data: bytes) -> bytes:
         return compressed(data, self.options.large_message_handle_compression)
