@@ -13,7 +13,7 @@ Options: TypeAlias = Mapping[str, Any]
 """Option names as the codecs' option classes spell them, to plain values; a codec takes those it knows."""
 
 
-def _known(kind: type, options: Options) -> dict[str, Any]:
+def known(kind: type, options: Options) -> dict[str, Any]:
     """The options that an option class has."""
     names = {field.name for field in fields(kind)}
     return {name: value for name, value in options.items() if name in names}
@@ -22,28 +22,28 @@ def _known(kind: type, options: Options) -> dict[str, Any]:
 def _open_encoder(options: Options) -> Encoder:
     from producer.codec.open import OpenEncoder, OpenOptions
 
-    return OpenEncoder(OpenOptions(**_known(OpenOptions, options)))
+    return OpenEncoder(OpenOptions(**known(OpenOptions, options)))
 
 
 def _craft_encoder(options: Options) -> Encoder:
     from producer.codec.craft import CraftEncoder, CraftOptions
 
-    return CraftEncoder(CraftOptions(**_known(CraftOptions, options)))
+    return CraftEncoder(CraftOptions(**known(CraftOptions, options)))
 
 
 def _canal_json_encoder(options: Options) -> Encoder:
     from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
 
-    return CanalJSONEncoder(CanalJSONOptions(**_known(CanalJSONOptions, options)))
+    return CanalJSONEncoder(CanalJSONOptions(**known(CanalJSONOptions, options)))
 
 
 def _debezium_encoder(options: Options) -> Encoder:
     from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
 
-    known = _known(DebeziumOptions, options)
+    given = known(DebeziumOptions, options)
     for name in ("disable_schema", "include_start_ts"):
-        known[name] = bool(options.get(f"debezium_{name}"))
-    return DebeziumEncoder(DebeziumOptions(**known))
+        given[name] = bool(options.get(f"debezium_{name}"))
+    return DebeziumEncoder(DebeziumOptions(**given))
 
 
 def _open_decoder(options: Options) -> Decoder:
@@ -70,13 +70,13 @@ def _debezium_decoder(options: Options) -> Decoder:
     return DebeziumDecoder(time_zone=str(options.get("time_zone", "UTC")))
 
 
-_ENCODERS: dict[str, Callable[[Options], Encoder]] = {
+ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
     "canal-json": _canal_json_encoder,
     "debezium": _debezium_encoder,
 }
-_DECODERS: dict[str, Callable[[Options], Decoder]] = {
+DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,
     "craft": _craft_decoder,
     "canal-json": _canal_json_decoder,
@@ -89,7 +89,7 @@ def encoder(protocol: str, options: Options) -> Encoder:
 
     :raises ChangefeedError: for a protocol that has none.
     """
-    make: Callable[[Options], Encoder] = _found(_ENCODERS, protocol)
+    make: Callable[[Options], Encoder] = _found(ENCODERS, protocol)
     return make(options)
 
 
@@ -98,7 +98,7 @@ def decoder(protocol: str, options: Options) -> Decoder:
 
     :raises ChangefeedError: for a protocol that has none.
     """
-    make: Callable[[Options], Decoder] = _found(_DECODERS, protocol)
+    make: Callable[[Options], Decoder] = _found(DECODERS, protocol)
     return make(options)
 
 

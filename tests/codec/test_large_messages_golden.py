@@ -88,8 +88,8 @@ def test_canal_json_gives_golden_bytes(file: LargeFile) -> None:
         if (message.key, text_of(message.value or b"")) != (got.key, text_of(got.value or b""))
     }
     assert differ == NEAR_THE_LIMIT.get(file.id, set())
-    assert [(name, _content(content)) for name, content in _claims(made)] == [
-        (claim.name, _content(claim.content)) for claim in file.claims()
+    assert [(name, content_of(content)) for name, content in _claims(made)] == [
+        (claim.name, content_of(claim.content)) for claim in file.claims()
     ]
 
 
@@ -181,10 +181,10 @@ def _claims(messages: list[Message]) -> list[tuple[str, bytes]]:
     return [(claim.name, claim.content) for message in messages for claim in message.claims]
 
 
-def _content(content: bytes) -> tuple[list[str], bytes]:
+def content_of(content: bytes) -> tuple[tuple[str, ...], bytes]:
     """A Canal-JSON object in comparable form: its keys, and the text of its value."""
     if not content.startswith(b'{"key":'):
-        return [], text_of(content)
+        return (), text_of(content)
     wrapped = json.loads(content)
     assert wrapped["key"] is None
-    return list(wrapped), text_of(base64.b64decode(wrapped["value"]))
+    return tuple(wrapped), text_of(base64.b64decode(wrapped["value"]))

@@ -38,7 +38,7 @@ class Stream:
     events: pa.Table
 
     def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
-        events = _without_idle_resolved(self.events) if ".merge" in variant else self.events
+        events = without_idle_resolved(self.events) if ".merge" in variant else self.events
         plan = self.job.encode_plan(skip_refused=True)
         options = {**plan.options, **kind.options}
         encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
@@ -48,7 +48,7 @@ class Stream:
         return self.path.with_name(f"{self.path.stem}.{variant}.jsonl")
 
 
-def _without_idle_resolved(events: pa.Table) -> pa.Table:
+def without_idle_resolved(events: pa.Table) -> pa.Table:
     """``.merge`` files lack the resolved events that are followed by a row at once."""
     kinds = [*events["kind"].to_pylist(), None]
     pairs = pairwise(kinds)
