@@ -33,8 +33,9 @@ from tests.codec.random_tables import History, histories
 def test_any_json_reader_takes_messages_without_bad_utf8(history: History) -> None:
     encoder = DebeziumEncoder(DebeziumOptions(invalid_utf8="replace"))
     for row in encode_rows(encoder, history.rows):
-        json.loads(row.key.decode())
-        json.loads(row.value.decode())
+        if row.refusal is None:  # of dates that TiCDC cannot write there is no message
+            json.loads(row.key.decode())
+            json.loads(row.value.decode())
 
 
 @given(st.text(max_size=9), st.text(max_size=9), st.sets(st.text(max_size=9), min_size=1, max_size=4))

@@ -15,12 +15,15 @@ import producer
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, load_events
 
-SCENARIOS = ("seed_t1", "canal_tp_int", "ints", "binaries", "decimals", "floats", "keys")
+FAST = ("binaries", "keys")
+SCENARIOS = ("seed_t1", "canal_tp_int", "ints", "decimals", "floats")
 # One partition, batched like the encoder that made the golden files: whatever a transaction holds.
 SINK_URI = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition"
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
+@pytest.fixture(
+    scope="module", params=[*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SCENARIOS)]
+)
 def golden_run(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: Any
 ) -> tuple[str, Path]:

@@ -95,6 +95,7 @@ def test_another_partition_count_and_a_missing_topic_are_refused_before_anything
     assert "none" not in Topics(kafka.bootstrap).existing()
 
 
+@pytest.mark.slow
 def test_topics_by_expression_each_get_their_events(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path, tmp_path: Path
 ) -> None:

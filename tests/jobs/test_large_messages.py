@@ -75,7 +75,10 @@ def test_an_object_that_is_lost_or_changed_is_noticed(claimed: tuple[Path, produ
         producer.verify(folder=folder)
 
 
-@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
+@pytest.mark.parametrize(
+    "protocol",
+    ["open-protocol", pytest.param("canal-json&enable-tidb-extension=true", marks=pytest.mark.slow)],
+)
 @pytest.mark.usefixtures("spark")
 def test_rows_as_their_handle_key_are_what_is_expected(tmp_path: Path, protocol: str) -> None:
     config = _config(tmp_path, large_message_handle_option="handle-key-only")
