@@ -101,6 +101,6 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """Models that an annotation such as ``tuple[Rule, ...] | None`` speaks of."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    elif get_origin(annotation) in (Union, UnionType, tuple, list, Annotated):
+    elif get_origin(annotation) in (Union, UnionType, tuple, list, dict, Annotated):
         for part in get_args(annotation):
             yield from _models_in(part)

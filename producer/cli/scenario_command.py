@@ -31,8 +31,7 @@ def validate(
         except ProducerError as error:
             worst = max(worst, fail(error))
         else:
-            changes = len(history.changes)
-            typer.echo(f"{file}: ok, {history.commits} commits, {changes} row changes")
+            typer.echo(f"{file}: ok, {history.commits} commits, {history.row_changes} row changes")
     return worst
 
 

@@ -11,13 +11,17 @@ from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.shapes import CHANGE_LOG
+from producer.scenario.generate.log import generated_changes
 from producer.scenario.history import Change, History
 from producer.sink.messages import NOTES, REFUSED
 
 
 def change_log(spark: SparkSession, history: History) -> DataFrame:
-    """The change log of a scenario that was played on the driver."""
-    return spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
+    """The change log of a scenario that was played on the driver, generated changes included."""
+    log = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
+    for plan in history.generated:
+        log = log.unionByName(generated_changes(spark, plan))
+    return log
 
 
 def _row(change: Change) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from producer.changefeed import Changefeed
 from producer.codec import registry
 from producer.dispatch.rules import Router
 from producer.jobs.events import expected_events
+from producer.jobs.generated_state import generated_state, state_lines
 from producer.jobs.prepare import Job, codec_options
 from producer.jobs.untold import tables_in_part, untold_tables
 from producer.jobs.write_folder import replicated_state
@@ -109,7 +110,11 @@ def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> 
             )
             for row in rows
         ]
-    return spark.createDataFrame(lines, STATE)
+    state = spark.createDataFrame(lines, STATE)
+    for table, frame in generated_state(spark, job):
+        if table.qualified_name not in skipped:
+            state = state.unionByName(state_lines(job, table, frame))
+    return state
 
 
 def _verify_options(

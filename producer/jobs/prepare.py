@@ -64,8 +64,12 @@ class Job:
         )
 
     def state_until(self, ts: int) -> State:
-        """The expected state at one of ``state_at``."""
-        return self.history.state_at[commits_until(self.scenario, self.history, ts)]
+        """The expected state at one of ``state_at``, generated rows aside."""
+        return self.history.state_at[self.commits_until(ts)]
+
+    def commits_until(self, ts: int) -> int:
+        """How many commits have a commit-ts up to ``ts``."""
+        return commits_until(self.scenario, self.history, ts)
 
     @cached_property
     def options(self) -> dict[str, Any]:

@@ -121,9 +121,9 @@ def run(
     job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at)
     folder = checked_target(job, out, dry_run=dry_run)
     played = job.history
-    say(f"scenario {job.scenario.name}: {played.commits} commits, {len(played.changes)} row changes")
+    say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
     say("starting Spark")
-    spark = spark_session(light=played.commits + len(played.changes) < LIGHT_CHANGES)
+    spark = spark_session(light=played.commits + played.row_changes < LIGHT_CHANGES)
     changes = change_log(spark, job.history)
     return execute(job, changes, folder, append=append, keep=keep, dry_run=dry_run, say=say)
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from producer.jobs.events import expected_events
 from producer.jobs.frames import Counts
+from producer.jobs.generated_state import generated_state, images
 from producer.jobs.prepare import Job
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage, State
@@ -18,7 +19,7 @@ from producer.sink import folder as sink
 from producer.sink.claims import claims
 from producer.sink.messages import NOTES
 from producer.source import folder as source
-from producer.source.frame import frame
+from producer.source.frame import frame as message_frame
 
 
 def write_folder(
@@ -44,11 +45,15 @@ def write_folder(
             sink.write_claims(folder, claims(events, plan))
         for table, rows in replicated_state(job, job.history.state):
             sink.write_state(folder / "state", table, rows)
+        for table, frame in generated_state(events.sparkSession, job):
+            sink.write_state(folder / "state", table, images(frame))
         for ts in job.state_at:
             at = folder / "state.at" / str(ts)
             at.mkdir(parents=True)  # there may have been no table yet
             for table, rows in replicated_state(job, job.state_until(ts)):
                 sink.write_state(at, table, rows)
+            for table, frame in generated_state(events.sparkSession, job, job.commits_until(ts)):
+                sink.write_state(at, table, images(frame))
         sink.write_manifest(folder, _manifest(job, counts, discarded, skipped))
 
 
@@ -84,4 +89,4 @@ def read_folder(spark: SparkSession, place: Path) -> DataFrame:
     parquet = place / "messages.parquet"
     if parquet.exists():
         return spark.read.parquet(str(parquet))
-    return frame(spark, source.records(place / "messages.jsonl"))
+    return message_frame(spark, source.records(place / "messages.jsonl"))

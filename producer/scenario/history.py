@@ -1,6 +1,7 @@
 """What a scenario gives the stream: the history that was committed upstream.
 
-Small scenarios are held here row by row; the Spark stages take it from there (DESIGN "Change log").
+What SQL did is held here row by row, generated changes as a plan; the Spark stages take it from there
+(DESIGN "Change log").
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeAlias
 
 from producer.model.catalog import Catalog
 from producer.model.event import Op, Value
+from producer.scenario.generate.plan import GeneratePlan
 
 RowImage: TypeAlias = tuple[Value, ...]
 """Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""
@@ -72,6 +74,7 @@ class History:
     :param commits: how many transactions and DDL jobs took a time stamp.
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(after how many commits, ts)``.
+    :param generated: what ``generate`` steps add to ``changes`` and ``state``, as plans.
     :param state: rows at the end by ``(schema, table)``, eligible or not.
     :param state_at: the same after so many commits, where it was asked for.
     """
@@ -81,11 +84,20 @@ class History:
     commits: int
     pinned: Mapping[int, int] = field(default_factory=dict)
     resolved: tuple[tuple[int, int], ...] = ()
+    generated: tuple[GeneratePlan, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
 
+    @property
+    def row_changes(self) -> int:
+        """How many row changes there are, generated ones included."""
+        return len(self.changes) + sum(plan.events for plan in self.generated)
+
     def crowded(self, most: int) -> set[tuple[int, int]]:
-        """Commit number and physical table id where an update is one of more than ``most`` changes."""
+        """Commit number and physical table id where an update is one of more than ``most`` changes.
+
+        Generated changes are not looked at: their rows keep the stable order.
+        """
         counts: Counter[tuple[int, int]] = Counter()
         updated: set[tuple[int, int]] = set()
         for change in self.changes:

@@ -10,8 +10,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from producer.changefeed.model_errors import Path as KeyPath
 from producer.errors import ScenarioError, nearest
 from producer.scenario.check_form import check_form
+from producer.scenario.generate.form import Generate
 from producer.scenario.library import shipped
 from producer.scenario.spec import Step
 from producer.scenario.yaml_tree import YAMLTree, read_yaml
@@ -44,7 +46,25 @@ class ResolvedStep:
     line: int
 
 
-ScenarioStep: TypeAlias = SQLStep | ResolvedStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateStep:
+    """Changes to generate.
+
+    :param lines: lines of the keys inside of ``form``, by path; that of the step under ``()``.
+    :param commit_ts: TSO of the first commit, None to take the clock's.
+    """
+
+    form: Generate
+    lines: Mapping[tuple[str, ...], int]
+    commit_ts: int | None = None
+
+    @property
+    def line(self) -> int:
+        """Line of the step."""
+        return self.lines.get((), 0)
+
+
+ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +173,12 @@ def _tree(text: str, file: str) -> YAMLTree:
 def _step(step: Step, tree: YAMLTree, place: int) -> ScenarioStep:
     if step.resolved is not None:
         return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", place, "resolved"), 0))
+    if step.generate is not None:
+        return GenerateStep(
+            form=step.generate,
+            lines=_lines_below(tree, ("steps", place, "generate")),
+            commit_ts=step.commit_ts,
+        )
     text = step.sql if step.sql is not None else step.txn
     return SQLStep(
         text=text or "",
@@ -160,3 +186,9 @@ def _step(step: Step, tree: YAMLTree, place: int) -> ScenarioStep:
         transaction=step.txn is not None,
         commit_ts=step.commit_ts,
     )
+
+
+def _lines_below(tree: YAMLTree, above: KeyPath) -> dict[tuple[str, ...], int]:
+    """The line of each key below another, and of that key."""
+    depth = len(above)
+    return {tuple(map(str, path[depth:])): line for path, line in tree.keys.items() if path[:depth] == above}

@@ -10,8 +10,10 @@ from producer.errors import ScenarioError
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.model.profile import Profile
+from producer.scenario.generate.bind import bind
+from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import History
-from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep
+from producer.scenario.load import GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from producer.scenario.new_program import is_rebuilt, told_by_new
 from producer.scenario.sql.session import Session
 
@@ -57,16 +59,20 @@ def _played(
     )
     pinned: dict[int, int] = {}
     resolved: list[tuple[int, int]] = []
+    generated: list[GeneratePlan] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
             continue
         before = session.commits
-        _run(session, step)
+        if isinstance(step, GenerateStep):
+            generated.append(_generate(session, step, scenario))
+        else:
+            _run(session, step)
         if step.commit_ts is not None:
             pinned[before] = step.commit_ts
             _check_pin(scenario, step, pinned, before, session.commits)
-    return replace(session.history(), pinned=pinned, resolved=tuple(resolved))
+    return replace(session.history(), pinned=pinned, resolved=tuple(resolved), generated=tuple(generated))
 
 
 def told(catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original") -> Catalog:
@@ -113,8 +119,22 @@ def _run(session: Session, step: SQLStep) -> None:
         session.run(step.text, line=step.line)
 
 
+def _generate(session: Session, step: GenerateStep, scenario: ScenarioFile) -> GeneratePlan:
+    line = step.lines.get(("table",), step.line)
+    plan = bind(
+        step.form,
+        session.table(step.form.table, line=line),
+        first_commit=session.commits,
+        seed=scenario.seed,
+        file=scenario.file,
+        lines=step.lines,
+    )
+    session.generate(step.form.table, plan.commits, line=line)
+    return plan
+
+
 def _check_pin(
-    scenario: ScenarioFile, step: SQLStep, pinned: dict[int, int], before: int, commits: int
+    scenario: ScenarioFile, step: SQLStep | GenerateStep, pinned: dict[int, int], before: int, commits: int
 ) -> None:
     if commits == before:
         raise ScenarioError(

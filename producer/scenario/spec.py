@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -26,14 +25,15 @@ from producer.changefeed import ChangefeedFile
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.changefeed.value_rule import TimeZone
 from producer.model import tso
+from producer.scenario.generate.form import Generate
+from producer.scenario.part import Part
 
 DEFAULT_START = 429918007904436226
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
-KEYS_NOT_YET = frozenset(
-    {"faults", "generate", "steps.generate"} | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET}
-)
+KEYS_NOT_YET = frozenset({"faults"} | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET})
 """Keys, without list places, that a later version brings; refused by name until then."""
 
+_STEPS = ("sql", "txn", "resolved", "generate")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
 _LONGEST = timedelta(days=3650)
 
@@ -99,18 +99,8 @@ TSO: TypeAlias = Annotated[int, BeforeValidator(read_tso), WithJsonSchema(_TSO_S
 Zone: TypeAlias = Annotated[str, BeforeValidator(TimeZone().check)]
 
 
-def _kebab(field: str) -> str:
-    return field.replace("_", "-")
-
-
 def _exactly_one(*keys: str) -> JsonDict:
     return {"oneOf": [{"required": [key]} for key in keys]}
-
-
-class Part(BaseModel):
-    """A mapping of the file. Unknown keys are errors, values are never converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=_kebab)
 
 
 class Clock(Part):
@@ -158,24 +148,25 @@ class Resolved(Part):
 
 
 class Step(Part):
-    """One step: SQL that runs as it stands, one transaction, or a resolved event."""
+    """One step: SQL that runs as it stands, one transaction, a resolved event, or generated changes."""
 
-    model_config = ConfigDict(json_schema_extra=_exactly_one("sql", "txn", "resolved"))
+    model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
 
     sql: str | None = Field(default=None, description="Statements; BEGIN and COMMIT group them.")
     txn: str | None = Field(default=None, description="Statements of one transaction.")
     resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
+    generate: Generate | None = Field(default=None, description="Generated changes of a table.")
     commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must grow.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Step:
-        kinds = [kind for kind in ("sql", "txn", "resolved") if getattr(self, kind) is not None]
+        kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a step is one of sql, txn and resolved, this one has {found}")
+            raise ValueError(f"a step is one of sql, txn, resolved and generate, this one has {found}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step has its time stamp itself, and no commit-ts")
-        if not self.resolved and not (self.sql or self.txn or "").strip():
+        if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
             raise ValueError(f"{kinds[0]} holds no SQL")
         return self
 

@@ -13,12 +13,14 @@ from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.profile import Profile
 from producer.model.sql_mode import DEFAULT_NOW, SQLMode
+from producer.model.table import TableInfo
 from producer.scenario.history import Change, History, State, TableState
 from producer.scenario.sql.clause import refuse_other_clauses
 from producer.scenario.sql.cluster import Cluster, Database
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from producer.scenario.sql.dialect import parse_dml
+from producer.scenario.sql.generated_tables import GeneratedTables
 from producer.scenario.sql.insert import run_insert
 from producer.scenario.sql.references import References
 from producer.scenario.sql.shapes import MOST_SHAPES, Shapes
@@ -76,6 +78,7 @@ class Session:
         self._cluster = Cluster(databases, profile=profile)
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
         self._references = References(())
+        self._generated = GeneratedTables()
         self._shapes = Shapes(_parsed, most_shapes)
         self._commits = 0
         self._snapshots = frozenset(snapshots)
@@ -122,6 +125,29 @@ class Session:
                 raise
             self._commit()
 
+    def table(self, name: str, *, line: int) -> TableInfo:
+        """The table of a name, which may have its database in front.
+
+        :raises ScenarioError: if there is none.
+        """
+        with self._placed(line):
+            return self._named(name).info
+
+    def generate(self, name: str, commits: int, *, line: int) -> None:
+        """Leave a table to a ``generate`` step: its rows come from elsewhere, in so many commits.
+
+        :raises UnsupportedSQL: for a table that the session has to know the rows of.
+        """
+        with self._placed(line):
+            self._generated.add(self._named(name), self._cluster.tables())
+        reached = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
+        self._state_at.update(dict.fromkeys(reached, self._state()))
+        self._commits += commits
+
+    def _named(self, name: str) -> Table:
+        database, _, table = name.rpartition(".")
+        return self._cluster.table(database or self._database, table)
+
     def history(self) -> History:
         """What was committed so far."""
         return History(
@@ -139,6 +165,7 @@ class Session:
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()
+            if (table.info.schema, table.info.name) not in self._generated
         }
 
     def _count_commit(self) -> None:
@@ -196,6 +223,7 @@ class Session:
             self._cluster, self._mode, self._database, self._force_replicate, self._record_job
         )
         run_ddl(Cursor(statement), context)
+        self._generated.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database
 
@@ -237,7 +265,9 @@ class Session:
         if not isinstance(table, exp.Table):
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db")
-        return self._cluster.table(table.db or self._database, table.name)
+        found = self._cluster.table(table.db or self._database, table.name)
+        self._generated.refuse(found.info)
+        return found
 
     def _begin(self, line: int) -> None:
         self._open, self._begun_at = Transaction(self._commits), line

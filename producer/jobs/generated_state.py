@@ -1,0 +1,50 @@
+"""The expected rows of generated tables: DataFrames, as the driver never holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from producer.jobs.prepare import Job
+from producer.model.shapes import IMAGE
+from producer.model.table import TableInfo
+from producer.scenario.generate.log import generated_rows
+from producer.scenario.history import RowImage
+from producer.stream.told_values import told_values
+
+
+def generated_state(
+    spark: SparkSession, job: Job, commits: int | None = None
+) -> Iterator[tuple[TableInfo, DataFrame]]:
+    """``(table, rows)`` of the tables that ``generate`` steps filled.
+
+    :param commits: the rows there were after so many commits; None: those at the end.
+    """
+    for plan in job.history.generated:
+        if commits is None or commits > plan.first_commit:
+            yield plan.table, generated_rows(spark, plan, commits)
+
+
+def images(rows: DataFrame) -> Iterator[RowImage]:
+    """Rows in the order of their keys, one partition of them at a time."""
+    for line in rows.orderBy("row_key").toLocalIterator():
+        yield tuple(None if value is None else bytes(value) for value in line["row"])
+
+
+def state_lines(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
+    """Rows as a reader gets them: ``schema``, ``table``, ``row``, and a line without row.
+
+    Damage to text is no matter: generated text is UTF-8.
+    """
+    no_image = F.lit(None).cast(IMAGE)
+    staged = rows.select(
+        F.lit(table.version).alias("table_version"), no_image.alias("before"), F.col("row").alias("after")
+    )
+    told = told_values(staged, job.history.catalog, job.encoder.losses)
+    names = F.array(*(F.lit(column.name) for column in table.sent_columns))
+    name = [F.lit(table.schema).alias("schema"), F.lit(table.name).alias("table")]
+    lines = told.select(*name, F.map_from_arrays(names, "after").alias("row"))
+    nothing = rows.sparkSession.range(1).select(*name, F.lit(None).cast("map<string,binary>").alias("row"))
+    return lines.unionByName(nothing)

@@ -1,0 +1,142 @@
+"""Values of one column as Spark expressions: pure functions of the event that last changed them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    StringType,
+    TimestampNTZType,
+)
+
+from producer.model.mysql_type import FLOATS, TEMPORALS, MySQLType
+from producer.scenario.dataframe.canonical import canonical
+from producer.scenario.generate.domain import DECIMAL_DIGITS, REAL_STEPS, is_string
+from producer.scenario.generate.draw import draw, happens, letters, normal, octets, quotient, uniform, zipf
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+
+T = MySQLType
+
+
+def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
+    """The canonical value of a cell, as binary.
+
+    :param versions: what ``with_versions`` gives, and what the step's expressions gave.
+    """
+    version, number = F.col(f"version_{column.offset}"), F.col(f"number_{column.offset}")
+    if column.choices:
+        value = _one_of(column.choices, _place(plan, column, version, len(column.choices)))
+    elif column.expression:
+        name = f"expression_{column.offset}"
+        value = canonical(column.column, F.col(name), versions.schema[name].dataType)
+    else:
+        typed, kind = _typed(plan, column, version, number)
+        value = canonical(column.column, typed, kind)
+    return _varied(plan, column, version, value)
+
+
+def _varied(plan: GeneratePlan, column: ColumnPlan, version: Column, value: Column) -> Column:
+    """The value, now and then NULL or one on the edge instead."""
+    drawn = draw(plan.salt(f"{column.offset}/varied"), version)
+    if column.edges:
+        place = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.edges))
+        edge = _one_of(column.edges, place)
+        value = F.when(happens(column.nulls + column.edge_share, drawn), edge).otherwise(value)
+    if column.nulls:
+        value = F.when(happens(column.nulls, drawn), F.lit(None).cast("binary")).otherwise(value)
+    return value
+
+
+def _one_of(values: tuple[bytes | None, ...], place: Column) -> Column:
+    literals = F.array(*(F.lit(value).cast("binary") for value in values))
+    return F.get(literals, place.cast("int"))
+
+
+def _place(plan: GeneratePlan, column: ColumnPlan, version: Column, count: int) -> Column:
+    """Which of so many ordinals, under the column's distribution."""
+    salt = plan.salt(f"{column.offset}/value")
+    if column.distribution == "zipf":
+        return zipf(draw(salt, version), count, column.exponent)
+    if column.distribution == "normal":
+        return normal(salt, version, count)
+    return uniform(draw(salt, version), count)
+
+
+def _typed(
+    plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column
+) -> tuple[Column, DataType]:
+    """The value as a typed Spark column, and its type."""
+    if is_string(column.column):
+        return _string(plan, column, version, number)
+    if column.column.type == T.JSON:
+        return _document(plan, column, version), StringType()
+    place = number if column.sequence else _place(plan, column, version, column.high - column.low + 1)
+    if column.column.type in FLOATS:
+        low, high = column.real
+        return F.lit(low) + place.cast("double") / float(REAL_STEPS) * (high - low), DoubleType()
+    if column.high >= 1 << 63:
+        wide = place.cast("decimal(20,0)") + F.lit(Decimal(column.low))
+        return wide.cast("decimal(20,0)"), DecimalType(20, 0)
+    return _of_ordinal(column, place + F.lit(column.low))
+
+
+def _of_ordinal(column: ColumnPlan, ordinal: Column) -> tuple[Column, DataType]:
+    code, fsp = column.column.type, max(column.column.decimal, 0)
+    if code == T.NEW_DECIMAL:
+        scale = min(fsp, DECIMAL_DIGITS)
+        point = F.lit(Decimal(1).scaleb(-scale))
+        whole = ordinal.cast("decimal(19,0)")
+        value = (whole * point if scale else whole).cast(DecimalType(38, scale))
+        return value, DecimalType(38, scale)
+    if code in (T.DATE, T.NEW_DATE):
+        return F.date_add(F.lit("1970-01-01").cast("date"), ordinal.cast("int")), DateType()
+    if code == T.DURATION:
+        return _span(ordinal, fsp), StringType()
+    if code in TEMPORALS:
+        micros = (ordinal * F.lit(10 ** (6 - fsp))).cast("decimal(19,0)")
+        seconds = (micros * F.lit(Decimal("0.000001"))).cast("decimal(18,6)")
+        none = F.lit(0)
+        start = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+        return start + F.make_dt_interval(none, none, none, seconds), TimestampNTZType()
+    return ordinal, LongType()
+
+
+def _span(ordinal: Column, fsp: int) -> Column:
+    size = F.abs(ordinal)
+    seconds = quotient(size, 10**fsp)
+    clock = [quotient(seconds, 3600), quotient(seconds, 60) % 60, seconds % 60]
+    parts = [F.lpad(part.cast("string"), 2, "0") for part in clock[1:]]
+    hours = F.when(clock[0] < 100, F.lpad(clock[0].cast("string"), 2, "0")).otherwise(clock[0].cast("string"))
+    text = F.concat_ws(":", hours, *parts)
+    if fsp:
+        text = F.concat(text, F.lit("."), F.lpad((size % 10**fsp).cast("string"), fsp, "0"))
+    return F.concat(F.when(ordinal < 0, "-").otherwise(""), text)
+
+
+def _string(
+    plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column
+) -> tuple[Column, DataType]:
+    is_bytes = column.column.charset == "binary"
+    if column.sequence:
+        digits = number.cast("string")
+        return (digits.cast("binary"), BinaryType()) if is_bytes else (digits, StringType())
+    least, most = column.length
+    length = F.lit(least) + _place(plan, column, version, most - least + 1)
+    salt = plan.salt(f"{column.offset}/text")
+    if is_bytes:
+        return F.substring(octets(salt, version, most), 1, length.cast("int")), BinaryType()
+    return F.left(letters(salt, version, most), length.cast("int")), StringType()
+
+
+def _document(plan: GeneratePlan, column: ColumnPlan, version: Column) -> Column:
+    number = _place(plan, column, version, column.high - column.low + 1)
+    word = letters(plan.salt(f"{column.offset}/text"), version, 8)
+    return F.concat(F.lit('{"n": '), number.cast("string"), F.lit(', "word": "'), word, F.lit('"}'))

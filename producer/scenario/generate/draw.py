@@ -1,0 +1,106 @@
+"""Chance as Spark expressions: hashes of numbers, and what a distribution makes of them.
+
+Only multiplication, division, powers and logarithms of Java's ``StrictMath`` are used, which give the same
+bits on every machine.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+_LONGS, _TWO_64 = (1 << 63) - 1, Decimal(1 << 64)
+_UNIT = 2.0**-53
+_PIECES = 4
+_PIECE_BITS = 16
+_BELL = 12 << _PIECE_BITS
+"""Twelve pieces added up look like a normal distribution of six deviations to either side."""
+
+
+def draw(salt: int, *of: Column) -> Column:
+    """A hash as a long.
+
+    :param salt: parts one purpose from all others (``GeneratePlan.salt``).
+    """
+    return F.xxhash64(F.lit(salt), *of)
+
+
+def share(drawn: Column) -> Column:
+    """A hash as a double from 0 up to, but not, 1."""
+    return F.shiftrightunsigned(drawn, 11).cast("double") * _UNIT
+
+
+def happens(chance: float, drawn: Column) -> Column:
+    """Whether something of a probability is the case."""
+    return share(drawn) < chance
+
+
+def quotient(number: Column, by: int) -> Column:
+    """Whole division of longs."""
+    return F.call_function("div", number, F.lit(by))
+
+
+def uniform(drawn: Column, count: int) -> Column:
+    """0 … count-1, all alike; a decimal where they are more than a long holds."""
+    if count <= _LONGS:
+        return F.pmod(drawn, F.lit(count))
+    unsigned = drawn.cast("decimal(20,0)")
+    unsigned = F.when(drawn < 0, unsigned + F.lit(_TWO_64)).otherwise(unsigned).cast("decimal(20,0)")
+    return unsigned if count == 1 << 64 else unsigned % F.lit(Decimal(count))
+
+
+def uniform_of(drawn: Column, count: Column) -> Column:
+    """0 … count-1, all alike; 0 where there are none."""
+    return F.pmod(drawn, F.greatest(count, F.lit(1)))
+
+
+def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
+    """0 … count-1, of which ``n`` comes about as often as ``1 / (n + 1) ** exponent``.
+
+    A continuous distribution of that density, from 1 to ``count + 1``, cut to whole numbers.
+    """
+    number = F.lit(count) if isinstance(count, int) else count
+    ends = number.cast("double") + 1.0
+    chance = share(drawn)
+    if exponent == 1:
+        found = F.pow(ends, chance)
+    else:
+        rest = 1.0 - exponent
+        found = F.pow((F.pow(ends, F.lit(rest)) - 1.0) * chance + 1.0, F.lit(1.0 / rest))
+    return F.greatest(F.least(found.cast("long") - 1, number - 1), F.lit(0)).cast("long")
+
+
+def normal(salt: int, of: Column, count: int) -> Column:
+    """0 … count-1 around the middle; a deviation is a twelfth of all."""
+    pieces = [
+        F.shiftrightunsigned(draw(salt, of, F.lit(block)), _PIECE_BITS * piece).bitwiseAND(
+            F.lit((1 << _PIECE_BITS) - 1)
+        )
+        for block in range(12 // _PIECES)
+        for piece in range(_PIECES)
+    ]
+    total = pieces[0]
+    for piece in pieces[1:]:
+        total = total + piece
+    fine = share(draw(salt, of, F.lit(-1))) * 12.0
+    place = (total.cast("double") + fine) / float(_BELL) * float(count)
+    return F.least(place.cast("long"), F.lit(count - 1))
+
+
+def letters(salt: int, of: Column, most: int) -> Column:
+    """A text of ``most`` lower-case letters; beyond 256 it repeats itself."""
+    whole = min(most, 256)
+    blocks = [F.lpad(F.hex(draw(salt, of, F.lit(block))), 16, "0") for block in range(-(-whole // 16))]
+    digits = F.concat(*blocks) if blocks else F.lit("")
+    text = F.translate(digits, "0123456789ABCDEF", "aehilmnoprstuvwy")
+    return F.repeat(text, -(-most // 256)) if most > 256 else text
+
+
+def octets(salt: int, of: Column, most: int) -> Column:
+    """So many bytes and a few more; beyond 256 they repeat themselves."""
+    whole = min(most, 256)
+    blocks = [F.lpad(F.hex(draw(salt, of, F.lit(block))), 16, "0") for block in range(-(-whole // 8))]
+    digits = F.concat(*blocks) if blocks else F.lit("")
+    return F.unhex(F.repeat(digits, -(-most // 256)) if most > 256 else digits)

@@ -1,0 +1,87 @@
+"""A ``generate`` step as a change log, and the rows it leaves."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from producer.errors import ScenarioError
+from producer.model.event import Op
+from producer.model.shapes import CHANGE_LOG, IMAGE
+from producer.scenario.dataframe.key_part import int_key
+from producer.scenario.dataframe.row_key import stored_key
+from producer.scenario.generate.cells import cell
+from producer.scenario.generate.expressions import with_expressions
+from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.generate.steps import by_row, steps
+from producer.scenario.generate.versions import with_versions
+
+
+def generated_changes(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+    """The step's changes.
+
+    :return: shape ``CHANGE_LOG``.
+    :raises ScenarioError: with the step's place, for a key or an expression that Spark has no way for.
+    """
+    in_row = by_row()
+    table = {"table_version": F.lit(plan.table.version), "table_id": F.lit(plan.table.table_id).cast("long")}
+    log = _images(spark, plan).withColumns(table)
+    left_key, left_id = F.lag("row_key").over(in_row), F.lag("row_id").over(in_row)
+    looked_back = log.withColumns(
+        {"image": F.lag("after").over(in_row), "left_key": left_key, "left_id": left_id}
+    )
+    is_update = F.col("op") == Op.UPDATE
+    moved = is_update & (F.col("left_key") != F.col("row_key"))
+    whole = looked_back.withColumns({
+        "before": F.when(F.col("op") != Op.INSERT, F.col("image")),
+        "old_table_id": F.when(moved, F.col("table_id")),
+        "old_row_key": F.when(moved, F.col("left_key")),
+        "old_row_id": F.when(moved, F.col("left_id")),
+    })  # fmt: skip
+    return whole.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
+
+
+def generated_rows(spark: SparkSession, plan: GeneratePlan, commits: int | None = None) -> DataFrame:
+    """The rows that the step leaves: ``row_key`` and ``row``, an image.
+
+    :param commits: those there are after so many commits of the whole history; None: at the end.
+    """
+    images = _images(spark, plan)
+    if commits is not None:
+        images = images.where(F.col("commit_seq") < commits)
+    # A struct, since max_by would pass over the NULL that a delete leaves.
+    last = images.groupBy("slot").agg(F.max_by(F.struct("row_key", "after"), "event").alias("last"))
+    return last.where("last.after IS NOT NULL").select("last.row_key", F.col("last.after").alias("row"))
+
+
+def _images(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+    """``event, slot, commit_seq, row_seq, op, row_key, row_id, after``."""
+    try:
+        return _filled(with_versions(steps(spark, plan), plan), plan)
+    except ScenarioError as error:
+        raise error.at(plan.file, plan.line) from None
+
+
+def _filled(versions: DataFrame, plan: GeneratePlan) -> DataFrame:
+    head = ["event", "slot", "commit_seq", "row_seq", "op"]
+    computed = with_expressions(versions, plan)
+    cells = [cell(plan, column, computed).alias(f"cell_{column.offset}") for column in plan.columns]
+    filled = computed.select(*head, "made", *cells)
+    values = {column.offset: F.col(f"cell_{column.offset}") for column in plan.columns}
+    row_key, row_id = _stored_under(plan, values)
+    image = F.array(*values.values()).cast(IMAGE)
+    return filled.select(
+        *head,
+        row_key.alias("row_key"),
+        row_id.cast("long").alias("row_id"),
+        F.when(F.col("op") != Op.DELETE, image).alias("after"),
+    )
+
+
+def _stored_under(plan: GeneratePlan, values: dict[int, Column]) -> tuple[Column, Column]:
+    """Row key and integer handle; without a clustered key the hidden row id, a new one with each insert."""
+    if plan.table.clustered_key is None:
+        hidden = F.col("made") + 1
+        return F.unhex(int_key(hidden)), hidden
+    key = stored_key(plan.table)
+    return key.row_key(values), key.row_id(values)

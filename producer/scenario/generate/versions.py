@@ -1,0 +1,55 @@
+"""When each cell of a row last changed: a cell's version is the number of that event."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from producer.model.event import Op
+from producer.scenario.generate.draw import draw, happens, uniform
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from producer.scenario.generate.steps import by_row
+
+_ALSO = 0.25
+"""Chance of each further column to change in an update that changes another one."""
+
+
+def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """Add ``version_N`` for the column at offset N, and ``number_N``, which a sequence counts by.
+
+    A row that is inserted again keeps its keys and gets all else anew.
+    """
+    so_far = by_row().rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    versions = {
+        f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far)
+        for column in plan.columns
+    }
+    numbers = {
+        f"number_{column.offset}": _number(plan, F.col(f"version_{column.offset}")) for column in plan.columns
+    }
+    return steps.withColumns(versions).withColumns(numbers)
+
+
+def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column:
+    """Whether an event gives the column a new value."""
+    event, op = F.col("event"), F.col("op")
+    is_update = op == Op.UPDATE
+    if column.keyed:
+        return (event == F.col("born")) | (
+            is_update & happens(plan.key_changes, draw(plan.salt("key"), event))
+        )
+    return (op == Op.INSERT) | (is_update & _updates(plan, column.offset))
+
+
+def _updates(plan: GeneratePlan, offset: int) -> Column:
+    if plan.updates:
+        return F.lit(offset in plan.updates)
+    event = F.col("event")
+    first = uniform(draw(plan.salt("updated"), event), len(plan.updatable))
+    also = happens(_ALSO, draw(plan.salt(f"{offset}/updated"), event))
+    return (first == plan.updatable.index(offset)) | also
+
+
+def _number(plan: GeneratePlan, version: Column) -> Column:
+    """Rows are numbered first, then changes: all numbers are different."""
+    return F.when(version == F.col("born"), F.col("slot")).otherwise(version + plan.all_rows)

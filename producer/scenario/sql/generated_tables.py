@@ -1,0 +1,60 @@
+"""Tables that a ``generate`` step fills: the session does not have their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from producer.errors import UnsupportedSQL
+from producer.model.table import TableInfo
+from producer.scenario.sql.storage import Table
+
+_HINT = "generated rows are not in the SQL session; put this before the generate step, or use another table"
+
+
+class GeneratedTables:
+    """What must not be touched any more."""
+
+    def __init__(self) -> None:
+        self._closed: dict[tuple[str, str], TableInfo] = {}
+
+    def __contains__(self, name: tuple[str, str]) -> bool:
+        """Whether the table of that schema and name is one."""
+        return (name[0].lower(), name[1].lower()) in self._closed
+
+    def add(self, table: Table, tables: Iterable[Table]) -> None:
+        """Close a table behind its ``generate`` step.
+
+        :param tables: all there are.
+        :raises UnsupportedSQL: if it holds rows, or a foreign key ties it to another table.
+        """
+        info = table.info
+        self.refuse(info)
+        if table.rows:
+            raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: generate needs it empty")
+        if table.foreign_keys:
+            raise UnsupportedSQL(
+                f"table {info.qualified_name} has a foreign key: generate does not follow it"
+            )
+        self._closed[info.schema.lower(), info.name.lower()] = info
+        self.check(tables)
+
+    def refuse(self, table: TableInfo) -> None:
+        """:raises UnsupportedSQL: for a table whose rows were generated."""
+        if (table.schema, table.name) in self:
+            raise UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=_HINT)
+
+    def check(self, tables: Iterable[Table]) -> None:
+        """Look at all tables after a DDL.
+
+        :raises UnsupportedSQL: if it changed a closed one, or tied another to it.
+        """
+        there = {(table.info.schema.lower(), table.info.name.lower()): table for table in tables}
+        for name, info in self._closed.items():
+            if name not in there or there[name].info != info:
+                what = f"DDL of {info.qualified_name} behind its generate step is not supported"
+                raise UnsupportedSQL(what, hint=_HINT)
+        for table in there.values():
+            for key in table.foreign_keys:
+                if key.parent in self:
+                    what = f"a foreign key to {'.'.join(key.parent)}, whose rows were generated"
+                    raise UnsupportedSQL(f"{what}, is not supported", hint=_HINT)
