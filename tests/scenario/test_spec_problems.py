@@ -80,9 +80,10 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
             "0 is not a whole number from 1 to 2147483647"
         ),
         "s.yaml:16: 'changefeed.filter' is not supported yet",
-        "s.yaml:18: steps[0]: a step is one of sql, txn and resolved, this one has sql and txn",
-        "s.yaml:20: 'steps[1].generate' is not supported yet",
-        "s.yaml:21: steps[2]: a step is one of sql, txn and resolved, this one has none of them",
+        "s.yaml:18: steps[0]: a step is one of sql, txn, resolved and generate, this one has sql and txn",
+        "s.yaml:20: 'steps[1].generate.table' is missing",
+        "s.yaml:20: 'steps[1].generate.transactions' is missing",
+        "s.yaml:21: steps[2]: a step is one of sql, txn, resolved and generate, this one has none of them",
         "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
         "s.yaml:24: 'steps[4]' must hold keys",
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
@@ -142,7 +143,7 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
             "version: 1\nseed: -1\nsteps: [{sql: x}]",
             "s.yaml:2: seed: input should be greater than or equal to 0",
         ),
-        ("version: 1\ngenerate: {}\nsteps: [{sql: x}]", "s.yaml:2: 'generate' is not supported yet"),
+        ("version: 1\ngenerate: {}\nsteps: [{sql: x}]", "s.yaml:2: unknown key 'generate'"),
     ],
 )
 def test_one_thing_wrong(problems: Any, text: str | bytes, told: str) -> None:

@@ -1,0 +1,77 @@
+"""Generated volume goes through the whole pipeline, and its events and rows are as expected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.jobs.run import run
+from producer.jobs.verify import verify
+
+SCENARIO = """\
+version: 1
+seed: 3
+resolved: {every: 1m}
+changefeed:
+  sink-uri: "kafka:///t?protocol=PROTOCOL&partition-num=3"
+  sink: {dispatchers: [{matcher: ['*.*'], partition: index-value}]}
+steps:
+  - sql: |
+      CREATE TABLE accounts (
+        id BIGINT PRIMARY KEY, owner VARCHAR(40) NOT NULL UNIQUE, balance DECIMAL(12,2), opened DATETIME(3),
+        rate DOUBLE, kind ENUM('a','b'), photo VARBINARY(50)
+      );
+      CREATE TABLE audit (id INT PRIMARY KEY, what VARCHAR(20));
+      INSERT INTO audit VALUES (1, 'begin');
+  - generate:
+      table: accounts
+      transactions: 40
+      rows-per-transaction: 4
+      rows: 10
+      hot-keys: 0.9
+      key-changes: 0.2
+  - sql: INSERT INTO audit VALUES (2, 'end');
+"""
+
+
+PROTOCOLS = [
+    "open-protocol",
+    pytest.param("canal-json&enable-tidb-extension=true", marks=pytest.mark.slow),
+    pytest.param("debezium", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_run_with_a_generate_step_verifies(spark: SparkSession, tmp_path: Path, protocol: str) -> None:
+    scenario, out = tmp_path / "accounts.yaml", tmp_path / "out"
+    scenario.write_text(SCENARIO.replace("PROTOCOL", protocol))
+    said: list[str] = []
+    report = run(scenario, out=out, state_at=[429918007904436226 + (20_000 << 18)], say=said.append)
+    assert said[0] == "scenario accounts: 45 commits, 172 row changes"
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    assert report.verdict.state is not None
+    assert report.verdict.state.tables == 2
+    rows = (out / "state" / "test.accounts.jsonl").read_text().splitlines()
+    assert report.verdict.state.rows == len(rows) + 2
+    ids = [int(json.loads(row)["id"]) for row in rows]
+    assert ids == sorted(set(ids))
+    [earlier] = (out / "state.at").glob("*/test.accounts.jsonl")
+    assert earlier.read_text() not in ("", (out / "state" / "test.accounts.jsonl").read_text())
+
+
+@pytest.mark.slow
+def test_rows_of_another_seed_are_found(spark: SparkSession, tmp_path: Path) -> None:
+    scenario, out = tmp_path / "accounts.yaml", tmp_path / "out"
+    scenario.write_text(SCENARIO.replace("PROTOCOL", "open-protocol"))
+    run(scenario, out=out)
+    assert verify(folder=out, scenario=scenario).ok
+    verdict = verify(folder=out, scenario=scenario, sets=["seed=4"])
+    assert not verdict.ok
+    assert verdict.state is not None
+    assert verdict.state.missing > 0
+    assert verdict.comparison is not None
+    assert not verdict.comparison.ok

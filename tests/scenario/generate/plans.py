@@ -1,0 +1,28 @@
+"""Scenarios with one ``generate`` step, as plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.load import load_scenario
+from producer.scenario.play import play
+
+TABLE = """\
+CREATE TABLE t (
+  id BIGINT PRIMARY KEY, code VARCHAR(20) NOT NULL UNIQUE, n INT, amount DECIMAL(12,2),
+  at DATETIME(3) NOT NULL, state ENUM('a','b','c') NOT NULL, note VARCHAR(40)
+)"""
+
+
+def planned(folder: Path, table: str = TABLE, seed: int = 1, **step: Any) -> GeneratePlan:
+    """The plan of a step on ``t``; its keys as in a scenario file, with ``_`` for ``-``."""
+    form = {"table": "t", **{key.replace("_", "-"): value for key, value in step.items()}}
+    content = {"version": 1, "seed": seed, "steps": [{"sql": table}, {"generate": form}]}
+    path = folder / "generated.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    [plan] = play(load_scenario(path)).generated
+    return plan

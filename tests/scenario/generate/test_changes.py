@@ -1,0 +1,172 @@
+"""Generated changes are a history that could have happened: every old row is the one before."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from producer.errors import ScenarioError
+from producer.model.event import Op
+from producer.model.shapes import CHANGE_LOG
+from producer.scenario.generate.log import generated_changes, generated_rows
+from producer.scenario.generate.plan import GeneratePlan
+from tests.scenario.generate.plans import planned
+
+BUSY = {
+    "transactions": 200,
+    "rows-per-transaction": 5,
+    "rows": 30,
+    "hot-keys": 0.8,
+    "key-changes": 0.2,
+    "mix": {"insert": 20, "update": 65, "delete": 15},
+}
+
+
+def collected(spark: SparkSession, plan: GeneratePlan) -> list[Row]:
+    log = generated_changes(spark, plan)
+    assert log.schema.simpleString() == CHANGE_LOG.simpleString()
+    return log.orderBy("commit_seq", "row_seq").collect()
+
+
+def replayed(changes: list[Row]) -> dict[bytes, list[bytes | None]]:
+    """The rows at the end; every change must fit what is there."""
+    rows: dict[bytes, list[bytes | None]] = {}
+    for change in changes:
+        if change.op != Op.INSERT:
+            assert rows.pop(change.old_row_key or change.row_key) == change.before
+        if change.op != Op.DELETE:
+            assert change.row_key not in rows
+            rows[change.row_key] = change.after
+        assert (change.before is None) == (change.op == Op.INSERT)
+        assert (change.after is None) == (change.op == Op.DELETE)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> GeneratePlan:
+    return planned(tmp_path_factory.mktemp("busy"), **BUSY)
+
+
+@pytest.fixture(scope="module")
+def changes(spark: SparkSession, busy: GeneratePlan) -> list[Row]:
+    return collected(spark, busy)
+
+
+def test_every_change_fits_the_row_before_it(changes: list[Row]) -> None:
+    assert replayed(changes)
+
+
+def test_transactions_hold_as_many_changes_as_asked(busy: GeneratePlan, changes: list[Row]) -> None:
+    sizes = Counter(change.commit_seq for change in changes)
+    first = busy.first_commit
+    assert sizes == {first: 30, **dict.fromkeys(range(first + 1, first + 201), 5)}
+    places = [change.row_seq for change in changes if change.commit_seq > first]
+    assert places == list(range(5)) * 200
+
+
+def test_the_mix_is_met(changes: list[Row]) -> None:
+    operations = Counter(change.op for change in changes[30:])
+    for op, share in {Op.INSERT: 0.2, Op.UPDATE: 0.65, Op.DELETE: 0.15}.items():
+        assert operations[op] / 1000 == pytest.approx(share, abs=0.04)
+
+
+def test_keys_change_as_often_as_asked(changes: list[Row]) -> None:
+    updates = [change for change in changes if change.op == Op.UPDATE]
+    moved = [change for change in updates if change.old_row_key is not None]
+    assert len(moved) / len(updates) == pytest.approx(0.2, abs=0.05)
+    assert all(change.before[1] != change.after[1] for change in moved)  # the unique column goes with the key
+    assert all(change.before[:2] == change.after[:2] for change in updates if change.old_row_key is None)
+
+
+def test_unique_values_are_never_used_twice(changes: list[Row]) -> None:
+    owners: dict[bytes, set[bytes]] = defaultdict(set)
+    for change in changes:
+        if change.after is not None:
+            owners[change.after[1]].add(change.after[0])
+    assert {len(ids) for ids in owners.values()} == {1}
+
+
+def test_a_row_that_comes_back_keeps_its_key(changes: list[Row]) -> None:
+    gone: set[bytes] = set()
+    back = 0
+    for change in changes:
+        if change.op == Op.DELETE:
+            gone.add(change.row_key)
+        elif change.op == Op.INSERT and change.row_key in gone:
+            back += 1
+    assert back > 0
+
+
+def test_the_state_is_what_the_changes_leave(
+    spark: SparkSession, busy: GeneratePlan, changes: list[Row]
+) -> None:
+    for commits in (None, busy.first_commit + 1, busy.first_commit + 70):
+        wanted = replayed([row for row in changes if commits is None or row.commit_seq < commits])
+        rows = generated_rows(spark, busy, commits).collect()
+        assert {row.row_key: row.row for row in rows} == wanted
+        assert len(rows) == len(wanted)
+
+
+@pytest.mark.parametrize("partitions", ["1", "7"])
+def test_shuffle_partitions_do_not_matter(
+    spark: SparkSession, busy: GeneratePlan, changes: list[Row], partitions: str
+) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        assert collected(spark, busy) == changes
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(before))
+
+
+def test_another_seed_gives_other_rows(spark: SparkSession, tmp_path: Path, changes: list[Row]) -> None:
+    assert collected(spark, planned(tmp_path, seed=2, **BUSY)) != changes
+
+
+def test_hot_rows_are_changed_most(spark: SparkSession, tmp_path: Path) -> None:
+    plan = planned(tmp_path, rows=50, transactions=1000, mix={"update": 1}, hot_keys=1.0)
+    updates = collected(spark, plan)[50:]
+    assert {change.op for change in updates} == {Op.UPDATE}
+    [(_, most), *_, (_, least)] = Counter(change.row_key for change in updates).most_common()
+    assert most > 5 * least
+
+
+def test_changes_of_one_row_in_succession(spark: SparkSession, tmp_path: Path) -> None:
+    plan = planned(tmp_path, transactions=50, rows_per_transaction=6, changes_per_row=3)
+    changes = collected(spark, plan)
+    replayed(changes)
+    thirds = [changes[at : at + 3] for at in range(0, len(changes), 3)]
+    assert all(len({change.row_key for change in third}) == 1 for third in thirds)
+
+
+def test_updates_change_the_columns_named(spark: SparkSession, tmp_path: Path) -> None:
+    plan = planned(tmp_path, rows=10, transactions=50, mix={"update": 1}, updates=["n", "at"])
+    for change in collected(spark, plan)[10:]:
+        differ = {place for place in range(7) if change.before[place] != change.after[place]}
+        assert {4} <= differ <= {2, 4}
+
+
+def test_only_inserts_are_only_inserts(spark: SparkSession, tmp_path: Path) -> None:
+    changes = collected(spark, planned(tmp_path, transactions=100, mix={"insert": 1}))
+    assert [change.op for change in changes] == [Op.INSERT] * 100
+    assert [change.after[0] for change in changes] == [b"%d" % number for number in range(1, 101)]
+
+
+def test_without_a_clustered_key_an_insert_takes_a_new_row_id(spark: SparkSession, tmp_path: Path) -> None:
+    table = "CREATE TABLE t (code VARCHAR(9) PRIMARY KEY NONCLUSTERED, n INT)"
+    plan = planned(tmp_path, table, transactions=200, mix={"insert": 3, "update": 4, "delete": 3}, rows=3)
+    changes = collected(spark, plan)
+    replayed(changes)
+    assert len({row.row_id for row in changes if row.op == Op.INSERT}) == sum(
+        row.op == Op.INSERT for row in changes
+    )
+
+
+def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path: Path) -> None:
+    table = "CREATE TABLE t (code VARCHAR(9) COLLATE utf8mb4_unicode_ci PRIMARY KEY CLUSTERED, n INT)"
+    plan = planned(tmp_path, table, transactions=5)
+    with pytest.raises(ScenarioError, match=r"generated.yaml:\d+: collation utf8mb4_unicode_ci of a key"):
+        generated_changes(spark, plan)

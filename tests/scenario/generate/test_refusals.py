@@ -1,0 +1,158 @@
+"""What does not fit is refused with file and line, before Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from producer.errors import ScenarioError, ScenarioProblems
+from producer.scenario.load import load_scenario
+from producer.scenario.play import play
+
+HEAD = """\
+version: 1
+steps:
+  - sql: |
+      CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, note VARCHAR(9), f FLOAT);
+      CREATE TABLE full (id INT PRIMARY KEY, n INT); INSERT INTO full VALUES (1, 1);
+      CREATE TABLE loose (n INT);
+      CREATE TABLE parts (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2;
+      CREATE TABLE stored (id INT PRIMARY KEY, twice INT AS (id * 2) STORED);
+      CREATE TABLE keys_only (id INT PRIMARY KEY);
+      CREATE TABLE vectors (id INT PRIMARY KEY, v VECTOR(3));
+      CREATE TABLE tiny (id TINYINT PRIMARY KEY);
+      CREATE TABLE real_key (f DOUBLE PRIMARY KEY);
+      CREATE TABLE child (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES full (id));
+  - generate:
+"""
+
+
+def refused(folder: Path, step: str, behind: str = "") -> str:
+    path = folder / "s.yaml"
+    lines = "".join(f"      {line}\n" for line in step.splitlines())
+    path.write_text(HEAD + lines + behind)
+    with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
+        play(load_scenario(path))
+    assert caught.value.exit_code == 2
+    return str(caught.value).replace(str(folder) + "/", "")
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("table: t\ntransactions: 0", "s.yaml:16: steps[1].generate.transactions: input"),
+        (
+            "table: t\ntransactions: 5\nmix: {insert: -1}",
+            "s.yaml:17: steps[1].generate.mix.insert: input",
+        ),
+        (
+            "table: t\ntransactions: 5\nmix: {update: 1, delete: 1}",
+            "s.yaml:17: steps[1].generate.mix: more",
+        ),
+        (
+            "table: t\ntransactions: 5\nmix: {update: 1}",
+            "s.yaml:14: steps[1].generate: there are no",
+        ),
+        (
+            "table: t\ntransactions: 5\nupdate: [n]",
+            "s.yaml:17: unknown key 'steps[1].generate.update' (",
+        ),
+        (
+            "table: t\ntransactions: 5\ncolumns:\n  n: {distributon: zipf}",
+            "s.yaml:18: unknown key 'steps[1].generate.columns.n.distributon' (did you mean 'distribution'?)",
+        ),
+        ("table: nope\ntransactions: 5", "s.yaml:15: Table 'test.nope' doesn't exist"),
+        ("table: full\ntransactions: 5", "s.yaml:15: table test.full holds rows already"),
+        ("table: loose\ntransactions: 5", "s.yaml:15: table test.loose has no primary key"),
+        ("table: parts\ntransactions: 5", "s.yaml:15: table test.parts is partitioned"),
+        ("table: stored\ntransactions: 5", "s.yaml:15: column 'twice' is generated and stored"),
+        ("table: vectors\ntransactions: 5", "s.yaml:15: values of type vector cannot be generated"),
+        ("table: child\ntransactions: 5", "s.yaml:15: table test.child has a foreign key"),
+        (
+            "table: keys_only\ntransactions: 5",
+            "s.yaml:14: table test.keys_only has columns of unique",
+        ),
+        (
+            "table: tiny\ntransactions: 500\nmix: {insert: 1}",
+            "s.yaml:15: no column of key 'PRIMARY'",
+        ),
+        (
+            "table: real_key\ntransactions: 5\nmix: {insert: 1}",
+            "s.yaml:15: no column of key 'PRIMARY'",
+        ),
+        (
+            "table: t\ntransactions: 5\nrows-per-transaction: 4\nchanges-per-row: 4\nmix: {insert: 1}",
+            "s.yaml:19: 20 rows to be born, and only 5 are picked",
+        ),
+        ("table: t\ntransactions: 5\nupdates: [nn]", "s.yaml:17: table test.t has no column 'nn'"),
+        ("table: t\ntransactions: 5\nupdates: [id]", "s.yaml:17: column 'id' belongs to a unique key"),
+    ],
+)
+def test_steps(tmp_path: Path, step: str, told: str) -> None:
+    assert refused(tmp_path, step).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("nope: {nulls: 0}", "table test.t has no column 'nope' (did you mean 'note'?)"),
+        ("n: {nulls: 0.5}", "column 'n' cannot be null"),
+        ("n: {values: [1, null]}", "column 'n' cannot be null"),
+        ("n: {values: [x]}", "Incorrect integer value for column 'n': 'x'"),
+        ("n: {min: 9999999999}", "Out of range value for column 'n'"),
+        ("n: {min: 2, max: 1}", "column 'n': no value lies between min and max"),
+        ("n: {length: 3}", "column 'n' is int and has no length"),
+        ("note: {length: 10}", "column 'note' holds 9 at most, not 10"),
+        ("note: {min: a}", "column 'note' is varchar and has no min and max"),
+        ("f: {distribution: sequence}", "column 'f' has no room for"),
+        ("n: {expression: rand()}", "rand in the expression of column 'n' differs from run to run"),
+    ],
+)
+def test_columns(tmp_path: Path, column: str, told: str) -> None:
+    step = f"table: t\ntransactions: 5\ncolumns:\n  note: {{nulls: 0}}\n  {column}"
+    if column.startswith("note"):
+        step = step.replace("  note: {nulls: 0}\n", "  f: {nulls: 0}\n")
+    assert refused(tmp_path, step).startswith(f"s.yaml:19: {told}")
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("INSERT INTO t VALUES (1, 1, '', 1)", "the rows of test.t were generated"),
+        ("DELETE FROM t", "the rows of test.t were generated"),
+        ("INSERT INTO full SELECT id, n FROM t", "the rows of test.t were generated"),
+        ("ALTER TABLE t ADD COLUMN more INT", "DDL of test.t behind its generate step is not supported"),
+        ("TRUNCATE TABLE t", "DDL of test.t behind its generate step is not supported"),
+        ("RENAME TABLE t TO u", "DDL of test.t behind its generate step is not supported"),
+        ("DROP DATABASE test", "DDL of test.t behind its generate step is not supported"),
+        (
+            "CREATE TABLE kid (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id))",
+            "a foreign key to test.t, whose rows were generated, is not supported",
+        ),
+    ],
+)
+def test_sql_behind_the_step(tmp_path: Path, sql: str, told: str) -> None:
+    message = refused(tmp_path, "table: t\ntransactions: 5", f"  - sql: {sql}\n")
+    assert message.startswith(f"s.yaml:17: {told}")
+
+
+def test_a_table_is_generated_once(tmp_path: Path) -> None:
+    again = "  - generate: {table: T, transactions: 5}\n"
+    assert refused(tmp_path, "table: t\ntransactions: 5", again).startswith(
+        "s.yaml:17: the rows of test.t were generated"
+    )
+
+
+def test_other_tables_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        HEAD
+        + "      table: t\n      transactions: 5\n      rows: 2500\n  - sql: INSERT INTO full VALUES (2, 2)\n"
+    )
+    history = play(load_scenario(path))
+    [plan] = history.generated
+    assert plan.commits == 8  # three transactions of up to 1000 rows, and five
+    assert history.changes[-1].commit_seq == plan.first_commit + 8
+    assert history.commits == plan.first_commit + 9
+    assert ("test", "t") not in history.state

@@ -1,0 +1,127 @@
+"""What the columns of generated rows hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.errors import ScenarioError
+from producer.model.coerce import coerce, read
+from producer.model.sql_mode import SQLMode
+from producer.scenario.generate.domain import edges_of
+from producer.scenario.generate.log import generated_changes
+from tests.scenario.generate.plans import planned
+
+EVERY_TYPE = """CREATE TABLE t (
+  id INT UNSIGNED PRIMARY KEY, ti TINYINT, bu BIGINT UNSIGNED, bs BIGINT, de DECIMAL(9,3),
+  wide DECIMAL(60,25), fl FLOAT, dd DOUBLE, fix FLOAT(6,2), ye YEAR, bi BIT(64), da DATE, dt DATETIME,
+  dm DATETIME(6), ts TIMESTAMP(2) NULL, tm TIME(3), ch CHAR(5), vc VARCHAR(300), tx TEXT, bn BINARY(4),
+  vb VARBINARY(9), bl LONGBLOB, en ENUM('x','y'), se SET('p','q','r'), js JSON,
+  latin VARCHAR(9) CHARACTER SET ascii)"""
+COUNT = 400
+
+
+def column(spark: SparkSession, folder: Path, kind: str, form: dict[str, Any]) -> list[bytes | None]:
+    """The values of a column in so many inserted rows."""
+    table = f"CREATE TABLE t (id BIGINT PRIMARY KEY, c {kind})"
+    plan = planned(folder, table, transactions=COUNT, mix={"insert": 1}, columns={"c": form})
+    rows = generated_changes(spark, plan).orderBy("commit_seq").select("after").collect()
+    return [row.after[1] for row in rows]
+
+
+def test_every_type_has_values_that_its_column_takes(spark: SparkSession, tmp_path: Path) -> None:
+    plan = planned(tmp_path, EVERY_TYPE, transactions=60, mix={"insert": 1})
+    loose = SQLMode(zero_dates=True)
+    for row in generated_changes(spark, plan).collect():
+        for info, value in zip(plan.table.columns, row.after, strict=True):
+            assert coerce(info, read(info, value, loose), loose) == value
+
+
+def test_every_type_shows_its_edges(spark: SparkSession, tmp_path: Path) -> None:
+    plan = planned(tmp_path, EVERY_TYPE, transactions=1)
+    names = [info.name for info in plan.table.columns[1:]]
+    plan = planned(
+        tmp_path, EVERY_TYPE, transactions=COUNT, mix={"insert": 1},
+        columns={name: {"edges": 1.0} for name in names},
+    )  # fmt: skip
+    images = [row.after for row in generated_changes(spark, plan).collect()]
+    for place, info in enumerate(plan.table.columns[1:], start=1):
+        assert {image[place] for image in images} == set(edges_of(info)), info.name
+
+
+def test_nulls_come_as_often_as_asked(spark: SparkSession, tmp_path: Path) -> None:
+    assert column(spark, tmp_path, "INT", {"nulls": 0.3}).count(None) / COUNT == pytest.approx(0.3, abs=0.07)
+    assert None not in column(spark, tmp_path, "INT NOT NULL", {})
+    assert column(spark, tmp_path, "INT", {"nulls": 0.5, "edges": 0.5}).count(None) > 0
+
+
+def test_ranges_hold_and_are_used(spark: SparkSession, tmp_path: Path) -> None:
+    small = [int(value) for value in column(spark, tmp_path, "INT NOT NULL", {"min": -3, "max": 3})]
+    assert set(small) == set(range(-3, 4))
+    prices = column(spark, tmp_path, "DECIMAL(8,2) NOT NULL", {"min": 1, "max": 2})
+    assert all(Decimal(1) <= Decimal(value.decode()) <= Decimal(2) for value in prices)
+    days = column(spark, tmp_path, "DATE NOT NULL", {"min": "2024-02-27", "max": "2024-03-01"})
+    assert set(days) == {b"2024-02-27", b"2024-02-28", b"2024-02-29", b"2024-03-01"}
+    moments = column(
+        spark, tmp_path, "DATETIME(1) NOT NULL", {"min": "2024-01-01", "max": "2024-01-01 00:00:00.2"}
+    )
+    assert set(moments) == {b"2024-01-01 00:00:00.0", b"2024-01-01 00:00:00.1", b"2024-01-01 00:00:00.2"}
+    spans = column(spark, tmp_path, "TIME NOT NULL", {"min": "-00:00:01", "max": "00:00:01"})
+    assert set(spans) == {b"-00:00:01", b"00:00:00", b"00:00:01"}
+    reals = [float(value) for value in column(spark, tmp_path, "DOUBLE NOT NULL", {"min": 0.5, "max": 0.75})]
+    assert 0.5 <= min(reals) < 0.55 < 0.7 < max(reals) <= 0.75
+
+
+def test_lengths(spark: SparkSession, tmp_path: Path) -> None:
+    texts = column(spark, tmp_path, "VARCHAR(600) NOT NULL", {"length": [300, 303]})
+    assert {len(value) for value in texts} == {300, 301, 302, 303}
+    assert {len(value) for value in column(spark, tmp_path, "BLOB NOT NULL", {"length": 700})} == {700}
+
+
+def test_values_of_a_list(spark: SparkSession, tmp_path: Path) -> None:
+    found = column(spark, tmp_path, "VARCHAR(9)", {"values": ["new", "paid", None, 7]})
+    assert {*found} == {b"new", b"paid", None, b"7"}
+    ranked = Counter(
+        column(
+            spark, tmp_path, "VARCHAR(9)", {"values": list("abcde"), "distribution": "zipf", "exponent": 1.5}
+        )
+    )
+    assert [value for value, _ in ranked.most_common(2)] == [b"a", b"b"]
+
+
+def test_normal_values_lie_around_the_middle(spark: SparkSession, tmp_path: Path) -> None:
+    form = {"distribution": "normal", "min": 0, "max": 1200}
+    numbers = [int(value) for value in column(spark, tmp_path, "INT NOT NULL", form)]
+    assert sum(numbers) / COUNT == pytest.approx(600, abs=25)
+    assert sum(500 <= number <= 700 for number in numbers) / COUNT == pytest.approx(0.683, abs=0.08)
+
+
+def test_a_sequence_counts_from_its_minimum(spark: SparkSession, tmp_path: Path) -> None:
+    values = column(spark, tmp_path, "INT NOT NULL", {"distribution": "sequence", "min": 500})
+    assert values == [b"%d" % number for number in range(500, 500 + COUNT)]
+
+
+def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
+    values = column(spark, tmp_path, "VARCHAR(30)", {"expression": "concat('row ', row, '/', pmod(draw, 2))"})
+    assert {value.rpartition(b"/")[0] for value in values} == {b"row %d" % n for n in range(COUNT)}
+    assert {value[-1:] for value in values} == {b"0", b"1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "told"),
+    [
+        ("INT", "rows + 1", "the expression of column 'c' is none"),
+        ("INT", "1 +", "the expression of column 'c' is none"),
+        ("INT", "concat('a', row)", "column 'c' is int and cannot be made from string"),
+    ],
+)
+def test_expressions_that_do_not_fit(
+    spark: SparkSession, tmp_path: Path, kind: str, expression: str, told: str
+) -> None:
+    with pytest.raises(ScenarioError, match=rf"generated.yaml:\d+: {told}"):
+        column(spark, tmp_path, kind, {"expression": expression})
