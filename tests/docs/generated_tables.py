@@ -72,14 +72,28 @@ def _places(option: Parameter) -> str:
     return ", ".join(places + ([code(option.file_key)] if option.file_key else []))
 
 
-_GIVEN = {"version": "required", "steps": "required", "resolved": "`{after: transaction}`"}
+_GIVEN = {
+    "version": "required",
+    "steps": "required",
+    "table": "required",
+    "transactions": "required",
+    "mix": "`{insert: 20, update: 70, delete: 10}`",
+    "resolved": "`{after: transaction}`",
+}
 """Defaults that the JSON Schema does not tell."""
 
 
 def scenario_keys() -> str:
-    """The keys of a scenario file, but for what stands in ``changefeed``."""
+    """The keys of a scenario file, but for what stands in ``changefeed`` and ``generate``."""
     schema = scenario_schema()
     rows = _keys("", schema, schema["definitions"])
+    return table(["key", "default", "meaning"], rows)
+
+
+def generate_keys() -> str:
+    """The keys of a ``generate`` step."""
+    definitions = scenario_schema()["definitions"]
+    rows = _keys("", definitions["Generate"], definitions)
     return table(["key", "default", "meaning"], rows)
 
 
@@ -90,13 +104,14 @@ def _keys(above: str, part: dict[str, Any], definitions: dict[str, Any]) -> Iter
         below = definitions[_reference(key)] if _reference(key) else {}
         meaning = key.get("description") or below.get("description", "")
         yield [code(path), _GIVEN.get(path, default), meaning]
-        if name != "changefeed" and below:
-            separator = "[]." if key.get("type") == "array" else "."
+        if name not in ("changefeed", "generate") and below:
+            separator = {"array": "[].", "object": ".NAME."}.get(key.get("type", ""), ".")
             yield from _keys(path + separator, below, definitions)
 
 
 def _reference(key: dict[str, Any]) -> str:
-    return str(key.get("$ref") or key.get("items", {}).get("$ref", "")).rpartition("/")[2]
+    inner = key.get("items") or key.get("additionalProperties") or {}
+    return str(key.get("$ref") or inner.get("$ref", "")).rpartition("/")[2]
 
 
 def invariants() -> str:
@@ -119,6 +134,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "options-without-effect": options_without_effect,
     "options-not-yet": options_not_yet,
     "scenario-keys": scenario_keys,
+    "generate-keys": generate_keys,
     "invariants": invariants,
     "recognition": recognition,
     "craft-sizes": sizes,
