@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,9 @@ SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
 CONFIG = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
-def digest(spark: SparkSession, config: Path) -> str:
+def digest(spark: SparkSession, config: Path, scenario: Path | str = KEYS, sets: Sequence[str] = ()) -> str:
     """SHA-256 over all messages in (topic, partition, offset) order."""
-    job = prepare(KEYS, sink_uri=SINK_URI, config=config)
+    job = prepare(scenario, sink_uri=SINK_URI, config=config, sets=sets)
     stream = event_stream(spark, change_log(spark, job.history), job.stream)
     frame = messages(stream, job.encode_plan(skip_refused=False))
     total = hashlib.sha256()
@@ -32,6 +33,9 @@ def digest(spark: SparkSession, config: Path) -> str:
         total.update(json.dumps([row["partition"], row["offset"], row["type"]]).encode())
         total.update(bytes(row["key"]) + bytes(row["value"]))
     return total.hexdigest()
+
+
+GENERATED = ("sysbench", ["steps[1].generate.transactions=50", "steps[1].generate.rows=50"])
 
 
 @pytest.fixture
@@ -71,3 +75,16 @@ def test_the_number_of_cores_does_not_matter(spark: SparkSession, config: Path, 
         [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == digest(spark, config)
+
+
+@pytest.mark.slow
+def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSession, config: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from producer.session import spark_session;"
+        "from tests.jobs.test_determinism import GENERATED, digest;"
+        "print(digest(spark_session('local[1]'), Path(sys.argv[1]), *GENERATED))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == digest(spark, config, *GENERATED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from producer.errors import ScenarioError, UnsupportedSQL, nearest
@@ -10,10 +10,12 @@ from producer.model.table import IndexInfo, TableInfo
 from producer.scenario.generate.bind_column import bind_column, numbers_fit
 from producer.scenario.generate.domain import refuse_type
 from producer.scenario.generate.form import ColumnForm, Generate
-from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Place
 from producer.scenario.generate.rates import Rates, rates
 
 _USUAL = ColumnForm()
+_CHANGES = {"update": 1, "replace": 2}
+"""Row changes of a statement."""
 Lines = Mapping[tuple[str, ...], int]
 """Lines of the keys inside of the step."""
 
@@ -53,13 +55,14 @@ class _Binder:
             first_commit=self.first_commit,
             rows=self.form.rows,
             transactions=self.form.transactions,
-            rows_per_transaction=self.form.rows_per_transaction,
+            rows_per_transaction=self._rows_per_transaction(),
             changes_per_row=self.form.changes_per_row,
             births=found.births,
             delete_chance=found.delete,
             hot_keys=self.form.hot_keys,
             updates=self._updates(columns),
             key_changes=self.form.key_changes,
+            each=self._places(columns),
             columns=columns,
         )
 
@@ -99,6 +102,8 @@ class _Binder:
 
     def _rates(self) -> Rates:
         mix, form = self.form.mix, self.form
+        if form.each is not None:
+            return Rates(0, 0.0)
         total = mix.insert + mix.update + mix.delete
         events = form.transactions * form.rows_per_transaction
         found = rates(mix.insert / total, mix.delete / total, form.rows, events)
@@ -113,7 +118,7 @@ class _Binder:
         rows = self.form.rows + found.births
         if keyed and not self.form.key_changes:
             return rows - 1
-        return rows + self.form.rows + self.form.transactions * self.form.rows_per_transaction - 1
+        return rows + self.form.rows + self.form.transactions * self._rows_per_transaction() - 1
 
     def _sequences(self, forms: Mapping[int, ColumnForm], last: int) -> set[int]:
         """Offsets of the columns whose values are all different: one per unique key at least."""
@@ -168,16 +173,40 @@ class _Binder:
                 raise error.at(self.file, line) from None
         return tuple(columns)
 
-    def _updates(self, columns: tuple[ColumnPlan, ...]) -> tuple[int, ...]:
+    def _rows_per_transaction(self) -> int:
+        if self.form.each is None:
+            return self.form.rows_per_transaction
+        return sum(_CHANGES[statement.does] for statement in self.form.each)
+
+    def _places(self, columns: tuple[ColumnPlan, ...]) -> tuple[Place, ...]:
+        places: list[Place] = []
+        for number, statement in enumerate(self.form.each or ()):
+            updates = self._updated(statement.columns, columns, "each", str(number))
+            if statement.does == "replace":
+                places.append(Place(number, deletes=True))
+            places.append(Place(number, updates=updates))
+        return tuple(places)
+
+    def _updated(self, names: Sequence[str], columns: tuple[ColumnPlan, ...], *place: str) -> tuple[int, ...]:
+        """Offsets of columns that updates shall change."""
         offsets = {column.column.name.lower(): column.offset for column in columns}
         keyed = {column.offset for column in columns if column.keyed}
-        updates = tuple(self._offset(offsets, name, "updates") for name in self.form.updates or ())
-        for offset in updates:
+        found = tuple(self._offset(offsets, name, *place) for name in names)
+        for name, offset in zip(names, found, strict=True):
             if offset in keyed:
-                name = self.table.columns[offset].name
                 what = f"column {name!r} belongs to a unique key"
-                raise self._error(what, "updates", hint="key-changes says how many updates change keys")
-        if self.form.mix.update and self.form.key_changes < 1 and len(keyed) == len(columns):
+                raise self._error(what, *place, hint="key-changes says how many updates change keys")
+        return found
+
+    def _updates(self, columns: tuple[ColumnPlan, ...]) -> tuple[int, ...]:
+        keyed = {column.offset for column in columns if column.keyed}
+        updates = self._updated(self.form.updates or (), columns, "updates")
+        if (
+            not self.form.each
+            and self.form.mix.update
+            and self.form.key_changes < 1
+            and len(keyed) == len(columns)
+        ):
             what = (
                 f"table {self.table.qualified_name} has columns of unique keys only: updates change nothing"
             )

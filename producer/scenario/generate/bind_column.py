@@ -63,7 +63,8 @@ def bind_column(
         distribution=form.distribution,
         exponent=form.exponent,
         choices=_choices(column, form),
-        expression=_expression(column, form),
+        expression=_steady(column, form.expression or ""),
+        adds=_adds(column, form, keyed=keyed),
         nulls=_nulls(column, form, keyed=keyed),
         edge_share=form.edges,
         edges=_edges(column, form),
@@ -133,8 +134,14 @@ def _choices(column: ColumnInfo, form: ColumnForm) -> tuple[Value, ...]:
     return choices
 
 
-def _expression(column: ColumnInfo, form: ColumnForm) -> str:
-    text = form.expression or ""
+def _adds(column: ColumnInfo, form: ColumnForm, *, keyed: bool) -> str:
+    if form.adds and (keyed or column.type not in INTEGERS | {T.NEW_DECIMAL}):
+        what = f"nothing can be added to column {column.name!r}"
+        raise ScenarioError(what, column=column.name, hint="adds is for integers and DECIMAL outside of keys")
+    return _steady(column, form.adds or "")
+
+
+def _steady(column: ColumnInfo, text: str) -> str:
     found = _UNSTEADY.search(text)
     if found:
         what = f"{found[1].lower()} in the expression of column {column.name!r} differs from run to run"
@@ -147,7 +154,7 @@ def _nulls(column: ColumnInfo, form: ColumnForm, *, keyed: bool) -> float:
         raise ScenarioError(f"column {column.name!r} cannot be null", column=column.name)
     if form.nulls is not None:
         return form.nulls
-    usual = column.nullable and not keyed and form.values is None and form.expression is None
+    usual = column.nullable and not keyed and not (form.values or form.expression or form.adds)
     return min(_USUAL_NULLS, 1 - form.edges) if usual and form.distribution != "sequence" else 0.0
 
 

@@ -39,6 +39,8 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
         value = canonical(column.column, F.col(name), versions.schema[name].dataType)
     else:
         typed, kind = _typed(plan, column, version, number)
+        if column.adds:
+            typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
         value = canonical(column.column, typed, kind)
     return _varied(plan, column, version, value)
 

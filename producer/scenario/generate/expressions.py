@@ -6,8 +6,10 @@ It sees ``row``, the number of the row; ``version``, that of the event which las
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.errors import ScenarioError
@@ -27,23 +29,47 @@ def with_expressions(versions: DataFrame, plan: GeneratePlan) -> DataFrame:
     return computed
 
 
+def with_added(steps: DataFrame, plan: GeneratePlan, column: ColumnPlan, name: str) -> DataFrame:
+    """Add what an update of a column would add, computed for every event.
+
+    It sees ``row``; ``transaction``, the number of the commit; ``place``, that of the change in it; and
+    ``draw``, a hash that all changes of a transaction share.
+    """
+    commit = F.col("commit_seq")
+    sees = {
+        "row": F.col("slot"),
+        "transaction": commit,
+        "place": F.col("row_seq"),
+        "draw": draw(plan.salt(f"{column.offset}/added"), commit),
+    }
+    return _evaluated(steps, plan, column, sees, column.adds, name)
+
+
 def _computed(versions: DataFrame, plan: GeneratePlan, column: ColumnPlan) -> DataFrame:
     version = F.col(f"version_{column.offset}")
-    named = versions.select(
-        version.alias("version"),
-        F.col("slot").alias("row"),
-        F.col(f"number_{column.offset}").alias("number"),
-        draw(plan.salt(f"{column.offset}/value"), version).alias("draw"),
-        *(F.col(name).alias(f"_{name}") for name in versions.columns),
-    )
+    sees = {
+        "version": version,
+        "row": F.col("slot"),
+        "number": F.col(f"number_{column.offset}"),
+        "draw": draw(plan.salt(f"{column.offset}/value"), version),
+    }
+    return _evaluated(versions, plan, column, sees, column.expression, f"expression_{column.offset}")
+
+
+def _evaluated(
+    frame: DataFrame, plan: GeneratePlan, column: ColumnPlan, sees: Mapping[str, Column], text: str, name: str
+) -> DataFrame:
+    """The frame with an expression's value; it sees the names given and nothing else that users name."""
+    hidden = [F.col(there).alias(f"_{there}") for there in frame.columns]
+    named = frame.select(*hidden, *(value.alias(seen) for seen, value in sees.items()))
     try:
-        computed = named.withColumn("_value", F.expr(column.expression))
+        computed = named.withColumn("_value", F.expr(text))
         _ = computed.schema  # analyses it
     except PySparkException as error:
         what = f"the expression of column {column.column.name!r} is none: {_first_line(error)}"
         raise ScenarioError(what, file=plan.file, line=column.line, column=column.column.name) from None
-    kept = [F.col(f"_{name}").alias(name) for name in versions.columns]
-    return computed.select(*kept, F.col("_value").alias(f"expression_{column.offset}"))
+    kept = [F.col(f"_{there}").alias(there) for there in frame.columns]
+    return computed.select(*kept, F.col("_value").alias(name))
 
 
 def _first_line(error: PySparkException) -> str:

@@ -59,6 +59,21 @@ class Mix(Part):
         return self
 
 
+class Statement(Part):
+    """One statement that every transaction runs on a row of its own."""
+
+    does: Literal["update", "replace"] = Field(description="update, or replace: delete and insert again.")
+    columns: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(), description="Columns that an update changes."
+    )
+
+    @model_validator(mode="after")
+    def _updates_something(self) -> Statement:
+        if (self.does == "update") != bool(self.columns):
+            raise ValueError("an update names columns, a replace does not")
+        return self
+
+
 class ColumnForm(Part):
     """What the values of one column are like; what is left out follows from its type."""
 
@@ -76,6 +91,11 @@ class ColumnForm(Part):
     )
     expression: str | None = Field(
         default=None, min_length=1, description="Spark SQL over row, version, number and draw."
+    )
+    adds: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Spark SQL of what an update adds, over row, transaction, place and draw.",
     )
     nulls: Share | None = Field(default=None, description="Ratio of NULLs; 0.05 where the column takes them.")
     edges: Share = Field(default=0.0, description="Ratio of boundary values.")
@@ -97,6 +117,8 @@ class ColumnForm(Part):
             raise ValueError(f"{' and '.join([*sources, *ranged])} exclude each other")
         if self.distribution == "sequence" and (sources or self.nulls or self.edges):
             raise ValueError("a sequence has no values, expression, nulls or edges")
+        if self.adds and (sources or self.nulls or self.edges or self.distribution == "sequence"):
+            raise ValueError("adds stands with min, max, uniform, zipf and normal only")
         if (self.nulls or 0) + self.edges > 1:
             raise ValueError("nulls and edges are more than all values")
         return self
@@ -119,6 +141,9 @@ class Generate(Part):
     mix: Mix = Field(
         default_factory=lambda: Mix(insert=20, update=70, delete=10), description="Shares of the operations."
     )
+    each: Annotated[tuple[Statement, ...], Field(strict=False, max_length=1000)] | None = Field(
+        default=None, description="Statements of each transaction, instead of a mix."
+    )
     hot_keys: Exponent = Field(
         default=0.0, description="Zipf exponent with which rows are picked; 0 picks all alike."
     )
@@ -132,6 +157,11 @@ class Generate(Part):
     def _fits_together(self) -> Generate:
         if self.transactions * self.rows_per_transaction > MOST_EVENTS:
             raise ValueError(f"more than {MOST_EVENTS} row changes")
-        if self.rows == 0 and self.mix.insert == self.mix.delete:
+        if self.each is not None:
+            instead = {"mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes"}
+            both = sorted(key.replace("_", "-") for key in instead & self.model_fields_set)
+            if both or not self.each or not self.rows:
+                raise ValueError("each stands with rows, and without " + (", ".join(both) or "an empty list"))
+        elif self.rows == 0 and self.mix.insert == self.mix.delete:
             raise ValueError("there are no rows to begin with; say how many in rows, or insert more")
         return self

@@ -26,6 +26,7 @@ class ColumnPlan:
     :param length: of strings, between how many characters or bytes.
     :param choices: canonical values to choose from, empty where the type's are drawn.
     :param expression: Spark SQL instead of all that.
+    :param adds: Spark SQL of what each update adds to the value that an insert drew.
     :param nulls: ratio of NULLs, and ``edge_share`` of the canonical values in ``edges``.
     :param line: in the scenario file.
     """
@@ -42,10 +43,25 @@ class ColumnPlan:
     exponent: float
     choices: tuple[Value, ...]
     expression: str
+    adds: str
     nulls: float
     edge_share: float
     edges: tuple[Value, ...]
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One change of each transaction, where the scenario names its statements.
+
+    :param statement: number of the statement, each of which picks a row.
+    :param deletes: whether it deletes that row.
+    :param updates: offsets of the columns that an update changes.
+    """
+
+    statement: int
+    deletes: bool = False
+    updates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +79,7 @@ class GeneratePlan:
     :param hot_keys: Zipf exponent with which rows are picked.
     :param updates: offsets of the columns that every update changes; empty: a hash chooses.
     :param key_changes: ratio of updates that change the key.
+    :param each: the changes of every transaction; empty where a mix decides.
     """
 
     file: str
@@ -79,6 +96,7 @@ class GeneratePlan:
     hot_keys: float
     updates: tuple[int, ...]
     key_changes: float
+    each: tuple[Place, ...]
     columns: tuple[ColumnPlan, ...]
 
     @property
@@ -98,6 +116,8 @@ class GeneratePlan:
     @property
     def visits_per_transaction(self) -> int:
         """Rows that a transaction picks, one after the other."""
+        if self.each:
+            return self.each[-1].statement + 1
         return -(-self.rows_per_transaction // self.changes_per_row)
 
     @property

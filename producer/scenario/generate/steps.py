@@ -49,13 +49,13 @@ def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     loads = event < plan.rows
     transaction = quotient(later, plan.rows_per_transaction)
     place = F.pmod(later, F.lit(plan.rows_per_transaction))
-    visit = transaction * plan.visits_per_transaction + quotient(place, plan.changes_per_row)
+    visit = transaction * plan.visits_per_transaction + _statement(plan, place)
     births, births_then = _births(plan, visit), _births(plan, visit + 1)
     is_birth = ~loads & (births_then > births) & (place % plan.changes_per_row == 0)
     fresh = F.lit(plan.rows) + births
     # The second change of a row that was just born goes to that row.
     old = F.when(births_then > births, fresh).otherwise(_old_row(plan, visit, fresh))
-    deletes = ~loads & ~is_birth & happens(plan.delete_chance, draw(plan.salt("delete"), event))
+    deletes = ~loads & ~is_birth & _deletes(plan, event, place)
     load_commit, load_place = quotient(event, ROWS_PER_LOAD), event % ROWS_PER_LOAD
     return spark.range(0, plan.events).select(
         F.col("id").alias("event")
@@ -69,6 +69,19 @@ def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
         F.when(loads, load_place).otherwise(place).alias("row_seq"),
         deletes.alias("deletes"),
     )  # fmt: skip
+
+
+def _statement(plan: GeneratePlan, place: Column) -> Column:
+    """The number of the pick, within its transaction, that a change belongs to."""
+    if not plan.each:
+        return quotient(place, plan.changes_per_row)
+    return F.get(F.lit([one.statement for one in plan.each]), place.cast("int")).cast("long")
+
+
+def _deletes(plan: GeneratePlan, event: Column, place: Column) -> Column:
+    if not plan.each:
+        return happens(plan.delete_chance, draw(plan.salt("delete"), event))
+    return place.isin([number for number, one in enumerate(plan.each) if one.deletes])
 
 
 def _births(plan: GeneratePlan, visit: Column) -> Column:

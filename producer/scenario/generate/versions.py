@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from producer.model.event import Op
 from producer.scenario.generate.draw import draw, happens, uniform
+from producer.scenario.generate.expressions import with_added
 from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from producer.scenario.generate.steps import by_row
 
@@ -17,7 +18,8 @@ _ALSO = 0.25
 def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     """Add ``version_N`` for the column at offset N, and ``number_N``, which a sequence counts by.
 
-    A row that is inserted again keeps its keys and gets all else anew.
+    A row that is inserted again keeps its keys and gets all else anew. ``added_N`` is what updates added
+    to the column since.
     """
     so_far = by_row().rowsBetween(Window.unboundedPreceding, Window.currentRow)
     versions = {
@@ -27,13 +29,29 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     numbers = {
         f"number_{column.offset}": _number(plan, F.col(f"version_{column.offset}")) for column in plan.columns
     }
-    return steps.withColumns(versions).withColumns(numbers)
+    return _with_sums(steps, plan).withColumns(versions).withColumns(numbers)
+
+
+def _with_sums(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
+    since_made = Window.partitionBy("slot", "made").orderBy("event")
+    so_far = since_made.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    summed = steps
+    for column in plan.columns:
+        if column.adds:
+            name = f"added_{column.offset}"
+            summed = with_added(summed, plan, column, name)
+            counts = (F.col("op") == Op.UPDATE) & _updates(plan, column.offset)
+            total = F.sum(F.when(counts, F.col(name))).over(so_far)
+            summed = summed.withColumn(name, F.coalesce(total, F.lit(0)))
+    return summed
 
 
 def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column:
     """Whether an event gives the column a new value."""
     event, op = F.col("event"), F.col("op")
     is_update = op == Op.UPDATE
+    if column.adds:
+        return op == Op.INSERT
     if column.keyed:
         return (event == F.col("born")) | (
             is_update & happens(plan.key_changes, draw(plan.salt("key"), event))
@@ -42,6 +60,10 @@ def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column:
 
 
 def _updates(plan: GeneratePlan, offset: int) -> Column:
+    if plan.each:
+        return F.col("row_seq").isin(
+            [number for number, one in enumerate(plan.each) if offset in one.updates]
+        )
     if plan.updates:
         return F.lit(offset in plan.updates)
     event = F.col("event")

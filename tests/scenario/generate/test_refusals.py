@@ -86,6 +86,18 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
             "s.yaml:19: 20 rows to be born, and only 5 are picked",
         ),
         ("table: t\ntransactions: 5\nupdates: [nn]", "s.yaml:17: table test.t has no column 'nn'"),
+        (
+            "table: t\ntransactions: 5\nrows: 5\nmix: {insert: 1}\neach: [{does: replace}]",
+            "s.yaml:14: steps[1].generate: each stands with rows, and without mix",
+        ),
+        (
+            "table: t\ntransactions: 5\nrows: 5\neach:\n  - {does: update, columns: [id]}",
+            "s.yaml:19: column 'id' belongs to a unique key",
+        ),
+        (
+            "table: t\ntransactions: 5\nrows: 5\neach:\n  - {does: update}",
+            "s.yaml:19: steps[1].generate.each[0]: an update names columns, a replace does not",
+        ),
         ("table: t\ntransactions: 5\nupdates: [id]", "s.yaml:17: column 'id' belongs to a unique key"),
     ],
 )
@@ -106,6 +118,7 @@ def test_steps(tmp_path: Path, step: str, told: str) -> None:
         ("note: {length: 10}", "column 'note' holds 9 at most, not 10"),
         ("note: {min: a}", "column 'note' is varchar and has no min and max"),
         ("f: {distribution: sequence}", "column 'f' has no room for"),
+        ("f: {adds: '1'}", "nothing can be added to column 'f'"),
         ("n: {expression: rand()}", "rand in the expression of column 'n' differs from run to run"),
     ],
 )
