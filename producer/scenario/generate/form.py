@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from producer.scenario.part import Part
 
-MOST_EVENTS = 10**12
+MOST_EVENTS = 2_000_000_000
+"""Row changes of a step: the product of two numbers up to it still is a long."""
 MOST_ROWS_PER_TRANSACTION = 100_000
 _LONGEST_TEXT = 1 << 20
 
@@ -155,7 +156,7 @@ class Generate(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Generate:
-        if self.transactions * self.rows_per_transaction > MOST_EVENTS:
+        if self.rows + self.transactions * self.rows_per_transaction > MOST_EVENTS:
             raise ValueError(f"more than {MOST_EVENTS} row changes")
         if self.each is not None:
             instead = {"mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes"}

@@ -87,10 +87,7 @@ def _deletes(plan: GeneratePlan, event: Column, place: Column) -> Column:
 def _births(plan: GeneratePlan, visit: Column) -> Column:
     """How many rows were born before a visit: ``births`` of them, evenly over all visits, the first first."""
     visits = plan.transactions * plan.visits_per_transaction
-    if visits * max(plan.births, 1) < 1 << 62:
-        return quotient(visit * plan.births + (visits - 1), visits)
-    exact = visit.cast("decimal(19,0)") * F.lit(plan.births).cast("decimal(19,0)")
-    return F.ceil(exact / F.lit(visits).cast("decimal(19,0)")).cast("long")
+    return quotient(visit * plan.births + (visits - 1), visits)
 
 
 def _old_row(plan: GeneratePlan, visit: Column, rows: Column) -> Column:

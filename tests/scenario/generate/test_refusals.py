@@ -62,6 +62,10 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
             "table: t\ntransactions: 5\ncolumns:\n  n: {distributon: zipf}",
             "s.yaml:18: unknown key 'steps[1].generate.columns.n.distributon' (did you mean 'distribution'?)",
         ),
+        (
+            "table: t\ntransactions: 1000000\nrows-per-transaction: 10000",
+            "s.yaml:14: steps[1].generate: more than 2000000000 row changes",
+        ),
         ("table: nope\ntransactions: 5", "s.yaml:15: Table 'test.nope' doesn't exist"),
         ("table: full\ntransactions: 5", "s.yaml:15: table test.full holds rows already"),
         ("table: loose\ntransactions: 5", "s.yaml:15: table test.loose has no primary key"),
