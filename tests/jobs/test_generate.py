@@ -75,3 +75,13 @@ def test_rows_of_another_seed_are_found(spark: SparkSession, tmp_path: Path) -> 
     assert verdict.state.missing > 0
     assert verdict.comparison is not None
     assert not verdict.comparison.ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sysbench", "bank"])
+def test_shipped_workloads_verify(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    report = run(name, out=tmp_path / "out", sets=["steps[1].generate.transactions=100"])
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    assert report.verdict.state is not None
+    assert report.verdict.state.rows == {"sysbench": 1000, "bank": 100}[name]
