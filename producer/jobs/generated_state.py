@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from producer.jobs.local_rows import local_frame
 from producer.jobs.prepare import Job
 from producer.model.shapes import IMAGE
 from producer.model.table import TableInfo
@@ -24,7 +25,8 @@ def generated_state(
     """
     for plan in job.history.generated:
         if commits is None or commits > plan.first_commit:
-            yield plan.table, generated_rows(spark, plan, commits)
+            rows = generated_rows(spark, plan, commits)
+            yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)
 
 
 def images(rows: DataFrame) -> Iterator[RowImage]:

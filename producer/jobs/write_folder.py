@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from producer.jobs.events import expected_events
 from producer.jobs.frames import Counts
 from producer.jobs.generated_state import generated_state, images
+from producer.jobs.local_rows import local_rows
 from producer.jobs.prepare import Job
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage, State
@@ -58,11 +59,11 @@ def write_folder(
 
 
 def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowImage, ...]]]:
-    """``(table, rows)`` of the tables that TiCDC replicates."""
+    """``(table, rows)`` of the tables that TiCDC replicates, in the changefeed's time zone."""
     replicated = {table.version for table in job.stream.replicated}
     tables = job.history.catalog.tables
     return [
-        (tables[table.version], table.rows)
+        (tables[table.version], local_rows(tables[table.version], table.rows, job.changefeed.time_zone))
         for _, table in sorted(state.items())
         if table.version in replicated
     ]

@@ -34,21 +34,27 @@ def localise(changes: DataFrame, facts: DataFrame, time_zone: str) -> DataFrame:
 
     :param time_zone: an IANA name or an offset such as ``+08:00``.
     """
-    if time_zone.upper() in ("UTC", "Z", "+00:00"):
+    if is_utc(time_zone):
         return changes
     joined = with_facts(changes, facts, "timestamp_places")
     for image in ("before", "after"):
         rendered = F.transform(
             F.col(image),
             lambda value, place: F.when(
-                F.array_contains("timestamp_places", place), _local(value, time_zone)
+                F.array_contains("timestamp_places", place), local_text(value, time_zone)
             ).otherwise(value),
         )
         joined = joined.withColumn(image, rendered)
     return joined.drop("timestamp_places")
 
 
-def _local(value: Column, time_zone: str) -> Column:
+def is_utc(time_zone: str) -> bool:
+    """Whether a zone is UTC, in which TIMESTAMP stands in the change log."""
+    return time_zone.upper() in ("UTC", "Z", "+00:00")
+
+
+def local_text(value: Column, time_zone: str) -> Column:
+    """A TIMESTAMP of the change log as text of a zone; zero dates stay as they are."""
     text = value.cast("string")
     seconds, fraction = F.substring(text, 1, 19), F.substring(text, 20, 7)
     # Without a zone of its own, so that the Spark session's zone has no say.

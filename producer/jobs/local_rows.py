@@ -1,0 +1,57 @@
+"""Expected rows with TIMESTAMP in the changefeed's time zone, as the stream shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from producer.codec.zone import zone_of
+from producer.model.event import Value
+from producer.model.mysql_type import MySQLType
+from producer.model.table import TableInfo
+from producer.scenario.history import RowImage
+from producer.stream.commit import is_utc, local_text
+
+_SECONDS = 19
+
+
+def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
+    """Rows that the driver holds.
+
+    :param time_zone: the changefeed's.
+    """
+    places = _timestamps(table)
+    if is_utc(time_zone) or not places:
+        return tuple(rows)
+    zone = zone_of(time_zone)
+    return tuple(
+        tuple(_local(value, zone) if place in places else value for place, value in enumerate(row))
+        for row in rows
+    )
+
+
+def _local(value: Value, zone: tzinfo) -> Value:
+    if value is None or value.startswith(b"0000-"):
+        return value
+    utc = datetime.fromisoformat(value[:_SECONDS].decode()).replace(tzinfo=UTC)
+    there = utc.astimezone(zone).replace(tzinfo=None)
+    return there.isoformat(" ").encode() + value[_SECONDS:]
+
+
+def local_frame(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:
+    """Rows of a DataFrame, whose column ``row`` is an image."""
+    places = _timestamps(table)
+    if is_utc(time_zone) or not places:
+        return rows
+
+    def shown(value: Column, place: Column) -> Column:
+        return F.when(place.isin(*places), local_text(value, time_zone)).otherwise(value)
+
+    return rows.withColumn("row", F.transform("row", shown))
+
+
+def _timestamps(table: TableInfo) -> list[int]:
+    return [i for i, column in enumerate(table.sent_columns) if column.type == MySQLType.TIMESTAMP]
