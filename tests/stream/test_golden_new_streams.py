@@ -11,11 +11,13 @@ from pyspark.sql import SparkSession
 
 from producer.model.event import Kind, Op
 from tests.codec.golden_messages import Compared, load_messages
+from tests.codec.large_messages import files
 from tests.codec.test_open_golden import nameless
 from tests.golden_events import GOLDEN
 from tests.new_events import raw_events
 from tests.stream.golden_variants import NEW_VARIANTS
 from tests.stream.test_golden_streams import Stream, stream_of, without_panics
+from tests.stream.test_large_golden_streams import check_file
 
 ALWAYS = ("keys", "partition")
 """Files in which the newer program differs from the classic one; the others are for the slow tier."""
@@ -42,6 +44,17 @@ def test_messages_are_the_newer_ticdcs_bytes(stream: Stream, variant: str, compa
     pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if not nameless(golden, b)]
     assert [(m.key, m.value) for m, _ in pairs] == [(m.key, kind.comparable(m.value)) for _, m in pairs]
     compared(f"{kind.protocol} of the newer TiCDC, from SQL", len(pairs))
+
+
+@pytest.mark.parametrize(("protocol", "count"), [("open", 6), ("canal-json", 8)])
+def test_large_and_compressed_messages_are_the_newer_ticdcs(
+    stream: Stream, protocol: str, count: int, monkeypatch: pytest.MonkeyPatch, compared: Compared
+) -> None:
+    named = [file for file in files(protocol) if file.path.name.startswith(f"{stream.path.stem}.new-")]
+    assert len(named) == count
+    for file in named:
+        messages = check_file(file, stream.job, stream.events, monkeypatch)
+        compared(f"{protocol} of the newer TiCDC, large, from SQL", messages)
 
 
 def test_rows_are_in_the_newer_ticdcs_order(stream: Stream) -> None:

@@ -57,14 +57,20 @@ def test_messages_are_ticdcs(
     chosen = [file for file in chosen if file.profile == "classic"]
     assert len(chosen) == {"open": 15, "canal-json": 21, "debezium": 2}[protocol]
     for file in chosen:
-        with monkeypatch.context() as patch:
-            if file.compression != "none":
-                patch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
-            patch.setitem(ENCODERS, PROTOCOLS[protocol], partial(_with_golden_names, file))
-            wanted = without_idle_resolved(events) if ".merge" in file.variant else events
-            made = list(_encoder(job, file).messages(wanted.to_batches()))
-        _check(made, file)
-        compared(f"{PROTOCOLS[protocol]}, large, from SQL", len(made))
+        count = check_file(file, job, events, monkeypatch)
+        compared(f"{PROTOCOLS[protocol]}, large, from SQL", count)
+
+
+def check_file(file: LargeFile, job: Job, events: pa.Table, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Compare what comes of an event stream with one golden file; how many messages it has."""
+    with monkeypatch.context() as patch:
+        if file.compression != "none":
+            patch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
+        patch.setitem(ENCODERS, PROTOCOLS[file.protocol], partial(_with_golden_names, file))
+        wanted = without_idle_resolved(events) if ".merge" in file.variant else events
+        made = list(_encoder(job, file).messages(wanted.to_batches()))
+    _check(made, file)
+    return len(made)
 
 
 def _check(made: list[Message], file: LargeFile) -> None:
