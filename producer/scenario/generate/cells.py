@@ -7,7 +7,6 @@ from decimal import Decimal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    BinaryType,
     DataType,
     DateType,
     DecimalType,
@@ -17,7 +16,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from producer.model.mysql_type import FLOATS, TEMPORALS, MySQLType
+from producer.model.mysql_type import FLOATS, INTEGERS, TEMPORALS, MySQLType
 from producer.scenario.dataframe.canonical import canonical
 from producer.scenario.generate.domain import DECIMAL_DIGITS, REAL_STEPS, is_string
 from producer.scenario.generate.draw import draw, happens, letters, normal, octets, quotient, uniform, zipf
@@ -37,11 +36,17 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
     elif column.expression:
         name = f"expression_{column.offset}"
         value = canonical(column.column, F.col(name), versions.schema[name].dataType)
+    elif is_string(column.column):
+        value = _string(plan, column, version, number)
     else:
         typed, kind = _typed(plan, column, version, number)
         if column.adds:
             typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
-        value = canonical(column.column, typed, kind)
+            value = canonical(column.column, typed, kind)
+        elif column.column.type in INTEGERS and isinstance(kind, LongType):
+            value = typed.cast("string").cast("binary")  # known to fit, so that it is drawn once
+        else:
+            value = canonical(column.column, typed, kind)
     return _varied(plan, column, version, value)
 
 
@@ -76,8 +81,6 @@ def _typed(
     plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column
 ) -> tuple[Column, DataType]:
     """The value as a typed Spark column, and its type."""
-    if is_string(column.column):
-        return _string(plan, column, version, number)
     if column.column.type == T.JSON:
         return _document(plan, column, version), StringType()
     place = number if column.sequence else _place(plan, column, version, column.high - column.low + 1)
@@ -123,22 +126,30 @@ def _span(ordinal: Column, fsp: int) -> Column:
     return F.concat(F.when(ordinal < 0, "-").otherwise(""), text)
 
 
-def _string(
-    plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column
-) -> tuple[Column, DataType]:
-    is_bytes = column.column.charset == "binary"
+def _string(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:
+    """The canonical value of a text, or of bytes.
+
+    It is known to fit, so the rules of ``canonical``, which name their value several times and would have
+    Spark draw it as often, are left out.
+    """
     if column.sequence:
-        digits = number.cast("string")
-        return (digits.cast("binary"), BinaryType()) if is_bytes else (digits, StringType())
+        return _filled(column, number.cast("string").cast("binary"))
     least, most = column.length
+    text = octets if column.column.charset == "binary" else letters
+    drawn = text(plan.salt(f"{column.offset}/text"), version, most)
+    if least == most:
+        return _filled(column, drawn)
     length = F.lit(least) + _place(plan, column, version, most - least + 1)
-    salt = plan.salt(f"{column.offset}/text")
-    if is_bytes:
-        return F.substring(octets(salt, version, most), 1, length.cast("int")), BinaryType()
-    return F.left(letters(salt, version, most), length.cast("int")), StringType()
+    return _filled(column, F.substring(drawn, F.lit(1), length.cast("int")))
+
+
+def _filled(column: ColumnPlan, value: Column) -> Column:
+    """BINARY(n) has n bytes."""
+    fixed = column.column.type == T.STRING and column.column.charset == "binary"
+    return F.rpad(value, F.lit(column.column.length), F.lit(b"\0")) if fixed else value
 
 
 def _document(plan: GeneratePlan, column: ColumnPlan, version: Column) -> Column:
     number = _place(plan, column, version, column.high - column.low + 1)
-    word = letters(plan.salt(f"{column.offset}/text"), version, 8)
+    word = letters(plan.salt(f"{column.offset}/text"), version, 8).cast("string")
     return F.concat(F.lit('{"n": '), number.cast("string"), F.lit(', "word": "'), word, F.lit('"}'))

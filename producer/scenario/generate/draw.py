@@ -7,6 +7,7 @@ bits on every machine.
 from __future__ import annotations
 
 from decimal import Decimal
+from hashlib import shake_128
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -17,6 +18,11 @@ _PIECES = 4
 _PIECE_BITS = 16
 _BELL = 12 << _PIECE_BITS
 """Twelve pieces added up look like a normal distribution of six deviations to either side."""
+_PLACE_BITS, _PLACES = 12, 5
+_SHORT_TEXT, _SHORT_PIECE, _PIECE = 32, 4, 8
+_LONGEST_UNREPEATED = 256
+_OCTETS = shake_128(b"ticdc-producer").digest((1 << _PLACE_BITS) + _PIECE)
+_LETTERS = bytes(b"aehilmnoprstuvwy"[octet & 15] for octet in _OCTETS)
 
 
 def draw(salt: int, *of: Column) -> Column:
@@ -90,17 +96,38 @@ def normal(salt: int, of: Column, count: int) -> Column:
 
 
 def letters(salt: int, of: Column, most: int) -> Column:
-    """A text of ``most`` lower-case letters; beyond 256 it repeats itself."""
-    whole = min(most, 256)
-    blocks = [F.lpad(F.hex(draw(salt, of, F.lit(block))), 16, "0") for block in range(-(-whole // 16))]
-    digits = F.concat(*blocks) if blocks else F.lit("")
-    text = F.translate(digits, "0123456789ABCDEF", "aehilmnoprstuvwy")
-    return F.repeat(text, -(-most // 256)) if most > 256 else text
+    """A text of ``most`` lower-case letters, as binary; beyond 256 it repeats itself."""
+    return _pieces(_LETTERS, salt, of, most)
 
 
 def octets(salt: int, of: Column, most: int) -> Column:
-    """So many bytes and a few more; beyond 256 they repeat themselves."""
-    whole = min(most, 256)
-    blocks = [F.lpad(F.hex(draw(salt, of, F.lit(block))), 16, "0") for block in range(-(-whole // 8))]
-    digits = F.concat(*blocks) if blocks else F.lit("")
-    return F.unhex(F.repeat(digits, -(-most // 256)) if most > 256 else digits)
+    """So many bytes; beyond 256 they repeat themselves."""
+    return _pieces(_OCTETS, salt, of, most)
+
+
+def _pieces(pool: bytes, salt: int, of: Column, most: int) -> Column:
+    """Pieces of a pool that begin wherever a hash says.
+
+    Cutting bytes out of a literal is what Spark does cheapest: turning the hashes themselves into text
+    took ten times as long.
+    """
+    whole = min(most, _LONGEST_UNREPEATED)
+    size = _SHORT_PIECE if whole <= _SHORT_TEXT else _PIECE
+    pieces = [
+        F.substring(F.lit(pool), _place(salt, of, number), F.lit(min(size, whole - start)))
+        for number, start in enumerate(range(0, whole, size))
+    ]
+    if not pieces:
+        return F.lit(b"")
+    text = F.concat(*pieces)
+    if most == whole:
+        return text
+    repeated = F.repeat(text.cast("string"), -(-most // whole)).cast("binary")
+    return F.substring(repeated, F.lit(1), F.lit(most))
+
+
+def _place(salt: int, of: Column, number: int) -> Column:
+    """Where in its pool a piece begins, counted from 1; a hash serves for five pieces."""
+    drawn = draw(salt, of, F.lit(number // _PLACES))
+    place = F.shiftrightunsigned(drawn, _PLACE_BITS * (number % _PLACES))
+    return place.bitwiseAND(F.lit((1 << _PLACE_BITS) - 1)).cast("int") + F.lit(1)
