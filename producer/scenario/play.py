@@ -11,6 +11,7 @@ from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.model.profile import Profile
 from producer.scenario.generate.bind import bind
+from producer.scenario.generate.places import Lines
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import History
 from producer.scenario.load import GenerateStep, ResolvedStep, ScenarioFile, SQLStep
@@ -66,7 +67,7 @@ def _played(
             continue
         before = session.commits
         if isinstance(step, GenerateStep):
-            generated.append(_generate(session, step, scenario))
+            generated.extend(_generate(session, step, scenario, generated))
         else:
             _run(session, step)
         if step.commit_ts is not None:
@@ -119,18 +120,27 @@ def _run(session: Session, step: SQLStep) -> None:
         session.run(step.text, line=step.line)
 
 
-def _generate(session: Session, step: GenerateStep, scenario: ScenarioFile) -> GeneratePlan:
-    line = step.lines.get(("table",), step.line)
-    plan = bind(
+def _generate(
+    session: Session, step: GenerateStep, scenario: ScenarioFile, earlier: Sequence[GeneratePlan]
+) -> tuple[GeneratePlan, ...]:
+    lines, first_commit = Lines(step.lines), session.commits
+    names = {
+        work.table: (lines.of_table(number) if step.form.tables else lines).of("table")
+        for number, work in enumerate(step.form.works())
+    }
+    plans = bind(
         step.form,
-        session.table(step.form.table, line=line),
-        first_commit=session.commits,
+        [session.table(name, line=line) for name, line in names.items()],
+        first_commit=first_commit,
         seed=scenario.seed,
         file=scenario.file,
-        lines=step.lines,
+        lines=lines,
+        earlier=earlier,
     )
-    session.generate(step.form.table, plan.commits, line=line)
-    return plan
+    for name, line in names.items():
+        session.leave(name, line=line)
+    session.pass_over(step.form.commits)
+    return plans
 
 
 def _check_pin(

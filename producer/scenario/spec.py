@@ -155,7 +155,7 @@ class Step(Part):
     sql: str | None = Field(default=None, description="Statements; BEGIN and COMMIT group them.")
     txn: str | None = Field(default=None, description="Statements of one transaction.")
     resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
-    generate: Generate | None = Field(default=None, description="Generated changes of a table.")
+    generate: Generate | None = Field(default=None, description="Generated changes of tables.")
     commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must grow.")
 
     @model_validator(mode="after")

@@ -75,7 +75,8 @@ def _places(option: Parameter) -> str:
 _GIVEN = {
     "version": "required",
     "steps": "required",
-    "table": "required",
+    "tables[].table": "required",
+    "tables[].share": "`1`",
     "transactions": "required",
     "mix": "`{insert: 20, update: 70, delete: 10}`",
     "resolved": "`{after: transaction}`",

@@ -84,4 +84,4 @@ def test_shipped_workloads_verify(spark: SparkSession, tmp_path: Path, name: str
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()
     assert report.verdict.state is not None
-    assert report.verdict.state.rows == {"sysbench": 1000, "bank": 100}[name]
+    assert report.verdict.state.rows == {"sysbench": 4000, "bank": 100}[name]

@@ -1,45 +1,87 @@
-"""A ``generate`` step bound to its table: everything that does not fit is refused here, with its line."""
+"""A ``generate`` step bound to its tables: everything that does not fit is refused here, with its line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from producer.errors import ScenarioError, UnsupportedSQL, nearest
-from producer.model.table import IndexInfo, TableInfo
+from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 from producer.scenario.generate.bind_column import bind_column, numbers_fit
+from producer.scenario.generate.bind_reference import bind_reference
+from producer.scenario.generate.column_form import ColumnForm
 from producer.scenario.generate.domain import refuse_type
-from producer.scenario.generate.form import ColumnForm, Generate
-from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Place
+from producer.scenario.generate.form import Generate, Statement
+from producer.scenario.generate.places import Lines
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Place, Reference
 from producer.scenario.generate.rates import Rates, rates
+from producer.scenario.generate.table_form import TableWork, load_commits
+from producer.scenario.generate.turns import ALWAYS, Turns, turns_by_share, turns_by_statement
 
 _USUAL = ColumnForm()
-_CHANGES = {"update": 1, "replace": 2}
+_CHANGES = {"insert": 1, "update": 1, "replace": 2}
 """Row changes of a statement."""
-Lines = Mapping[tuple[str, ...], int]
-"""Lines of the keys inside of the step."""
 
 
 def bind(
-    form: Generate, table: TableInfo, *, first_commit: int, seed: int, file: str, lines: Lines
-) -> GeneratePlan:
-    """The plan of a step.
+    form: Generate,
+    tables: Sequence[TableInfo],
+    *,
+    first_commit: int,
+    seed: int,
+    file: str,
+    lines: Lines,
+    earlier: Sequence[GeneratePlan] = (),
+) -> tuple[GeneratePlan, ...]:
+    """The plans of a step, one for each table.
 
-    :param first_commit: number of its first transaction.
-    :param lines: by path below ``generate``; that of the step itself under ``()``.
-    :raises ScenarioError: for what does not fit the table, with file and line.
+    :param tables: of the form, in its order.
+    :param first_commit: number of the step's first transaction.
+    :param earlier: plans of the steps before.
+    :raises ScenarioError: for what does not fit the tables, with file and line.
     """
-    return _Binder(form, table, first_commit, seed, file, lines).plan()
+    works = form.works()
+    loads = [load_commits(work.rows) for work in works]
+    found: list[GeneratePlan] = []
+    for number, (work, turns) in enumerate(zip(works, _turns(form, seed, first_commit), strict=True)):
+        binder = _Binder(
+            step=form,
+            form=work,
+            table=tables[number],
+            turns=turns,
+            step_commit=first_commit,
+            first_commit=first_commit + sum(loads[:number]),
+            first_transaction=first_commit + sum(loads),
+            seed=seed,
+            file=file,
+            lines=lines.of_table(number) if form.tables else lines,
+            earlier=(*earlier, *found),
+        )
+        found.append(binder.plan())
+    return tuple(found)
 
 
-@dataclass(frozen=True)
+def _turns(form: Generate, seed: int, first_commit: int) -> list[Turns]:
+    works = form.works()
+    if form.each is not None and form.names_tables:
+        numbers = {work.table.lower(): number for number, work in enumerate(works)}
+        return turns_by_statement([numbers[(one.table or "").lower()] for one in form.each], len(works))
+    return turns_by_share([work.share for work in works], f"{seed}/{first_commit}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Binder:
-    form: Generate
+    step: Generate
+    form: TableWork
     table: TableInfo
+    turns: Turns
+    step_commit: int
     first_commit: int
+    first_transaction: int
     seed: int
     file: str
     lines: Lines
+    earlier: tuple[GeneratePlan, ...]
 
     def plan(self) -> GeneratePlan:
         self._check_table()
@@ -49,14 +91,17 @@ class _Binder:
         columns = self._columns(forms, sequences, found)
         return GeneratePlan(
             file=self.file,
-            line=self._line(),
+            line=self.lines.of(),
             seed=self.seed,
             table=self.table,
+            step_commit=self.step_commit,
             first_commit=self.first_commit,
+            first_transaction=self.first_transaction,
             rows=self.form.rows,
-            transactions=self.form.transactions,
+            transactions=self.step.transactions,
             rows_per_transaction=self._rows_per_transaction(),
-            changes_per_row=self.form.changes_per_row,
+            changes_per_row=self.step.changes_per_row,
+            turns=self.turns,
             births=found.births,
             delete_chance=found.delete,
             hot_keys=self.form.hot_keys,
@@ -82,7 +127,7 @@ class _Binder:
             try:
                 refuse_type(column)
             except ScenarioError as error:
-                raise error.at(self.file, self._line("table")) from None
+                raise error.at(self.file, self.lines.of("table")) from None
 
     def _forms(self) -> dict[int, ColumnForm]:
         """What the step says of columns, by offset."""
@@ -101,24 +146,31 @@ class _Binder:
         return offset
 
     def _rates(self) -> Rates:
-        mix, form = self.form.mix, self.form
-        if form.each is not None:
-            return Rates(0, 0.0)
+        if self.step.each is not None:
+            inserts = sum(statement.does == "insert" for statement in self._statements())
+            return Rates(inserts * self.step.transactions, 0.0)
+        mix, per_row = self.form.mix, self.step.changes_per_row
         total = mix.insert + mix.update + mix.delete
-        events = form.transactions * form.rows_per_transaction
-        found = rates(mix.insert / total, mix.delete / total, form.rows, events)
-        visits = form.transactions * -(-form.rows_per_transaction // form.changes_per_row)
-        if found.births > visits:
+        visits = self.turns.count(self.step.transactions * -(-self.step.rows_per_transaction // per_row))
+        alone = self.turns == ALWAYS
+        events = self.step.transactions * self.step.rows_per_transaction if alone else visits * per_row
+        found = rates(mix.insert / total, mix.delete / total, self.form.rows, events)
+        if found.births > visits and self.form.share:
             what = f"{found.births} rows to be born, and only {visits} are picked"
             raise self._error(what, "mix", hint="changes-per-row leaves room for fewer inserts")
-        return found
+        return found if visits else Rates(0, 0.0)
+
+    def _statements(self) -> list[Statement]:
+        """The statements that may be of this table."""
+        each = self.step.each or ()
+        return [one for one in each if one.table is None or one.table.lower() == self.form.table.lower()]
 
     def _last_number(self, found: Rates, *, keyed: bool) -> int:
         """The largest number that a sequence reaches: rows are numbered first, then changes."""
         rows = self.form.rows + found.births
         if keyed and not self.form.key_changes:
             return rows - 1
-        return rows + self.form.rows + self.form.transactions * self._rows_per_transaction() - 1
+        return rows + self.form.rows + self.step.transactions * self._rows_per_transaction() - 1
 
     def _sequences(self, forms: Mapping[int, ColumnForm], last: int) -> set[int]:
         """Offsets of the columns whose values are all different: one per unique key at least."""
@@ -155,36 +207,36 @@ class _Binder:
         columns: list[ColumnPlan] = []
         for offset in self.table.sent:
             column = self.table.columns[offset]
-            line = self._line("columns", column.name)
+            line = self.lines.of("columns", column.name)
+            form, last = forms.get(offset, _USUAL), -1
+            if offset in sequences:
+                last = self._last_number(found, keyed=offset in keyed)
             try:
-                columns.append(
-                    bind_column(
-                        column,
-                        offset,
-                        forms.get(offset, _USUAL),
-                        keyed=offset in keyed,
-                        last_number=self._last_number(found, keyed=offset in keyed)
-                        if offset in sequences
-                        else -1,
-                        line=line,
-                    )
-                )
+                plan = bind_column(column, offset, form, keyed=offset in keyed, last_number=last, line=line)
+                columns.append(replace(plan, reference=self._reference(form, column)))
             except ScenarioError as error:
                 raise error.at(self.file, line) from None
         return tuple(columns)
 
+    def _reference(self, form: ColumnForm, column: ColumnInfo) -> Reference | None:
+        first = self.step_commit, self.form.rows
+        return bind_reference(form, column, self.table, self.earlier, first, self.turns)
+
     def _rows_per_transaction(self) -> int:
-        if self.form.each is None:
-            return self.form.rows_per_transaction
-        return sum(_CHANGES[statement.does] for statement in self.form.each)
+        if self.step.each is None:
+            return self.step.rows_per_transaction
+        return sum(_CHANGES[statement.does] for statement in self.step.each)
 
     def _places(self, columns: tuple[ColumnPlan, ...]) -> tuple[Place, ...]:
         places: list[Place] = []
-        for number, statement in enumerate(self.form.each or ()):
-            updates = self._updated(statement.columns, columns, "each", str(number))
+        mine = self._statements()
+        for number, statement in enumerate(self.step.each or ()):
+            is_mine = any(statement is one for one in mine)
+            names = statement.columns if is_mine else ()
+            updates = self._updated(names, columns, "each", str(number))
             if statement.does == "replace":
                 places.append(Place(number, deletes=True))
-            places.append(Place(number, updates=updates))
+            places.append(Place(number, inserts=is_mine and statement.does == "insert", updates=updates))
         return tuple(places)
 
     def _updated(self, names: Sequence[str], columns: tuple[ColumnPlan, ...], *place: str) -> tuple[int, ...]:
@@ -200,9 +252,9 @@ class _Binder:
 
     def _updates(self, columns: tuple[ColumnPlan, ...]) -> tuple[int, ...]:
         keyed = {column.offset for column in columns if column.keyed}
-        updates = self._updated(self.form.updates or (), columns, "updates")
+        updates = self._updated(self.form.updates, columns, "updates")
         if (
-            not self.form.each
+            not self.step.each
             and self.form.mix.update
             and self.form.key_changes < 1
             and len(keyed) == len(columns)
@@ -213,16 +265,8 @@ class _Binder:
             raise self._error(what, "mix", hint="key-changes: 1, or no updates")
         return updates
 
-    def _line(self, *place: str) -> int:
-        """The line of a key, or of the nearest one above it."""
-        wanted = tuple(part.lower() for part in place)
-        found = {tuple(part.lower() for part in path): line for path, line in self.lines.items()}
-        return next(
-            (found[wanted[:depth]] for depth in range(len(wanted), -1, -1) if wanted[:depth] in found), 0
-        )
-
     def _error(self, what: str, *place: str, hint: str = "") -> ScenarioError:
-        return ScenarioError(what, file=self.file, line=self._line(*place), hint=hint)
+        return ScenarioError(what, file=self.file, line=self.lines.of(*place), hint=hint)
 
     def _unsupported(self, what: str) -> UnsupportedSQL:
-        return UnsupportedSQL(what, file=self.file, line=self._line("table"))
+        return UnsupportedSQL(what, file=self.file, line=self.lines.of("table"))

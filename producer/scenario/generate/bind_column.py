@@ -8,6 +8,7 @@ from producer.errors import ScenarioError
 from producer.model.event import Value
 from producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
 from producer.model.table import ColumnInfo
+from producer.scenario.generate.column_form import ColumnForm
 from producer.scenario.generate.domain import (
     REAL_STEPS,
     canonical_of,
@@ -19,7 +20,6 @@ from producer.scenario.generate.domain import (
     usual_range,
     usual_reals,
 )
-from producer.scenario.generate.form import ColumnForm
 from producer.scenario.generate.plan import ColumnPlan
 
 T = MySQLType
@@ -48,7 +48,7 @@ def bind_column(
     if sequence and not numbers_fit(column, form, last_number, -1):
         what = f"column {column.name!r} has no room for {last_number + 1} different values"
         raise ScenarioError(what, column=column.name, hint="use a wider type, or fewer transactions")
-    if form.distribution in ("zipf", "normal") and high - low >= REAL_STEPS:
+    if form.distribution in ("zipf", "normal") and not form.references and high - low >= REAL_STEPS:
         what = f"column {column.name!r} has too many values for distribution {form.distribution}"
         raise ScenarioError(what, column=column.name, hint="name min and max")
     return ColumnPlan(
@@ -154,7 +154,9 @@ def _nulls(column: ColumnInfo, form: ColumnForm, *, keyed: bool) -> float:
         raise ScenarioError(f"column {column.name!r} cannot be null", column=column.name)
     if form.nulls is not None:
         return form.nulls
-    usual = column.nullable and not keyed and not (form.values or form.expression or form.adds)
+    usual = (
+        column.nullable and not keyed and not (form.values or form.expression or form.references or form.adds)
+    )
     return min(_USUAL_NULLS, 1 - form.edges) if usual and form.distribution != "sequence" else 0.0
 
 

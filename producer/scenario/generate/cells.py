@@ -19,8 +19,19 @@ from pyspark.sql.types import (
 from producer.model.mysql_type import FLOATS, INTEGERS, TEMPORALS, MySQLType
 from producer.scenario.dataframe.canonical import canonical
 from producer.scenario.generate.domain import DECIMAL_DIGITS, REAL_STEPS, is_string
-from producer.scenario.generate.draw import draw, happens, letters, normal, octets, quotient, uniform, zipf
-from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from producer.scenario.generate.draw import (
+    draw,
+    happens,
+    letters,
+    normal,
+    octets,
+    quotient,
+    uniform,
+    uniform_of,
+    zipf,
+)
+from producer.scenario.generate.picks import rows_there
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 
 T = MySQLType
 
@@ -36,18 +47,39 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
     elif column.expression:
         name = f"expression_{column.offset}"
         value = canonical(column.column, F.col(name), versions.schema[name].dataType)
-    elif is_string(column.column):
-        value = _string(plan, column, version, number)
+    elif column.reference:
+        value = _referring(plan, column, column.reference, version)
     else:
-        typed, kind = _typed(plan, column, version, number)
-        if column.adds:
-            typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
-            value = canonical(column.column, typed, kind)
-        elif column.column.type in INTEGERS and isinstance(kind, LongType):
-            value = typed.cast("string").cast("binary")  # known to fit, so that it is drawn once
-        else:
-            value = canonical(column.column, typed, kind)
+        value = _own(plan, column, version, number)
     return _varied(plan, column, version, value)
+
+
+def _own(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:
+    """A value that is drawn, or counted."""
+    if is_string(column.column):
+        return _string(plan, column, version, number)
+    typed, kind = _typed(plan, column, version, number)
+    if column.adds:
+        typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
+    elif column.column.type in INTEGERS and isinstance(kind, LongType):
+        return typed.cast("string").cast("binary")  # known to fit, so that it is drawn once
+    return canonical(column.column, typed, kind)
+
+
+def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, version: Column) -> Column:
+    """The key of one of the other table's rows there are."""
+    parent = reference.parent
+    there = rows_there(parent, plan, version) if reference.same_step else F.lit(parent.all_rows).cast("long")
+    salt = plan.salt(f"{column.offset}/value")
+    if column.distribution == "latest":
+        row = there - 1
+    elif column.distribution == "zipf":
+        row = zipf(draw(salt, version), there, column.exponent)
+    elif column.distribution == "normal":
+        row = normal(salt, version, there)
+    else:
+        row = uniform_of(draw(salt, version), there)
+    return _own(parent, reference.column, version, row)
 
 
 def _varied(plan: GeneratePlan, column: ColumnPlan, version: Column, value: Column) -> Column:

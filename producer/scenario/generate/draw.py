@@ -78,7 +78,7 @@ def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
     return F.greatest(F.least(found.cast("long") - 1, number - 1), F.lit(0)).cast("long")
 
 
-def normal(salt: int, of: Column, count: int) -> Column:
+def normal(salt: int, of: Column, count: Column | int) -> Column:
     """0 … count-1 around the middle; a deviation is a twelfth of all."""
     pieces = [
         F.shiftrightunsigned(draw(salt, of, F.lit(block)), _PIECE_BITS * piece).bitwiseAND(
@@ -91,8 +91,9 @@ def normal(salt: int, of: Column, count: int) -> Column:
     for piece in pieces[1:]:
         total = total + piece
     fine = share(draw(salt, of, F.lit(-1))) * 12.0
-    place = (total.cast("double") + fine) / float(_BELL) * float(count)
-    return F.least(place.cast("long"), F.lit(count - 1))
+    number = F.lit(count) if isinstance(count, int) else count
+    place = (total.cast("double") + fine) / float(_BELL) * number.cast("double")
+    return F.least(place.cast("long"), number - 1)
 
 
 def letters(salt: int, of: Column, most: int) -> Column:

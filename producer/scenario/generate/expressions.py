@@ -33,14 +33,14 @@ def with_added(steps: DataFrame, plan: GeneratePlan, column: ColumnPlan, name: s
     """Add what an update of a column would add, computed for every event.
 
     It sees ``row``; ``transaction``, the number of the commit; ``place``, that of the change in it; and
-    ``draw``, a hash that all changes of a transaction share.
+    ``draw``, a hash that all changes of a transaction share, whatever the table.
     """
     commit = F.col("commit_seq")
     sees = {
         "row": F.col("slot"),
         "transaction": commit,
         "place": F.col("row_seq"),
-        "draw": draw(plan.salt(f"{column.offset}/added"), commit),
+        "draw": draw(plan.shared_salt("added"), commit),
     }
     return _evaluated(steps, plan, column, sees, column.adds, name)
 

@@ -2,68 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from producer.scenario.generate.column_form import ColumnForm, Exponent, Share
+from producer.scenario.generate.table_form import (
+    MOST_EVENTS,
+    Mix,
+    Rows,
+    TableForm,
+    TableWork,
+    load_commits,
+)
 from producer.scenario.part import Part
 
-MOST_EVENTS = 2_000_000_000
-"""Row changes of a step: the product of two numbers up to it still is a long."""
 MOST_ROWS_PER_TRANSACTION = 100_000
-_LONGEST_TEXT = 1 << 20
-
-
-def _text_of(value: object) -> object:
-    """A number or date as the user wrote it: the column's own rules read it later."""
-    plain = isinstance(value, int | float | date) and not isinstance(value, bool)
-    return str(value) if plain else value
-
-
-def _length_of(value: object) -> object:
-    """One length stands for both ends."""
-    if isinstance(value, int):
-        return (value, value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-_SCALAR: dict[str, Any] = {"type": ["string", "number"]}
-_SIZE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": _LONGEST_TEXT}
-_LENGTH = {"anyOf": [_SIZE, {"type": "array", "items": _SIZE, "minItems": 2, "maxItems": 2}]}
-
-Scalar: TypeAlias = Annotated[str, BeforeValidator(_text_of), WithJsonSchema(_SCALAR)]
-Length: TypeAlias = Annotated[
-    tuple[Annotated[int, Field(ge=0, le=_LONGEST_TEXT)], Annotated[int, Field(ge=0, le=_LONGEST_TEXT)]],
-    BeforeValidator(_length_of),
-    WithJsonSchema(_LENGTH),
-]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Exponent: TypeAlias = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
-Weight: TypeAlias = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Distribution: TypeAlias = Literal["uniform", "zipf", "normal", "sequence"]
-
-
-class Mix(Part):
-    """How often each operation comes, in any unit."""
-
-    insert: Weight = Field(default=0, description="Weight of inserts, which are at least as many as deletes.")
-    update: Weight = Field(default=0, description="Weight of updates.")
-    delete: Weight = Field(default=0, description="Weight of deletes.")
-
-    @model_validator(mode="after")
-    def _some(self) -> Mix:
-        if self.insert + self.update + self.delete == 0:
-            raise ValueError("the weights are all 0")
-        if self.delete > self.insert:
-            raise ValueError("more deletes than inserts would leave no rows; insert as many")
-        return self
+MOST_TABLES = 500
+_INSTEAD_OF_EACH = ("mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes")
 
 
 class Statement(Part):
     """One statement that every transaction runs on a row of its own."""
 
-    does: Literal["update", "replace"] = Field(description="update, or replace: delete and insert again.")
+    does: Literal["insert", "update", "replace"] = Field(
+        description="insert a new row, update, or replace: delete and insert again."
+    )
+    table: str | None = Field(
+        default=None, min_length=1, description="One of the tables; without it their shares decide."
+    )
     columns: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=(), description="Columns that an update changes."
     )
@@ -71,64 +39,23 @@ class Statement(Part):
     @model_validator(mode="after")
     def _updates_something(self) -> Statement:
         if (self.does == "update") != bool(self.columns):
-            raise ValueError("an update names columns, a replace does not")
+            raise ValueError(f"an update names columns, {_with_article(self.does)} does not")
         return self
 
 
-class ColumnForm(Part):
-    """What the values of one column are like; what is left out follows from its type."""
-
-    distribution: Distribution = Field(
-        default="uniform", description="uniform, zipf, normal, or sequence: a number of its own for each."
-    )
-    exponent: Exponent = Field(default=1.0, description="Of zipf; 0 is uniform.")
-    min: Scalar | None = Field(default=None, description="Smallest value, as SQL would write it.")
-    max: Scalar | None = Field(default=None, description="Largest value.")
-    length: Length | None = Field(
-        default=None, description="Characters or bytes: a number, or [least, most]."
-    )
-    values: Annotated[tuple[Scalar | None, ...], Field(strict=False)] | None = Field(
-        default=None, description="The only values, under the distribution; null is one like the others."
-    )
-    expression: str | None = Field(
-        default=None, min_length=1, description="Spark SQL over row, version, number and draw."
-    )
-    adds: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Spark SQL of what an update adds, over row, transaction, place and draw.",
-    )
-    nulls: Share | None = Field(default=None, description="Ratio of NULLs; 0.05 where the column takes them.")
-    edges: Share = Field(default=0.0, description="Ratio of boundary values.")
-
-    @field_validator("values")
-    @classmethod
-    def _some(cls, values: tuple[str | None, ...] | None) -> tuple[str | None, ...] | None:
-        if values is not None and not values:
-            raise ValueError("there are none")
-        return values
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> ColumnForm:
-        if self.length is not None and self.length[0] > self.length[1]:
-            raise ValueError(f"length {self.length[0]} is above {self.length[1]}")
-        ranged = [key for key in ("min", "max", "length") if getattr(self, key) is not None]
-        sources = [key for key in ("values", "expression") if getattr(self, key) is not None]
-        if len(sources + ranged[:1]) > 1:
-            raise ValueError(f"{' and '.join([*sources, *ranged])} exclude each other")
-        if self.distribution == "sequence" and (sources or self.nulls or self.edges):
-            raise ValueError("a sequence has no values, expression, nulls or edges")
-        if self.adds and (sources or self.nulls or self.edges or self.distribution == "sequence"):
-            raise ValueError("adds stands with min, max, uniform, zipf and normal only")
-        if (self.nulls or 0) + self.edges > 1:
-            raise ValueError("nulls and edges are more than all values")
-        return self
+def _with_article(does: str) -> str:
+    return "an insert" if does == "insert" else "a replace"
 
 
 class Generate(Part):
-    """Transactions of generated changes of one table."""
+    """Transactions of generated changes of one table, or of several."""
 
-    table: str = Field(min_length=1, description="Table that a step before created and left empty.")
+    table: str | None = Field(
+        default=None, min_length=1, description="Table that a step before created and left empty."
+    )
+    tables: (
+        Annotated[tuple[TableForm, ...], Field(strict=False, min_length=1, max_length=MOST_TABLES)] | None
+    ) = Field(default=None, description="Several tables instead of one.")
     transactions: int = Field(ge=1, le=MOST_EVENTS, description="How many.")
     rows_per_transaction: int = Field(
         default=1, ge=1, le=MOST_ROWS_PER_TRANSACTION, description="Row changes in each."
@@ -136,9 +63,7 @@ class Generate(Part):
     changes_per_row: int = Field(
         default=1, ge=1, le=1000, description="So many changes in succession of a transaction hit one row."
     )
-    rows: int = Field(
-        default=0, ge=0, le=MOST_EVENTS, description="Rows inserted first, up to 1000 a transaction."
-    )
+    rows: Rows = Field(default=0, description="Rows inserted first, up to 1000 a transaction.")
     mix: Mix = Field(
         default_factory=lambda: Mix(insert=20, update=70, delete=10), description="Shares of the operations."
     )
@@ -154,15 +79,87 @@ class Generate(Part):
     key_changes: Share = Field(default=0.0, description="Ratio of updates that change the keys, too.")
     columns: dict[str, ColumnForm] = Field(default_factory=dict, description="Columns by name.")
 
+    def works(self) -> tuple[TableWork, ...]:
+        """What is asked of each table."""
+        forms = self.tables or (TableForm(table=self.table or ""),)
+        return tuple(self._work(form) for form in forms)
+
+    def _work(self, form: TableForm) -> TableWork:
+        of_table = {name.lower() for name in form.columns}
+        rest = {name: column for name, column in self.columns.items() if name.lower() not in of_table}
+        return TableWork(
+            table=form.table,
+            share=1.0 if form.share is None else form.share,
+            rows=self.rows if form.rows is None else form.rows,
+            mix=form.mix or self.mix,
+            hot_keys=self.hot_keys if form.hot_keys is None else form.hot_keys,
+            updates=(self.updates or ()) if form.updates is None else form.updates,
+            key_changes=self.key_changes if form.key_changes is None else form.key_changes,
+            columns={**rest, **form.columns},
+        )
+
+    @property
+    def commits(self) -> int:
+        """Transactions in all, those of the rows that come first included."""
+        return sum(load_commits(work.rows) for work in self.works()) + self.transactions
+
+    @property
+    def names_tables(self) -> bool:
+        """Whether each statement names its table."""
+        return any(statement.table is not None for statement in self.each or ())
+
     @model_validator(mode="after")
     def _fits_together(self) -> Generate:
-        if self.rows + self.transactions * self.rows_per_transaction > MOST_EVENTS:
-            raise ValueError(f"more than {MOST_EVENTS} row changes")
+        if (self.table is None) == (self.tables is None):
+            raise ValueError("a step has either table or tables")
+        if len({work.table.lower() for work in self.works()}) < len(self.works()):
+            raise ValueError("tables names one table twice")
         if self.each is not None:
-            instead = {"mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes"}
-            both = sorted(key.replace("_", "-") for key in instead & self.model_fields_set)
-            if both or not self.each or not self.rows:
-                raise ValueError("each stands with rows, and without " + (", ".join(both) or "an empty list"))
-        elif self.rows == 0 and self.mix.insert == self.mix.delete:
-            raise ValueError("there are no rows to begin with; say how many in rows, or insert more")
+            self._check_each(self.each)
+        elif len(self.works()) > 1 and self.rows_per_transaction % self.changes_per_row:
+            raise ValueError("with several tables, rows-per-transaction is a multiple of changes-per-row")
+        if sum(work.rows for work in self.works()) + self.transactions * self._changes() > MOST_EVENTS:
+            raise ValueError(f"more than {MOST_EVENTS} row changes")
+        if not self.names_tables and not any(work.share for work in self.works()):
+            raise ValueError("the shares are all 0")
+        for work in self.works():
+            if not work.rows and self._needs_rows(work):
+                of_table = f"{work.table}: " if self.tables else ""
+                what = "there are no rows to begin with; say how many in rows, or insert"
+                raise ValueError(f"{of_table}{what} {'first' if self.each else 'more'}")
         return self
+
+    def _changes(self) -> int:
+        """Row changes of a transaction."""
+        if self.each is None:
+            return self.rows_per_transaction
+        return sum(2 if statement.does == "replace" else 1 for statement in self.each)
+
+    def _check_each(self, each: tuple[Statement, ...]) -> None:
+        both = sorted({key.replace("_", "-") for key in self._said() if key in _INSTEAD_OF_EACH})
+        if both or not each:
+            raise ValueError("each stands with rows, and without " + (", ".join(both) or "an empty list"))
+        tables = {work.table.lower() for work in self.works()}
+        for statement in each:
+            if self.names_tables != (statement.table is not None):
+                raise ValueError("either all statements of each name a table, or none does")
+            if statement.table is not None and (self.tables is None or statement.table.lower() not in tables):
+                raise ValueError(f"each: {statement.table!r} is not one of the tables")
+            if statement.does == "insert" and statement.table is None and self.tables is not None:
+                raise ValueError("each: an insert into one of several tables names it")
+        if self.names_tables and any(form.share is not None for form in self.tables or ()):
+            raise ValueError("each names the tables: there are no shares")
+
+    def _said(self) -> Iterator[str]:
+        """The keys that the step and its tables have."""
+        yield from self.model_fields_set
+        for form in self.tables or ():
+            yield from form.model_fields_set
+
+    def _needs_rows(self, work: TableWork) -> bool:
+        if self.each is None:
+            return work.share > 0 and work.mix.insert == work.mix.delete
+        if not self.names_tables:
+            return work.share > 0 and self.each[0].does != "insert"
+        first = (one.does for one in self.each if (one.table or "").lower() == work.table.lower())
+        return next(first, "insert") != "insert"

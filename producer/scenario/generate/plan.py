@@ -8,10 +8,8 @@ from hashlib import blake2b
 
 from producer.model.event import Value
 from producer.model.table import ColumnInfo, TableInfo
-from producer.scenario.generate.form import Distribution
-
-ROWS_PER_LOAD = 1000
-"""Rows that one transaction inserts of those that come first."""
+from producer.scenario.generate.column_form import Distribution
+from producer.scenario.generate.turns import ALWAYS, Turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +27,7 @@ class ColumnPlan:
     :param adds: Spark SQL of what each update adds to the value that an insert drew.
     :param nulls: ratio of NULLs, and ``edge_share`` of the canonical values in ``edges``.
     :param line: in the scenario file.
+    :param reference: the other table's key that a value is one of, None for most columns.
     """
 
     column: ColumnInfo
@@ -48,6 +47,21 @@ class ColumnPlan:
     edge_share: float
     edges: tuple[Value, ...]
     line: int
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What a column refers to.
+
+    :param parent: of the other table, whose rows are never deleted.
+    :param column: its key that a value repeats.
+    :param same_step: whether rows may be born there while this table's change, too.
+    """
+
+    parent: GeneratePlan
+    column: ColumnPlan
+    same_step: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +70,31 @@ class Place:
 
     :param statement: number of the statement, each of which picks a row.
     :param deletes: whether it deletes that row.
+    :param inserts: whether it makes a new row of the plan's table.
     :param updates: offsets of the columns that an update changes.
     """
 
     statement: int
     deletes: bool = False
+    inserts: bool = False
     updates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratePlan:
-    """A ``generate`` step, bound to its table and to its place in the history.
+    """What a ``generate`` step does to one of its tables, bound to its place in the history.
 
     :param file: with ``line``, for messages of what only the job finds.
     :param seed: of the scenario.
-    :param first_commit: number of its first transaction.
+    :param step_commit: number of the step's first transaction.
+    :param first_commit: of the first transaction that inserts ``rows``.
+    :param first_transaction: of the first behind all tables' rows.
     :param rows: inserted first.
-    :param rows_per_transaction: row changes of each of the ``transactions`` behind these.
+    :param transactions: of the step.
+    :param rows_per_transaction: row changes of each transaction, whatever the table.
     :param changes_per_row: so many changes in succession of one transaction hit one row.
-    :param births: rows that are born in the transactions, evenly spread.
+    :param turns: which picks of rows are of this table.
+    :param births: rows that are born in the transactions; evenly spread, but for those that ``each`` inserts.
     :param delete_chance: that an event of a row that exists deletes it.
     :param hot_keys: Zipf exponent with which rows are picked.
     :param updates: offsets of the columns that every update changes; empty: a hash chooses.
@@ -86,11 +106,14 @@ class GeneratePlan:
     line: int
     seed: int
     table: TableInfo
+    step_commit: int
     first_commit: int
+    first_transaction: int
     rows: int
     transactions: int
     rows_per_transaction: int
     changes_per_row: int
+    turns: Turns
     births: int
     delete_chance: float
     hot_keys: float
@@ -100,30 +123,55 @@ class GeneratePlan:
     columns: tuple[ColumnPlan, ...]
 
     @property
-    def load_commits(self) -> int:
-        """Transactions that insert the rows which come first."""
-        return -(-self.rows // ROWS_PER_LOAD)
-
-    @property
-    def commits(self) -> int:
-        return self.load_commits + self.transactions
-
-    @property
     def events(self) -> int:
-        """Row changes in all."""
-        return self.rows + self.transactions * self.rows_per_transaction
+        """Row changes of the table in all."""
+        if self.each:
+            return self.rows + self.visits + self._second_changes
+        if self.turns == ALWAYS:
+            return self.rows + self.transactions * self.rows_per_transaction
+        return self.rows + self.visits * self.changes_per_row
+
+    @cached_property
+    def _second_changes(self) -> int:
+        """How often a statement of two changes falls to the table."""
+        picks, cycle = self.picks_per_transaction, self.turns.cycle
+        whole, rest = divmod(self.transactions, cycle)
+        found = 0
+        for statement in (one.statement for one in self.each if one.deletes):
+            mine = [self.turns.has(number * picks + statement) for number in range(cycle)]
+            found += whole * sum(mine) + sum(mine[:rest])
+        return found
 
     @property
-    def visits_per_transaction(self) -> int:
-        """Rows that a transaction picks, one after the other."""
+    def picks_per_transaction(self) -> int:
+        """Rows that a transaction picks, of any table, one after the other."""
         if self.each:
             return self.each[-1].statement + 1
         return -(-self.rows_per_transaction // self.changes_per_row)
 
     @property
+    def visits(self) -> int:
+        """How many of all picks are of the table."""
+        return self.turns.count(self.transactions * self.picks_per_transaction)
+
+    @property
     def all_rows(self) -> int:
         """Rows that ever exist; each keeps a number below it."""
         return self.rows + self.births
+
+    @property
+    def deletes(self) -> bool:
+        """Whether a row is ever deleted."""
+        return self.delete_chance > 0 or self._second_changes > 0
+
+    def births_before(self, pick: int) -> int:
+        """How many rows are born in the transactions before a pick of the step."""
+        if self.each:
+            inserts = [one.statement for one in self.each if one.inserts]
+            transaction, statement = divmod(pick, self.picks_per_transaction)
+            return transaction * len(inserts) + sum(one < statement for one in inserts)
+        visits = max(self.visits, 1)
+        return (self.turns.count(pick) * self.births + visits - 1) // visits
 
     @cached_property
     def updatable(self) -> tuple[int, ...]:
@@ -132,5 +180,13 @@ class GeneratePlan:
 
     def salt(self, purpose: str) -> int:
         """A number that parts the hashes of one purpose from those of all others, as a signed long."""
-        name = f"{self.seed}/{self.first_commit}/{self.table.qualified_name}/{purpose}"
-        return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
+        return salt(f"{self.seed}/{self.step_commit}/{self.table.qualified_name}/{purpose}")
+
+    def shared_salt(self, purpose: str) -> int:
+        """The same for all tables of the step."""
+        return salt(f"{self.seed}/{self.step_commit}/{purpose}")
+
+
+def salt(name: str) -> int:
+    """A signed long made of a name."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)

@@ -12,7 +12,9 @@ from pyspark.sql import functions as F
 
 from producer.model.event import Op
 from producer.scenario.generate.draw import draw, happens, quotient, uniform_of, zipf
-from producer.scenario.generate.plan import ROWS_PER_LOAD, GeneratePlan
+from producer.scenario.generate.picks import births_before, in_transaction, lookup, pick_of
+from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.generate.table_form import ROWS_PER_LOAD
 
 
 def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
@@ -44,50 +46,56 @@ def by_row() -> WindowSpec:
 
 def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     """Event by event: its place in the history, its row, and whether it would delete."""
-    event = F.col("event")
-    later = event - F.lit(plan.rows)
-    loads = event < plan.rows
-    transaction = quotient(later, plan.rows_per_transaction)
-    place = F.pmod(later, F.lit(plan.rows_per_transaction))
-    visit = transaction * plan.visits_per_transaction + _statement(plan, place)
-    births, births_then = _births(plan, visit), _births(plan, visit + 1)
-    is_birth = ~loads & (births_then > births) & (place % plan.changes_per_row == 0)
-    fresh = F.lit(plan.rows) + births
+    number, loads = F.col("id"), F.col("id") < plan.rows
+    most = _most_changes(plan)
+    visit, nth = quotient(number - plan.rows, most), F.pmod(number - F.lit(plan.rows), F.lit(most))
+    pick = pick_of(plan, visit)
+    transaction, place, there = _placed(plan, pick, nth)
+    fresh = F.lit(plan.rows) + births_before(plan, visit, pick)
+    is_last = F.lit(plan.rows) + births_before(plan, visit + 1, pick + 1) > fresh
+    is_birth = ~loads & is_last & (nth == 0)
     # The second change of a row that was just born goes to that row.
-    old = F.when(births_then > births, fresh).otherwise(_old_row(plan, visit, fresh))
-    deletes = ~loads & ~is_birth & _deletes(plan, event, place)
-    load_commit, load_place = quotient(event, ROWS_PER_LOAD), event % ROWS_PER_LOAD
-    return spark.range(0, plan.events).select(
-        F.col("id").alias("event")
-    ).select(
-        event,
-        F.when(loads, event).when(is_birth, fresh).otherwise(old).alias("slot"),
-        (
-            F.lit(plan.first_commit)
-            + F.when(loads, load_commit).otherwise(transaction + plan.load_commits)
-        ).alias("commit_seq"),
-        F.when(loads, load_place).otherwise(place).alias("row_seq"),
-        deletes.alias("deletes"),
+    old = F.when(is_last, fresh).otherwise(_old_row(plan, visit, fresh))
+    event = F.when(loads, number).otherwise(transaction * plan.rows_per_transaction + place + plan.rows)
+    chosen = spark.range(0, plan.rows + plan.visits * most).where(loads | there).select(
+        event.alias("event"),
+        F.when(loads, number).when(is_birth, fresh).otherwise(old).alias("slot"),
+        F.when(loads, quotient(number, ROWS_PER_LOAD) + plan.first_commit)
+        .otherwise(transaction + plan.first_transaction)
+        .alias("commit_seq"),
+        F.when(loads, number % ROWS_PER_LOAD).otherwise(place).alias("row_seq"),
+        (~loads & ~is_birth).alias("visits"),
     )  # fmt: skip
+    deletes = F.col("visits") & _deletes(plan, F.col("event"), F.col("row_seq"))
+    return chosen.withColumn("deletes", deletes).drop("visits")
 
 
-def _statement(plan: GeneratePlan, place: Column) -> Column:
-    """The number of the pick, within its transaction, that a change belongs to."""
-    if not plan.each:
-        return quotient(place, plan.changes_per_row)
-    return F.get(F.lit([one.statement for one in plan.each]), place.cast("int")).cast("long")
+def _most_changes(plan: GeneratePlan) -> int:
+    """Row changes of the pick that has most of them."""
+    if plan.each:
+        return 2 if any(one.deletes for one in plan.each) else 1
+    return min(plan.changes_per_row, plan.rows_per_transaction)
+
+
+def _placed(plan: GeneratePlan, pick: Column, nth: Column) -> tuple[Column, Column, Column]:
+    """Transaction and place in it of a pick's nth change, and whether it has that many."""
+    transaction, statement = in_transaction(plan, pick)
+    if plan.each:
+        starts = [number for number, one in enumerate(plan.each) if _begins(plan, number)]
+        sizes = [2 if plan.each[start].deletes else 1 for start in starts]
+        return transaction, lookup(starts, statement) + nth, nth < lookup(sizes, statement)
+    place = statement * plan.changes_per_row + nth
+    return transaction, place, place < plan.rows_per_transaction
+
+
+def _begins(plan: GeneratePlan, place: int) -> bool:
+    return place == 0 or plan.each[place - 1].statement != plan.each[place].statement
 
 
 def _deletes(plan: GeneratePlan, event: Column, place: Column) -> Column:
     if not plan.each:
         return happens(plan.delete_chance, draw(plan.salt("delete"), event))
     return place.isin([number for number, one in enumerate(plan.each) if one.deletes])
-
-
-def _births(plan: GeneratePlan, visit: Column) -> Column:
-    """How many rows were born before a visit: ``births`` of them, evenly over all visits, the first first."""
-    visits = plan.transactions * plan.visits_per_transaction
-    return quotient(visit * plan.births + (visits - 1), visits)
 
 
 def _old_row(plan: GeneratePlan, visit: Column, rows: Column) -> Column:

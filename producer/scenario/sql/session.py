@@ -133,13 +133,16 @@ class Session:
         with self._placed(line):
             return self._named(name).info
 
-    def generate(self, name: str, commits: int, *, line: int) -> None:
-        """Leave a table to a ``generate`` step: its rows come from elsewhere, in so many commits.
+    def leave(self, name: str, *, line: int) -> None:
+        """Leave a table to a ``generate`` step: its rows come from elsewhere.
 
         :raises UnsupportedSQL: for a table that the session has to know the rows of.
         """
         with self._placed(line):
             self._generated.add(self._named(name), self._cluster.tables())
+
+    def pass_over(self, commits: int) -> None:
+        """Count the commits of a ``generate`` step."""
         reached = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
         self._state_at.update(dict.fromkeys(reached, self._state()))
         self._commits += commits

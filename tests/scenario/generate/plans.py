@@ -20,9 +20,14 @@ CREATE TABLE t (
 
 def planned(folder: Path, table: str = TABLE, seed: int = 1, **step: Any) -> GeneratePlan:
     """The plan of a step on ``t``; its keys as in a scenario file, with ``_`` for ``-``."""
-    form = {"table": "t", **{key.replace("_", "-"): value for key, value in step.items()}}
-    content = {"version": 1, "seed": seed, "steps": [{"sql": table}, {"generate": form}]}
+    [plan] = plans(folder, table, seed, table="t", **step)
+    return plan
+
+
+def plans(folder: Path, sql: str, seed: int = 1, /, **step: Any) -> tuple[GeneratePlan, ...]:
+    """The plans of a step on several tables."""
+    form = {key.replace("_", "-"): value for key, value in step.items()}
+    content = {"version": 1, "seed": seed, "steps": [{"sql": sql}, {"generate": form}]}
     path = folder / "generated.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    [plan] = play(load_scenario(path)).generated
-    return plan
+    return play(load_scenario(path)).generated

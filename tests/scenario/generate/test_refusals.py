@@ -102,6 +102,50 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
             "table: t\ntransactions: 5\nrows: 5\neach:\n  - {does: update}",
             "s.yaml:19: steps[1].generate.each[0]: an update names columns, a replace does not",
         ),
+        (
+            "table: t\ntables: [{table: keys_only}]\ntransactions: 5",
+            "s.yaml:14: steps[1].generate: a step has either table or tables",
+        ),
+        (
+            "tables:\n  - {table: t}\n  - {table: T}\ntransactions: 5",
+            "s.yaml:14: steps[1].generate: tables names one table twice",
+        ),
+        (
+            "tables:\n  - {table: t, share: 0}\ntransactions: 5",
+            "s.yaml:14: steps[1].generate: the shares are all 0",
+        ),
+        (
+            "tables: [{table: t}, {table: a}]\nrows-per-transaction: 3\nchanges-per-row: 2\ntransactions: 5",
+            "s.yaml:14: steps[1].generate: with several tables, rows-per-transaction is a multiple",
+        ),
+        (
+            "tables:\n  - {table: t}\n  - table: real_key\ntransactions: 5",
+            "s.yaml:17: no column of key 'PRIMARY'",
+        ),
+        (
+            "tables:\n  - {table: t, rows: 1}\n  - {table: vectors, rows: 1}\ntransactions: 5",
+            "s.yaml:17: values of type vector cannot be generated",
+        ),
+        (
+            "tables:\n  - {table: t}\n  - {table: tiny}\ntransactions: 5\ncolumns: {note: {length: 3}}",
+            "s.yaml:19: table test.tiny has no column 'note'",
+        ),
+        (
+            "tables: [{table: t, rows: 1}]\ntransactions: 5\neach:\n  - {does: replace, table: tiny}",
+            "s.yaml:14: steps[1].generate: each: 'tiny' is not one of the tables",
+        ),
+        (
+            "tables: [{table: t}]\neach: [{does: replace, table: t}, {does: replace}]\ntransactions: 5",
+            "s.yaml:14: steps[1].generate: either all statements of each name a table",
+        ),
+        (
+            "tables: [{table: t}, {table: tiny, rows: 1}]\ntransactions: 5\neach: [{does: replace}]",
+            "s.yaml:14: steps[1].generate: t: there are no rows",
+        ),
+        (
+            "tables: [{table: t, rows: 1}, {table: tiny, rows: 1}]\ntransactions: 5\neach: [{does: insert}]",
+            "s.yaml:14: steps[1].generate: each: an insert into one of several tables names it",
+        ),
         ("table: t\ntransactions: 5\nupdates: [id]", "s.yaml:17: column 'id' belongs to a unique key"),
     ],
 )
@@ -169,7 +213,7 @@ def test_other_tables_go_on(tmp_path: Path) -> None:
     )
     history = play(load_scenario(path))
     [plan] = history.generated
-    assert plan.commits == 8  # three transactions of up to 1000 rows, and five
+    # Three transactions of up to 1000 rows, and five.
     assert history.changes[-1].commit_seq == plan.first_commit + 8
     assert history.commits == plan.first_commit + 9
     assert ("test", "t") not in history.state

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from producer.model.event import Op
-from producer.scenario.generate.log import generated_changes, generated_rows
+from producer.scenario.generate.log import generated_rows
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.load import load_scenario
 from producer.scenario.play import play
 from tests.scenario.generate.plans import planned
-from tests.scenario.generate.test_changes import replayed
+from tests.scenario.generate.test_tables import checked as transactions
 
 
-def shipped(name: str, transactions: int) -> GeneratePlan:
+def shipped(name: str, transactions: int) -> tuple[GeneratePlan, ...]:
     sets = [f"steps[1].generate.transactions={transactions}", "steps[1].generate.rows=40"]
-    [plan] = play(load_scenario(name, sets)).generated
-    return plan
-
-
-def transactions(spark: SparkSession, plan: GeneratePlan) -> list[list[Row]]:
-    """The changes of each commit, in order; all fit the rows before them."""
-    changes = generated_changes(spark, plan).orderBy("commit_seq", "row_seq").collect()
-    replayed(changes)
-    return [list(group) for _, group in groupby(changes, attrgetter("commit_seq"))]
+    return play(load_scenario(name, sets)).generated
 
 
 def test_sysbench_runs_its_four_statements(spark: SparkSession) -> None:
-    plan = shipped("sysbench", 100)
-    load, *rest = transactions(spark, plan)
-    assert [change.op for change in load] == [Op.INSERT] * 40
-    assert {len(change.after[2]) for change in load} == {119}
+    plans = shipped("sysbench", 100)
+    assert len(plans) == 4
+    done = transactions(spark, plans)
+    loads, rest = done[:4], done[4:]
+    assert [change.op for load in loads for change in load] == [Op.INSERT] * 160
+    assert {len(change.after[2]) for load in loads for change in load} == {119}
     assert len(rest) == 100
+    assert any(len({change.table_id for change in group}) > 1 for group in rest)
     for index_update, other_update, delete, insert in rest:
         assert [index_update.op, other_update.op] == [Op.UPDATE, Op.UPDATE]
         assert [delete.op, insert.op] == [Op.DELETE, Op.INSERT]
@@ -48,10 +41,10 @@ def test_sysbench_runs_its_four_statements(spark: SparkSession) -> None:
 
 
 def test_the_bank_never_gains_or_loses(spark: SparkSession) -> None:
-    plan = shipped("bank", 150)
+    [plan] = shipped("bank", 150)
     balances: dict[bytes, Decimal] = {}
     moved = 0
-    for changes in transactions(spark, plan):
+    for changes in transactions(spark, (plan,)):
         for change in changes:
             balances[change.row_key] = Decimal(change.after[2].decode())
         assert sum(balances.values()) == 40 * Decimal(1000)
@@ -69,7 +62,7 @@ def test_adding_starts_anew_with_each_insert(spark: SparkSession, tmp_path: Path
         tmp_path, rows=4, transactions=60, each=each,
         columns={"n": {"min": 100, "max": 100, "adds": adds}},
     )  # fmt: skip
-    for changes in transactions(spark, plan):
+    for changes in transactions(spark, (plan,)):
         for change in changes:
             if change.op == Op.INSERT:
                 assert change.after[2] == b"100"

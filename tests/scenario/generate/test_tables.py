@@ -1,0 +1,122 @@
+"""Steps on several tables: transactions that hit them all, each with a history of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import reduce
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from producer.model.event import Op
+from producer.scenario.generate.log import generated_changes, generated_rows
+from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.generate.turns import CYCLE, turns_by_share
+from tests.scenario.generate.plans import plans
+from tests.scenario.generate.test_changes import replayed
+
+TABLES = "; ".join(
+    f"CREATE TABLE {name} (id BIGINT PRIMARY KEY, n INT NOT NULL, c VARCHAR(9))" for name in "abc"
+)
+SHARES = {
+    "tables": [
+        {"table": "a", "share": 3},
+        {"table": "b", "share": 1, "mix": {"insert": 1, "update": 2}, "rows": 0},
+        {"table": "c", "share": 0, "rows": 1500},
+    ],
+    "rows": 20,
+    "transactions": 300,
+    "rows-per-transaction": 4,
+    "changes-per-row": 2,
+}
+
+
+def collected(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[Row]:
+    logs = [generated_changes(spark, plan) for plan in found]
+    return reduce(DataFrame.unionByName, logs).orderBy("commit_seq", "row_seq").collect()
+
+
+def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[Row]]:
+    """The transactions; places are without gap, all changes fit, and the rows at the end are those told."""
+    changes = collected(spark, found)
+    transactions = [list(group) for _, group in groupby(changes, attrgetter("commit_seq"))]
+    first = found[0].step_commit
+    assert [changes[0].commit_seq for changes in transactions] == [*range(first, first + len(transactions))]
+    for group in transactions:
+        assert [change.row_seq for change in group] == [*range(len(group))]
+    for plan in found:
+        of_table = [change for change in changes if change.table_id == plan.table.table_id]
+        assert len(of_table) == plan.events
+        rows = generated_rows(spark, plan).collect()
+        assert {row.row_key: row.row for row in rows} == replayed(of_table)
+    return transactions
+
+
+@pytest.mark.parametrize("partitions", ["3", "64"])
+def test_transactions_mix_the_tables(spark: SparkSession, tmp_path: Path, partitions: str) -> None:
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    found = plans(tmp_path, TABLES, **SHARES)
+    usual = collected(spark, found)
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        transactions = checked(spark, found)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
+    assert [change for group in transactions for change in group] == usual
+    load_a, load_c, more_c, *rest = transactions
+    assert [len(load_a), len(load_c), len(more_c), len(rest)] == [20, 1000, 500, 300]
+    a, b, c = (plan.table.table_id for plan in found)
+    hits = Counter(change.table_id for group in rest for change in group)
+    assert hits[a] + hits[b] == 1200
+    assert hits[c] == 0
+    assert hits[b] / 1200 == pytest.approx(0.25, abs=0.04)
+    both = [group for group in rest if len({change.table_id for change in group}) == 2]
+    assert len(both) > 60
+    assert all(len({(change.table_id, change.row_key) for change in group}) <= 2 for group in rest)
+
+
+def test_shares_come_out(spark: SparkSession) -> None:
+    turns = turns_by_share([1, 1, 2, 0, 1e-9], "seed")
+    assert sorted(place for one in turns for place in one.places) == [*range(CYCLE)]
+    assert [len(one.places) for one in turns] == [252, 252, 504, 0, 1]
+
+
+def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> None:
+    each = [
+        {"does": "insert", "table": "a"},
+        {"does": "update", "table": "b", "columns": ["n"]},
+        {"does": "insert", "table": "a"},
+        {"does": "replace", "table": "b"},
+        {"does": "update", "table": "a", "columns": ["c"]},
+    ]
+    tables = [{"table": "a", "rows": 0}, {"table": "b"}]
+    found = plans(tmp_path, TABLES, tables=tables, rows=10, transactions=50, each=each)
+    a, b = (plan.table.table_id for plan in found)
+    _load, *rest = checked(spark, found)
+    wanted = [
+        (a, Op.INSERT), (b, Op.UPDATE), (a, Op.INSERT), (b, Op.DELETE), (b, Op.INSERT), (a, Op.UPDATE),
+    ]  # fmt: skip
+    assert [[(change.table_id, change.op) for change in group] for group in rest] == [wanted] * 50
+    ids = [int(group[place].after[0]) for group in rest for place in (0, 2)]
+    assert ids == [*range(1, 101)]
+
+
+def test_statements_go_to_tables_by_share(spark: SparkSession, tmp_path: Path) -> None:
+    each = [{"does": "update", "columns": ["n"]}, {"does": "replace"}]
+    tables = [{"table": name} for name in "abc"]
+    found = plans(tmp_path, TABLES, tables=tables, rows=5, transactions=400, each=each)
+    *_loads, last = transactions = checked(spark, found)
+    assert len(transactions) == 403
+    assert [change.op for change in last] == [Op.UPDATE, Op.DELETE, Op.INSERT]
+    pairs = Counter((group[0].table_id, group[1].table_id) for group in transactions[3:])
+    assert len(pairs) == 9
+
+
+def test_one_of_several_tables_is_like_the_only_one(spark: SparkSession, tmp_path: Path) -> None:
+    step = {"rows": 10, "transactions": 30, "rows-per-transaction": 3, "changes-per-row": 2}
+    [alone] = plans(tmp_path, TABLES, **{"table": "a", **step})
+    [listed] = plans(tmp_path, TABLES, **{"tables": [{"table": "a"}], **step})
+    assert collected(spark, (alone,)) == collected(spark, (listed,))
