@@ -82,6 +82,8 @@ _GIVEN = {
     "resolved": "`{after: transaction}`",
 }
 """Defaults that the JSON Schema does not tell."""
+_AS_IN_STEP = ("tables[].mix", "tables[].columns")
+"""Keys of a table of a ``generate`` step that hold the same as those of the step."""
 
 
 def scenario_keys() -> str:
@@ -105,7 +107,7 @@ def _keys(above: str, part: dict[str, Any], definitions: dict[str, Any]) -> Iter
         below = definitions[_reference(key)] if _reference(key) else {}
         meaning = key.get("description") or below.get("description", "")
         yield [code(path), _GIVEN.get(path, default), meaning]
-        if name not in ("changefeed", "generate") and below:
+        if below and name not in ("changefeed", "generate") and path not in _AS_IN_STEP:
             separator = {"array": "[].", "object": ".NAME."}.get(key.get("type", ""), ".")
             yield from _keys(path + separator, below, definitions)
 

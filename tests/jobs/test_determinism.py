@@ -35,7 +35,10 @@ def digest(spark: SparkSession, config: Path, scenario: Path | str = KEYS, sets:
     return total.hexdigest()
 
 
-GENERATED = ("sysbench", ["steps[1].generate.transactions=50", "steps[1].generate.rows=50"])
+GENERATED = {
+    "sysbench": ["steps[1].generate.transactions=50", "steps[1].generate.rows=50"],
+    "orders": ["steps[1].generate.transactions=20"],
+}
 
 
 @pytest.fixture
@@ -82,9 +85,26 @@ def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSess
     code = (
         "import sys; from pathlib import Path; from producer.session import spark_session;"
         "from tests.jobs.test_determinism import GENERATED, digest;"
-        "print(digest(spark_session('local[1]'), Path(sys.argv[1]), *GENERATED))"
+        "spark = spark_session('local[1]');"
+        "print(*[digest(spark, Path(sys.argv[1]), name, sets) for name, sets in GENERATED.items()])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == digest(spark, config, *GENERATED)
+    here = [digest(spark, config, name, sets) for name, sets in GENERATED.items()]
+    assert done.stdout.split() == here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", ["3", "64"])
+def test_generated_messages_are_the_same_in_any_number_of_partitions(
+    spark: SparkSession, config: Path, partitions: str
+) -> None:
+    name, sets = "orders", GENERATED["orders"]
+    usual = digest(spark, config, name, sets)
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        assert digest(spark, config, name, sets) == usual
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)

@@ -77,11 +77,33 @@ def test_rows_of_another_seed_are_found(spark: SparkSession, tmp_path: Path) -> 
     assert not verdict.comparison.ok
 
 
+FEW = "steps[1].generate.transactions=20"
+WORKLOADS = {
+    "sysbench": ([FEW, "steps[1].generate.rows=20"], 80),
+    "bank": ([FEW], 100),
+    "orders": ([FEW], 330),
+    "all-types": ([FEW, "steps[1].generate.rows=20"], 0),
+    "large-rows": ([FEW], 0),
+}
+"""Small sizes, and the rows at the end where they are known."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sysbench", "bank"])
+@pytest.mark.parametrize("name", WORKLOADS)
 def test_shipped_workloads_verify(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    report = run(name, out=tmp_path / "out", sets=["steps[1].generate.transactions=100"])
+    sets, rows = WORKLOADS[name]
+    report = run(name, out=tmp_path / "out", sets=sets)
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()
+    assert not report.skipped
     assert report.verdict.state is not None
-    assert report.verdict.state.rows == {"sysbench": 4000, "bank": 100}[name]
+    if rows:
+        assert report.verdict.state.rows == rows
+
+
+@pytest.mark.slow
+def test_large_rows_are_on_both_sides_of_the_limit(spark: SparkSession, tmp_path: Path) -> None:
+    run("large-rows", out=tmp_path / "out", sets=[FEW])
+    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    rows = [event for event in events if event["kind"] == "row"]
+    assert {bool(event.get("handle_key_only")) for event in rows} == {True, False}

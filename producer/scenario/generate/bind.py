@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from producer.errors import ScenarioError, UnsupportedSQL, nearest
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from producer.scenario.generate.bind_added import check_added
 from producer.scenario.generate.bind_column import bind_column, numbers_fit
 from producer.scenario.generate.bind_reference import bind_reference
 from producer.scenario.generate.column_form import ColumnForm
 from producer.scenario.generate.domain import refuse_type
 from producer.scenario.generate.form import Generate, Statement
 from producer.scenario.generate.places import Lines
-from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Place, Reference
+from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Place, Reference, salt
 from producer.scenario.generate.rates import Rates, rates
 from producer.scenario.generate.table_form import TableWork, load_commits
 from producer.scenario.generate.turns import ALWAYS, Turns, turns_by_share, turns_by_statement
@@ -89,7 +90,7 @@ class _Binder:
         found = self._rates()
         sequences = self._sequences(forms, self._last_number(found, keyed=True))
         columns = self._columns(forms, sequences, found)
-        return GeneratePlan(
+        plan = GeneratePlan(
             file=self.file,
             line=self.lines.of(),
             seed=self.seed,
@@ -110,6 +111,13 @@ class _Binder:
             each=self._places(columns),
             columns=columns,
         )
+        for column in columns:
+            if column.adds:
+                try:
+                    check_added(plan, column)
+                except ScenarioError as error:
+                    raise error.at(self.file, self.lines.of("columns", column.column.name, "adds")) from None
+        return plan
 
     def _check_table(self) -> None:
         name = self.table.qualified_name
@@ -152,13 +160,15 @@ class _Binder:
         mix, per_row = self.form.mix, self.step.changes_per_row
         total = mix.insert + mix.update + mix.delete
         visits = self.turns.count(self.step.transactions * -(-self.step.rows_per_transaction // per_row))
+        if not visits:
+            return Rates(0, 0.0)
         alone = self.turns == ALWAYS
         events = self.step.transactions * self.step.rows_per_transaction if alone else visits * per_row
         found = rates(mix.insert / total, mix.delete / total, self.form.rows, events)
-        if found.births > visits and self.form.share:
+        if found.births > visits:
             what = f"{found.births} rows to be born, and only {visits} are picked"
             raise self._error(what, "mix", hint="changes-per-row leaves room for fewer inserts")
-        return found if visits else Rates(0, 0.0)
+        return found
 
     def _statements(self) -> list[Statement]:
         """The statements that may be of this table."""
@@ -212,7 +222,15 @@ class _Binder:
             if offset in sequences:
                 last = self._last_number(found, keyed=offset in keyed)
             try:
-                plan = bind_column(column, offset, form, keyed=offset in keyed, last_number=last, line=line)
+                plan = bind_column(
+                    column,
+                    offset,
+                    form,
+                    keyed=offset in keyed,
+                    last_number=last,
+                    line=line,
+                    seed=salt(f"{self.seed}/{self.table.qualified_name}/{column.name}/faker"),
+                )
                 columns.append(replace(plan, reference=self._reference(form, column)))
             except ScenarioError as error:
                 raise error.at(self.file, line) from None

@@ -20,6 +20,7 @@ from producer.scenario.generate.domain import (
     usual_range,
     usual_reals,
 )
+from producer.scenario.generate.fake import fake_values
 from producer.scenario.generate.plan import ColumnPlan
 
 T = MySQLType
@@ -35,12 +36,20 @@ _COUNTED = INTEGERS | {T.NEW_DECIMAL, T.BIT}
 
 
 def bind_column(
-    column: ColumnInfo, offset: int, form: ColumnForm, *, keyed: bool, last_number: int, line: int
+    column: ColumnInfo,
+    offset: int,
+    form: ColumnForm,
+    *,
+    keyed: bool,
+    last_number: int,
+    line: int,
+    seed: int,
 ) -> ColumnPlan:
     """The plan of a column.
 
     :param keyed: whether it belongs to a unique key.
     :param last_number: of a sequence the largest number, else -1.
+    :param seed: of what faker makes.
     :raises ScenarioError: for what its type does not have.
     """
     sequence = last_number >= 0
@@ -62,7 +71,7 @@ def bind_column(
         length=_length(column, form),
         distribution=form.distribution,
         exponent=form.exponent,
-        choices=_choices(column, form),
+        choices=_choices(column, form, seed),
         expression=_steady(column, form.expression or ""),
         adds=_adds(column, form, keyed=keyed),
         nulls=_nulls(column, form, keyed=keyed),
@@ -127,7 +136,10 @@ def _length(column: ColumnInfo, form: ColumnForm) -> tuple[int, int]:
     return form.length
 
 
-def _choices(column: ColumnInfo, form: ColumnForm) -> tuple[Value, ...]:
+def _choices(column: ColumnInfo, form: ColumnForm, seed: int) -> tuple[Value, ...]:
+    if form.faker is not None:
+        made = fake_values(form.faker, form.locale, form.pool, seed)
+        return tuple(canonical_of(column, text) for text in made)
     choices = tuple(canonical_of(column, text) for text in form.values or ())
     if None in choices and not column.nullable:
         raise ScenarioError(f"column {column.name!r} cannot be null", column=column.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from producer.errors import ScenarioError, nearest
-from producer.model.mysql_type import INTEGERS
+from producer.model.mysql_type import INTEGERS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 from producer.scenario.generate.column_form import ColumnForm
 from producer.scenario.generate.domain import is_string, usual_range
@@ -91,7 +91,9 @@ def _rows_before(parent: GeneratePlan, rows: int, turns: Turns, *, same_step: bo
 
 def _check_type(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> None:
     last = parent.all_rows - 1
-    if is_string(named.column) and is_string(column):
+    if named.column.charset == "binary" and named.column.type == MySQLType.STRING:
+        fits = column.type == MySQLType.STRING and column.length == named.column.length  # padded
+    elif is_string(named.column) and is_string(column):
         fits = column.length < 0 or len(str(last)) <= column.length
     elif named.column.type in INTEGERS and column.type in INTEGERS:
         fits = named.low + last <= usual_range(column)[1]

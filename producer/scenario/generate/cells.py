@@ -34,6 +34,8 @@ from producer.scenario.generate.picks import rows_there
 from producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 
 T = MySQLType
+_MANY = 50
+"""Choices up to here are literals of the plan."""
 
 
 def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
@@ -95,6 +97,10 @@ def _varied(plan: GeneratePlan, column: ColumnPlan, version: Column, value: Colu
 
 
 def _one_of(values: tuple[bytes | None, ...], place: Column) -> Column:
+    if len(values) > _MANY and None not in values:
+        # One text that Spark splits once: thousands of literals take seconds to plan.
+        listed = ",".join(value.hex() for value in values if value is not None)
+        return F.unhex(F.get(F.split(F.lit(listed), ","), place.cast("int")))
     literals = F.array(*(F.lit(value).cast("binary") for value in values))
     return F.get(literals, place.cast("int"))
 

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 from producer.scenario.part import Part
 
 _LONGEST_TEXT = 1 << 20
-_SOURCES = ("values", "expression", "references")
+MOST_FAKED = 10_000
+_SOURCES = ("values", "expression", "references", "faker")
 """Keys that say all of where values come from; one stands alone."""
 
 
@@ -71,6 +72,13 @@ class ColumnForm(Part):
         pattern=r"^[^.]+(\.[^.]+){1,2}$",
         description="SCHEMA.TABLE.COLUMN, a key of a generated table: each value names a row that lives.",
     )
+    faker: str | None = Field(
+        default=None, min_length=1, description="Provider of the faker library, such as name or address."
+    )
+    locale: str = Field(default="en_US", min_length=1, description="Locale of faker.")
+    pool: int = Field(
+        default=1000, ge=1, le=MOST_FAKED, description="So many values of faker are drawn from."
+    )
     nulls: Share | None = Field(default=None, description="Ratio of NULLs; 0.05 where the column takes them.")
     edges: Share = Field(default=0.0, description="Ratio of boundary values.")
 
@@ -90,9 +98,11 @@ class ColumnForm(Part):
         if len(sources + ranged[:1]) > 1:
             raise ValueError(f"{' and '.join([*sources, *ranged])} exclude each other")
         if self.distribution == "sequence" and (sources or self.nulls or self.edges):
-            raise ValueError("a sequence has no values, expression, references, nulls or edges")
+            raise ValueError(f"a sequence has no {', '.join(_SOURCES)}, nulls or edges")
         if self.references and self.edges:
             raise ValueError("references have no edges")
+        if not self.faker and {"locale", "pool"} & self.model_fields_set:
+            raise ValueError("locale and pool are of faker")
         if self.distribution == "latest" and not self.references:
             raise ValueError("latest is a distribution of references")
         if self.adds and (sources or self.nulls or self.edges or self.distribution in ("sequence", "latest")):

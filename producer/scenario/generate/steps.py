@@ -46,28 +46,48 @@ def by_row() -> WindowSpec:
 
 def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     """Event by event: its place in the history, its row, and whether it would delete."""
-    number, loads = F.col("id"), F.col("id") < plan.rows
-    most = _most_changes(plan)
-    visit, nth = quotient(number - plan.rows, most), F.pmod(number - F.lit(plan.rows), F.lit(most))
-    pick = pick_of(plan, visit)
-    transaction, place, there = _placed(plan, pick, nth)
-    fresh = F.lit(plan.rows) + births_before(plan, visit, pick)
-    is_last = F.lit(plan.rows) + births_before(plan, visit + 1, pick + 1) > fresh
+    counted = _counted(spark, plan)
+    loads, number, nth = F.col("loads"), F.col("id"), F.col("nth")
+    is_last = F.col("born_then") > F.col("born_before")
     is_birth = ~loads & is_last & (nth == 0)
+    fresh = F.col("born_before") + plan.rows
     # The second change of a row that was just born goes to that row.
-    old = F.when(is_last, fresh).otherwise(_old_row(plan, visit, fresh))
-    event = F.when(loads, number).otherwise(transaction * plan.rows_per_transaction + place + plan.rows)
-    chosen = spark.range(0, plan.rows + plan.visits * most).where(loads | there).select(
-        event.alias("event"),
+    old = F.when(is_last, fresh).otherwise(_old_row(plan, F.col("visit"), fresh))
+    place, there = _placed(plan, F.col("statement"), nth)
+    later = F.col("transaction") * plan.rows_per_transaction + place + plan.rows
+    chosen = counted.where(loads | there).select(
+        F.when(loads, number).otherwise(later).alias("event"),
         F.when(loads, number).when(is_birth, fresh).otherwise(old).alias("slot"),
         F.when(loads, quotient(number, ROWS_PER_LOAD) + plan.first_commit)
-        .otherwise(transaction + plan.first_transaction)
+        .otherwise(F.col("transaction") + plan.first_transaction)
         .alias("commit_seq"),
         F.when(loads, number % ROWS_PER_LOAD).otherwise(place).alias("row_seq"),
         (~loads & ~is_birth).alias("visits"),
     )  # fmt: skip
     deletes = F.col("visits") & _deletes(plan, F.col("event"), F.col("row_seq"))
     return chosen.withColumn("deletes", deletes).drop("visits")
+
+
+def _counted(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+    """One line per change there might be, with its pick and the births so far.
+
+    In steps, as each is named several times by the next: written out, Spark would plan for seconds.
+    """
+    number, most = F.col("id") - F.lit(plan.rows), _most_changes(plan)
+    visits = spark.range(0, plan.rows + plan.visits * most).select(
+        "id",
+        (F.col("id") < plan.rows).alias("loads"),
+        quotient(number, most).alias("visit"),
+        F.pmod(number, F.lit(most)).alias("nth"),
+    )
+    visit, pick = F.col("visit"), F.col("pick")
+    transaction, statement = in_transaction(plan, pick)
+    return visits.withColumn("pick", pick_of(plan, visit)).withColumns({
+        "transaction": transaction,
+        "statement": statement,
+        "born_before": births_before(plan, visit, pick),
+        "born_then": births_before(plan, visit + 1, pick + 1),
+    })  # fmt: skip
 
 
 def _most_changes(plan: GeneratePlan) -> int:
@@ -77,15 +97,14 @@ def _most_changes(plan: GeneratePlan) -> int:
     return min(plan.changes_per_row, plan.rows_per_transaction)
 
 
-def _placed(plan: GeneratePlan, pick: Column, nth: Column) -> tuple[Column, Column, Column]:
-    """Transaction and place in it of a pick's nth change, and whether it has that many."""
-    transaction, statement = in_transaction(plan, pick)
+def _placed(plan: GeneratePlan, statement: Column, nth: Column) -> tuple[Column, Column]:
+    """The place of a pick's nth change in its transaction, and whether it has that many."""
     if plan.each:
         starts = [number for number, one in enumerate(plan.each) if _begins(plan, number)]
         sizes = [2 if plan.each[start].deletes else 1 for start in starts]
-        return transaction, lookup(starts, statement) + nth, nth < lookup(sizes, statement)
+        return lookup(starts, statement) + nth, nth < lookup(sizes, statement)
     place = statement * plan.changes_per_row + nth
-    return transaction, place, place < plan.rows_per_transaction
+    return place, place < plan.rows_per_transaction
 
 
 def _begins(plan: GeneratePlan, place: int) -> bool:

@@ -120,3 +120,10 @@ def test_one_of_several_tables_is_like_the_only_one(spark: SparkSession, tmp_pat
     [alone] = plans(tmp_path, TABLES, **{"table": "a", **step})
     [listed] = plans(tmp_path, TABLES, **{"tables": [{"table": "a"}], **step})
     assert collected(spark, (alone,)) == collected(spark, (listed,))
+
+
+def test_a_table_whose_turn_never_comes_stays_empty(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [{"table": "a", "share": 1e9}, {"table": "b", "share": 1e-9}]
+    found = plans(tmp_path, TABLES, tables=tables, transactions=1)
+    assert sum(plan.events for plan in found) == 1
+    assert len(collected(spark, found)) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -53,6 +55,28 @@ def test_the_bank_never_gains_or_loses(spark: SparkSession) -> None:
     assert len(set(balances.values())) > 20
     rows = generated_rows(spark, plan).collect()
     assert {row.row_key: Decimal(row.row[2].decode()) for row in rows} == balances
+
+
+def test_every_reference_of_the_orders_names_a_row(spark: SparkSession) -> None:
+    sets = ["steps[1].generate.transactions=25"]
+    plans = play(load_scenario("orders", sets)).generated
+    customers, products, orders, items = (plan.table.table_id for plan in plans)
+    *_, last = done = transactions(spark, plans)
+    assert len(done) == 2 + 25
+    assert [change.table_id for change in last] == [orders, items, items, items, products, orders]
+    rows: dict[int, dict[bytes, list[bytes]]] = {plan.table.table_id: {} for plan in plans}
+    for change in (change for group in done for change in group):
+        rows[change.table_id][change.after[0]] = change.after
+        if change.table_id == orders:
+            assert change.after[1] in rows[customers]
+        if change.table_id == items:
+            assert change.after[1] in rows[orders]
+            assert change.after[2] in rows[products]
+    assert len({row[1] for row in rows[customers].values()}) > 100
+    assert Counter(row[1] for row in rows[items].values()) == dict.fromkeys(rows[orders], 3)
+    sold = sum(1_000_000 - int(row[3]) for row in rows[products].values())
+    assert sold == 25
+    assert {tuple(json.loads(row[4])) for row in rows[products].values()} == {("color", "grams", "tags")}
 
 
 @pytest.mark.parametrize("adds", ["2", "row * 0 + 2"])

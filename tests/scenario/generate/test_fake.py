@@ -1,0 +1,65 @@
+"""Values of faker are made once, in a pool, and are the same for the same seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.errors import ScenarioError, ScenarioProblems
+from producer.scenario.generate.log import generated_changes
+from tests.scenario.generate.plans import planned
+
+TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(60) NOT NULL, n INT NOT NULL, born DATE)"
+
+
+def names(spark: SparkSession, folder: Path, form: dict[str, Any], seed: int = 1) -> list[str]:
+    plan = planned(folder, TABLE, seed, rows=300, transactions=1, mix={"update": 1}, columns={"name": form})
+    changes = generated_changes(spark, plan).where("op = 1").orderBy("commit_seq", "row_seq").collect()
+    return [change.after[1].decode() for change in changes]
+
+
+def test_rows_draw_from_the_pool(spark: SparkSession, tmp_path: Path) -> None:
+    form = {"faker": "name", "locale": "de_DE", "pool": 80}
+    first = names(spark, tmp_path, form)
+    assert 60 < len(set(first)) <= 80
+    assert any(" " in name for name in first)
+    assert names(spark, tmp_path, form) == first
+    assert set(names(spark, tmp_path, form, seed=2)) != set(first)
+
+
+def test_faker_is_called_as_often_as_the_pool_is_large(tmp_path: Path) -> None:
+    plan = planned(
+        tmp_path, TABLE, rows=1_000_000, transactions=1, mix={"update": 1},
+        columns={"name": {"faker": "name", "pool": 7}, "n": {"faker": "random_digit", "pool": 20}},
+    )  # fmt: skip
+    _id, name, number, _born = plan.columns
+    assert len(name.choices) == 7
+    assert set(number.choices) <= {b"%d" % digit for digit in range(10)}
+
+
+@pytest.mark.parametrize(
+    ("column", "form", "told"),
+    [
+        ("name", {"faker": "nmae"}, "faker has no provider 'nmae' in locale en_US (did you mean 'name'?)"),
+        ("name", {"faker": "seed_instance"}, "faker has no provider 'seed_instance'"),
+        ("name", {"faker": "name", "locale": "de_ED"}, "faker has no locale 'de_ED' (did you mean 'de_DE'?)"),
+        ("name", {"faker": "words"}, "faker's words gives a list"),
+        ("name", {"faker": "uuid7"}, "faker's uuid7 depends on the day"),
+        ("born", {"faker": "date_of_birth"}, "faker's date_of_birth depends on the day"),
+        ("name", {"faker": "firefox"}, "faker's firefox depends on the day"),
+        ("name", {"faker": "text"}, "Data too long (at most 60 characters) for column 'name'"),
+        ("n", {"faker": "name"}, "Incorrect integer value for column 'n'"),
+        ("name", {"locale": "de_DE"}, "locale and pool are of faker"),
+        ("name", {"faker": "name", "values": ["x"]}, "values and faker exclude each other"),
+        ("name", {"faker": "name", "pool": 10_001}, "pool: input should be less than or equal to 10000"),
+    ],
+)
+def test_what_faker_cannot_give(tmp_path: Path, column: str, form: dict[str, Any], told: str) -> None:
+    with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
+        planned(tmp_path, TABLE, transactions=1, rows=1, columns={column: form})
+    assert told in str(caught.value)
+    assert "generated.yaml:" in str(caught.value), json.dumps(form)
