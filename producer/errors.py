@@ -203,6 +203,20 @@ class TopicError(ProducerError):
         self.topic = topic
 
 
+class ForeignMessageError(TopicError):
+    """A partition that holds something else than the run wrote there.
+
+    :param partition: number of the partition.
+    :param offset: of the first message that is not the run's.
+    """
+
+    def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
+        super().__init__(what, topic=topic, hint=hint)
+        self.where = f"{topic}/{partition}@{offset}"
+        self.partition = partition
+        self.offset = offset
+
+
 class EnvironmentFailure(ProducerError):
     """Something outside of the input failed: Java, the network, a broker."""
 
@@ -211,6 +225,10 @@ class EnvironmentFailure(ProducerError):
 
 class JavaError(EnvironmentFailure):
     """No Java that Spark and Kafka can run on."""
+
+
+class SparkError(EnvironmentFailure):
+    """A Spark session in which this job cannot run."""
 
 
 class StorageError(EnvironmentFailure):

@@ -29,6 +29,9 @@ def run(
         int | None, typer.Option("--seed", metavar="N", help="Instead of the scenario's.")
     ] = None,
     append: Annotated[bool, typer.Option("--append", help="Write behind what a topic holds.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the same run, which ended before it was done.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Encode and count, write nothing.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the embedded broker running.")] = False,
     state_at: Annotated[
@@ -55,6 +58,7 @@ def run(
             sets=sets or (),
             seed=seed,
             append=append,
+            resume=resume,
             dry_run=dry_run,
             keep=keep,
             state_at=state_at or (),

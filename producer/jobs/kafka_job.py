@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from producer.changefeed import Changefeed
 from producer.changefeed.kafka_client import producer_properties
-from producer.errors import DeliveryError
+from producer.errors import DeliveryError, ForeignMessageError, SparkError
 from producer.jobs.frames import Counts
 from producer.jobs.ranges import ranges
 from producer.sink.encode import EncodePlan
@@ -34,31 +34,42 @@ class KafkaTarget:
 
         :return: what the workers say they wrote.
         :raises DeliveryError: with an exact account by partition, for messages that were not taken.
+        :raises ForeignMessageError: for a partition that holds what the run did not write.
+        :raises SparkError: if Spark may run a task twice at once.
         """
+        _check_speculation(events.sparkSession)
         properties = producer_properties(self.changefeed, self.bootstrap)
         counts = Counts()
-        failure: DeliveryError | None = None
-        for row in deliver(
-            events, plan, properties, self.starts
-        ).collect():  # one line per partition and kind
+        failure: Row | None = None
+        reported = deliver(events, plan, properties, self.starts).collect()  # a line per partition and kind
+        for row in reported:
             place = (row["topic"], row["partition"], row["type"])
             if row["failure"] is not None:
-                failure = DeliveryError(row["failure"], topic=row["topic"], partition=row["partition"])
+                failure = row
                 continue
             counts.messages[place] = row["messages"]
             counts.events[place] = row["events"]
             counts.size[place] = row["bytes"]
         if failure is not None:
-            raise self._accounted(failure)
+            raise self._error(failure)
         return counts
 
-    def _accounted(self, failure: DeliveryError) -> DeliveryError:
+    def _error(self, failure: Row) -> ForeignMessageError | DeliveryError:
+        topic, partition = failure["topic"], failure["partition"]
+        if failure["foreign"] is not None:
+            return ForeignMessageError(
+                failure["failure"],
+                topic=topic,
+                partition=partition,
+                offset=failure["foreign"],
+                hint=failure["hint"],
+            )
         delivered = {place: end - self.starts[place] for place, end in self._ends().items()}
         shown = ", ".join(f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items()))
         return DeliveryError(
-            f"{failure.what}; messages delivered: {shown}",
-            topic=failure.topic,
-            partition=failure.partition,
+            f"{failure['failure']}; messages delivered: {shown}",
+            topic=topic,
+            partition=partition,
             delivered=delivered,
         )
 
@@ -69,3 +80,10 @@ class KafkaTarget:
     def read(self, spark: SparkSession) -> DataFrame:
         """The messages that stand behind ``starts`` now."""
         return kafka_messages(spark, self.bootstrap, ranges(self.starts, self._ends()))
+
+
+def _check_speculation(spark: SparkSession) -> None:
+    """Two tasks that write one partition at the same time would mix their messages."""
+    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
+        hint = "a partition is written by one task at a time; set spark.speculation=false"
+        raise SparkError("speculative execution is on", hint=hint)

@@ -15,12 +15,13 @@ from pyspark.sql import functions as F
 from producer.broker import EmbeddedKafka
 from producer.changefeed.claim_storage import claim_storage
 from producer.errors import EncodeError, FolderError
+from producer.jobs.begin import begin, check_resumable
 from producer.jobs.frames import Counts, change_log, count, discarded
 from producer.jobs.judge import judge
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
-from producer.jobs.write_folder import read_folder, write_folder
+from producer.jobs.write_folder import check_same_run, read_folder, write_folder
 from producer.session import spark_session
 from producer.sink.messages import REFUSED, messages
 from producer.sink.topics import Topics
@@ -93,6 +94,7 @@ def run(
     sets: Sequence[str] = (),
     seed: int | None = None,
     append: bool = False,
+    resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
     state_at: Sequence[int] = (),
@@ -109,6 +111,7 @@ def run(
     :param out: a golden folder to write; must not exist.
     :param sets: ``path=value`` for any key of the scenario.
     :param append: write behind the messages that a topic holds.
+    :param resume: go on with the same run, which ended before it was done.
     :param dry_run: count and encode, write nothing.
     :param keep: leave the embedded broker running.
     :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
@@ -119,23 +122,28 @@ def run(
     if state_at and out is None:
         raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
     job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at)
-    folder = checked_target(job, out, dry_run=dry_run)
+    folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
     say("starting Spark")
     spark = spark_session(light=played.commits + played.row_changes < LIGHT_CHANGES)
     changes = change_log(spark, job.history)
-    return execute(job, changes, folder, append=append, keep=keep, dry_run=dry_run, say=say)
+    return execute(job, changes, folder, append=append, resume=resume, keep=keep, dry_run=dry_run, say=say)
 
 
-def checked_target(job: Job, out: str | Path | None, *, dry_run: bool) -> Path | None:
+def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: bool = False) -> Path | None:
     """The folder to write, if any, after the cheap checks of where a run goes.
 
     :raises FolderError: if the folder exists.
     :raises BrokerError: if nobody answers at the sink URI's address.
     :raises ChangefeedError: for a storage of large rows that nothing is installed for.
     """
+    if resume:
+        check_resumable(job)
     folder = None if out is None else Path(out)
+    if resume and folder is not None and folder.exists():
+        check_same_run(folder, job)  # a folder has its name only when all of it is there
+        folder = None
     if folder is not None and folder.exists():
         raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
     uri, storage = job.changefeed.sink_uri, job.encode_plan(skip_refused=True).claim_storage
@@ -152,6 +160,7 @@ def execute(
     folder: Path | None,
     *,
     append: bool,
+    resume: bool,
     keep: bool,
     dry_run: bool,
     say: Say,
@@ -159,7 +168,9 @@ def execute(
     """The run of a planned job on a change log, wherever that came from."""
     events = event_stream(changes.sparkSession, changes, job.stream).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        run = _Run(job, changes.sparkSession, events, folder, append=append, keep=keep, say=say)
+        run = _Run(
+            job, changes.sparkSession, events, folder, append=append, resume=resume, keep=keep, say=say
+        )
         return run.execute(dry_run=dry_run)
     finally:
         events.unpersist()
@@ -172,6 +183,7 @@ class _Run:
     events: DataFrame
     folder: Path | None
     append: bool
+    resume: bool
     keep: bool
     say: Say
 
@@ -217,7 +229,7 @@ class _Run:
 
     def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
-        starts = Topics(bootstrap).prepare(self.job.changefeed, topics, append=self.append)
+        starts = begin(self.job, bootstrap, append=self.append, resume=self.resume)
         target = KafkaTarget(self.job.changefeed, bootstrap, starts)
         self.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
         target.write(self.events, self.job.encode_plan(skip_refused=True))

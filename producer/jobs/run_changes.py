@@ -29,6 +29,7 @@ def run_changes(
     start: int = DEFAULT_START,
     every_ms: int = DEFAULT_EVERY_MS,
     append: bool = False,
+    resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
     say: Say = silent,
@@ -54,9 +55,9 @@ def run_changes(
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
         changefeed=changefeed,
     )
-    folder = checked_target(job, out, dry_run=dry_run)
+    folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
-    return execute(job, behind, folder, append=append, keep=keep, dry_run=dry_run, say=say)
+    return execute(job, behind, folder, append=append, resume=resume, keep=keep, dry_run=dry_run, say=say)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from producer.errors import FolderError
 from producer.jobs.events import expected_events
 from producer.jobs.frames import Counts
 from producer.jobs.generated_state import generated_state, images
@@ -82,6 +83,19 @@ def _manifest(
         "skipped": skipped,
         "faults": [],
     }
+
+
+def check_same_run(place: Path, job: Job) -> None:
+    """A complete folder must be of this job.
+
+    :raises FolderError: if it is of another one, or damaged.
+    """
+    wanted = _manifest(job, Counts(), [], [])
+    found = source.manifest(place)
+    different = [key for key in ("tool", "scenario", "seed", "changefeed") if found.get(key) != wanted[key]]
+    if different:
+        what = f"the folder is of another run: its {different[0]} differs"
+        raise FolderError(what, path=str(place), hint="name the folder of the run to resume")
 
 
 def read_folder(spark: SparkSession, place: Path) -> DataFrame:

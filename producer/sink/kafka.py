@@ -1,7 +1,7 @@
 """Messages to Kafka, from the Spark workers.
 
-One task writes one Kafka partition, in order. Message ``k`` of a partition is always the same, so a task
-that is run again asks where the partition ends and goes on there instead of repeating itself.
+One task writes one Kafka partition, in order. A task that is run again goes on where the partition ends
+instead of repeating itself.
 """
 
 from __future__ import annotations
@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties, connection
-from producer.errors import DeliveryError, ProducerError, StorageError
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties
+from producer.errors import DeliveryError, ForeignMessageError, ProducerError, StorageError
 from producer.model.event import Message
 from producer.sink.claims import ClaimWriter
+from producer.sink.continuation import Continuation
 from producer.sink.encode import EncodePlan, PartitionEncoder
 from producer.sink.topics import Offsets
 
 DELIVERIES = (
-    "topic string, partition int, type string, messages long, events long, bytes long, failure string"
+    "topic string, partition int, type string, messages long, events long, bytes long, failure string, "
+    "hint string, foreign long"
 )
-"""What the workers report: an account per partition and kind, or a failure."""
+"""What the workers report: an account per partition and kind, or a failure.
+
+``foreign`` is the offset of a message that the run did not write.
+"""
 
 _ARROW = pa.schema(
     [
@@ -37,6 +42,8 @@ _ARROW = pa.schema(
         ("events", pa.int64()),
         ("bytes", pa.int64()),
         ("failure", pa.string()),
+        ("hint", pa.string()),
+        ("foreign", pa.int64()),
     ]
 )
 _FLUSH_SECONDS = 1.0
@@ -63,7 +70,8 @@ def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts:
             account = writer.write(messages, starts[topic, partition])
         except ProducerError as error:
             # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
-            yield _report([(topic, partition, "", 0, 0, 0, error.what)])
+            foreign = error.offset if isinstance(error, ForeignMessageError) else None
+            yield _report([(topic, partition, "", 0, 0, 0, error.what, error.hint, foreign)])
         else:
             yield _report(account)
 
@@ -103,14 +111,15 @@ class PartitionWriter:
         :param start: offset of the first message.
         :return: lines of ``DELIVERIES``, one per kind of message.
         :raises DeliveryError: if the broker did not take a message.
+        :raises ForeignMessageError: if the partition holds what the run did not write.
         :raises StorageError: if the storage did not take a claim-check object.
         """
-        there = self._end() - start
+        bootstrap = str(self._properties["bootstrap.servers"])
+        before = Continuation(bootstrap, self._topic, self._partition, start)
         account = _Account(Counter(), Counter(), Counter())
         counted = self._counted(messages, account)
+        before.pass_over(counted)
         producer = Producer({**self._properties, "error_cb": self._on_error})
-        for _ in islice(counted, there):
-            pass
         try:
             for message in counted:
                 if self._claims is not None:
@@ -124,8 +133,10 @@ class PartitionWriter:
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)
             raise
+        before.check_end(account.messages.total())
+        failed = (None, None, None)
         return [
-            (self._topic, self._partition, kind, count, account.events[kind], account.size[kind], None)
+            (self._topic, self._partition, kind, count, account.events[kind], account.size[kind], *failed)
             for kind, count in sorted(account.messages.items())
         ]
 
@@ -165,16 +176,3 @@ class PartitionWriter:
     def _check(self) -> None:
         if self._failure is not None:
             raise DeliveryError(self._failure.str(), topic=self._topic, partition=self._partition)
-
-    def _end(self) -> int:
-        reader = Consumer(
-            {**connection(str(self._properties["bootstrap.servers"])), "group.id": "ticdc-producer"}
-        )
-        try:
-            place = TopicPartition(self._topic, self._partition)
-            _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
-        except KafkaException as error:
-            raise DeliveryError(error.args[0].str(), topic=self._topic, partition=self._partition) from None
-        finally:
-            reader.close()
-        return int(end)

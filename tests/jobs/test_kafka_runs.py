@@ -7,14 +7,13 @@ from pathlib import Path
 import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka import KafkaConsumer
-from kafka import TopicPartition as Place
 from pyspark.sql import SparkSession
 
 import producer
 from producer.broker import EmbeddedKafka
 from producer.errors import DeliveryError, TopicError
 from producer.sink.topics import Topics
+from tests.kafka_topic import Message, read_topic
 
 SCRIPT = """
 CREATE TABLE test.a (id INT PRIMARY KEY, v VARCHAR(20));
@@ -27,19 +26,8 @@ def _uri(kafka: EmbeddedKafka, topic: str, partitions: int = 2) -> str:
     return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={partitions}"
 
 
-def _read(kafka: EmbeddedKafka, topic: str) -> dict[int, list[tuple[bytes, bytes]]]:
-    """All messages of a topic by partition, read with kafka-python."""
-    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest", group_id=None)
-    places = [Place(topic, n) for n in sorted(consumer.partitions_for_topic(topic))]
-    consumer.assign(places)
-    ends = consumer.end_offsets(places)
-    got: dict[int, list[tuple[bytes, bytes]]] = {place.partition: [] for place in places}
-    while any(len(got[place.partition]) < ends[place] for place in places):
-        for records in consumer.poll(timeout_ms=10_000).values():
-            for record in records:
-                got[record.partition].append((record.key, record.value))
-    consumer.close()
-    return got
+def _read(kafka: EmbeddedKafka, topic: str) -> dict[int, list[Message]]:
+    return read_topic(kafka.bootstrap, topic)
 
 
 @pytest.fixture

@@ -1,0 +1,117 @@
+"""Going on in a partition that a task or a run before this one has begun.
+
+Message ``k`` of a partition is always the same (DESIGN "Determinism"), so what stands behind the start
+is the beginning of what would be written now. The last message there is compared: it shows another writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Message as Delivered
+
+from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.errors import DeliveryError, ForeignMessageError
+from producer.model.event import Message
+
+# Messages come up to max-message-bytes; a fetch must hold at least one.
+_FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
+_HINT = "somebody else writes to the topic; a run needs it for itself: begin anew in another one"
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """One partition, and where the messages of the run begin in it.
+
+    :param start: offset of the run's first message.
+    """
+
+    bootstrap: str
+    topic: str
+    partition: int
+    start: int
+
+    def pass_over(self, messages: Iterator[Message]) -> None:
+        """Take from the iterator what the partition holds already.
+
+        :raises ForeignMessageError: if something else stands there.
+        :raises DeliveryError: if the broker does not answer.
+        """
+        reader = self._reader()
+        try:
+            end = self._end(reader)
+            if end < self.start:
+                what = f"the partition ends at {end}, and the run began at {self.start}"
+                raise self._foreign(what, end, "the topic was made anew meanwhile: begin anew, too")
+            last = self._take(messages, end)
+            if last is not None and _content(last) != _delivered(self._at(reader, end - 1)):
+                raise self._foreign("the message there is not the one that the run writes", end - 1)
+        finally:
+            reader.close()
+
+    def check_end(self, count: int) -> None:
+        """The partition must end behind the run's messages.
+
+        :param count: how many there are, all of them acknowledged.
+        :raises ForeignMessageError: if it does not.
+        :raises DeliveryError: if the broker does not answer.
+        """
+        reader = self._reader()
+        try:
+            end = self._end(reader)
+        finally:
+            reader.close()
+        if end != self.start + count:
+            raise self._more(count)
+
+    def _take(self, messages: Iterator[Message], end: int) -> Message | None:
+        last = None
+        for count in range(end - self.start):
+            last = next(messages, None)
+            if last is None:
+                raise self._more(count)
+        return last
+
+    def _more(self, count: int) -> ForeignMessageError:
+        what = f"there are more messages than the {count} that the run writes"
+        return self._foreign(what, self.start + count)
+
+    def _foreign(self, what: str, offset: int, hint: str = _HINT) -> ForeignMessageError:
+        return ForeignMessageError(what, topic=self.topic, partition=self.partition, offset=offset, hint=hint)
+
+    def _reader(self) -> Consumer:
+        return Consumer({**connection(self.bootstrap), **_FETCH, "group.id": "ticdc-producer"})
+
+    def _end(self, reader: Consumer) -> int:
+        try:
+            place = TopicPartition(self.topic, self.partition)
+            _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
+        except KafkaException as error:
+            raise self._failure(error.args[0].str()) from None
+        return int(end)
+
+    def _at(self, reader: Consumer, offset: int) -> Delivered | None:
+        """The message at an offset; None if none is there any more."""
+        reader.assign([TopicPartition(self.topic, self.partition, offset)])
+        message = reader.poll(CONNECT_SECONDS)
+        if message is None:
+            raise self._failure(f"no answer within {CONNECT_SECONDS} s")
+        error = message.error()
+        if error is None:
+            return message if message.offset() == offset else None
+        if error.code() in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
+            return None
+        raise self._failure(error.str())
+
+    def _failure(self, what: str) -> DeliveryError:
+        return DeliveryError(what, topic=self.topic, partition=self.partition)
+
+
+def _content(message: Message) -> tuple[object, ...]:
+    return message.key, message.value, list(message.headers)
+
+
+def _delivered(message: Delivered | None) -> tuple[object, ...]:
+    return () if message is None else (message.key(), message.value(), list(message.headers() or ()))

@@ -1,0 +1,59 @@
+"""Where a run began in each partition, kept by Kafka itself: so that a new driver finds it, wherever it runs.
+
+The offsets are those of a consumer group that nobody joins, named after the run (docs/decisions/0007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.sink.topics import Offsets, unreachable
+
+
+@dataclass(frozen=True)
+class StartOffsets:
+    """The start offsets of one run.
+
+    :param bootstrap: ``host:port[,host:port]``.
+    :param run: identity of the run, the same whenever it is begun anew.
+    """
+
+    bootstrap: str
+    run: str
+
+    def keep(self, starts: Offsets) -> None:
+        """Note them, all at once.
+
+        :raises BrokerError: if the brokers do not take them.
+        """
+        places = [TopicPartition(*place, offset) for place, offset in starts.items()]
+        client = self._client()
+        try:
+            client.commit(offsets=places, asynchronous=False)
+        except KafkaException as error:
+            raise unreachable(self.bootstrap, error) from None
+        finally:
+            client.close()
+
+    def kept(self, topics: list[str], partitions: int) -> Offsets | None:
+        """What was noted; None if that was never done for all of these partitions.
+
+        :raises BrokerError: if no broker answers.
+        """
+        places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
+        client = self._client()
+        try:
+            found = client.committed(places, timeout=CONNECT_SECONDS)
+        except KafkaException as error:
+            raise unreachable(self.bootstrap, error) from None
+        finally:
+            client.close()
+        offsets = {(place.topic, place.partition): place.offset for place in found}
+        return None if any(offset < 0 for offset in offsets.values()) else offsets
+
+    def _client(self) -> Consumer:
+        group = f"ticdc-producer.{self.run}"
+        return Consumer({**connection(self.bootstrap), "group.id": group, "enable.auto.commit": False})
