@@ -17,7 +17,7 @@ from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties
-from producer.errors import DeliveryError, ForeignMessageError, ProducerError, StorageError
+from producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from producer.model.event import Message
 from producer.sink.claims import ClaimWriter
 from producer.sink.continuation import Continuation
@@ -128,8 +128,9 @@ class PartitionWriter:
             while producer.flush(_FLUSH_SECONDS):
                 self._check()
             self._check()
-        except (DeliveryError, StorageError):
-            # What is on its way may still arrive; only then is the account of the partition exact.
+        except BaseException:
+            # What is on its way may still arrive: the account of the partition is exact only then, and only
+            # then may a task that is run again ask for its end.
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)
             raise

@@ -187,9 +187,7 @@ def test_what_cannot_be_resumed_is_refused_before_anything_starts(
         producer.run(script, config=config, resume=True)
     sets = ["clock.build-time=now"]
     with pytest.raises(ScenarioError, match="build-time"):
-        producer.run(
-            script, config=config, sink_uri=_uri(kafka, "now"), sets=["clock.build-time=now"], resume=True
-        )
+        producer.run(script, config=config, sink_uri=_uri(kafka, "now"), sets=sets, resume=True)
 
 
 @pytest.mark.slow

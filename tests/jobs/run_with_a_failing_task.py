@@ -1,0 +1,48 @@
+"""``run``, in which each writing task fails once after some of its messages have arrived."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Place
+from pyspark import TaskContext
+
+from producer.cli import main
+from producer.model.event import Message
+from producer.session import spark_session
+from producer.sink import kafka
+from producer.sink.encode import EncodePlan, PartitionEncoder
+
+FAILS_AT = 700
+URI = sys.argv[sys.argv.index("--sink-uri") + 1]
+
+
+class FailingOnce(PartitionEncoder):
+    """Fails in the middle of the first attempt, when part of the messages is in the topic."""
+
+    def __init__(self, plan: EncodePlan) -> None:
+        super().__init__(plan)
+        self.retried = TaskContext.get().attemptNumber() > 0
+        self.partition = TaskContext.get().partitionId()
+
+    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+        for number, message in enumerate(super().messages(batches)):
+            if number == FAILS_AT and not self.retried:
+                self._wait()
+                raise RuntimeError("the task fails, as this test wants it")
+            yield message
+
+    def _wait(self) -> None:
+        address, topic = URI.removeprefix("kafka://").split("?")[0].split("/")
+        reader = Consumer({"bootstrap.servers": address, "group.id": "any"})
+        while reader.get_watermark_offsets(Place(topic, self.partition), timeout=60)[1] == 0:
+            pass
+        reader.close()
+
+
+kafka.PartitionEncoder = FailingOnce  # type: ignore[misc]  # the writer's code takes it to the workers
+spark_session("local[2,4]")
+sys.exit(main(["run", *sys.argv[1:]]))

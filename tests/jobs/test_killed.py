@@ -1,0 +1,57 @@
+"""Tasks that fail and drivers that are killed in the middle leave the same topic as a run that was let be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from producer.broker import EmbeddedKafka
+from producer.sink.topics import Topics
+from tests.kafka_topic import read_topic
+
+SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=10000"]
+RETRIED = Path(__file__).with_name("run_with_a_failing_task.py")
+
+
+def _uri(kafka: EmbeddedKafka, topic: str) -> str:
+    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=4"
+
+
+def _run(uri: str, *more: str, program: tuple[str, ...] = ("-m", "producer", "run")) -> None:
+    command = [sys.executable, *program, *SYSBENCH, "--sink-uri", uri, *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
+    cluster, deadline = Topics(kafka.bootstrap), time.monotonic() + 600
+    while time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        if topic in cluster.existing() and any(cluster.ends({topic: 4}).values()):
+            return
+    raise AssertionError("nothing was written")
+
+
+@pytest.mark.slow
+def test_a_killed_driver_and_a_failing_task_leave_what_an_undisturbed_run_does(kafka: EmbeddedKafka) -> None:
+    _run(_uri(kafka, "let-be"))
+    whole = read_topic(kafka.bootstrap, "let-be")
+
+    command = [sys.executable, "-m", "producer", "run", *SYSBENCH, "--sink-uri", _uri(kafka, "killed")]
+    driver = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    _wait_for_messages(kafka, "killed", driver)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait(60)
+    _run(_uri(kafka, "killed"), "--resume")
+    assert read_topic(kafka.bootstrap, "killed") == whole
+
+    _run(_uri(kafka, "retried"), program=(str(RETRIED),))
+    assert read_topic(kafka.bootstrap, "retried") == whole
