@@ -35,12 +35,16 @@ _LIGHT = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by ``spark-submit`` for its Python program: the JVM is there, and its settings are the user's."""
+
 
 def spark_session(master: str = "local[*]", *, light: bool = False) -> SparkSession:
     """The session to work in.
 
-    An active session is used as it is, never replaced or stopped. Otherwise a local one is started, on
-    the machine's Java if Spark can run on it, else on the one that comes with this package.
+    An active session is used as it is, never replaced or stopped. Under ``spark-submit`` it is the one that
+    was submitted. Otherwise a local one is started, on the machine's Java if Spark can run on it, else on the
+    one that comes with this package.
 
     :param light: a new session is tuned for a few thousand rows: quick to start, not to last.
     :raises JavaError: if there is no Java, or Spark does not start on it.
@@ -51,6 +55,8 @@ def spark_session(master: str = "local[*]", *, light: bool = False) -> SparkSess
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    if _SUBMITTED in os.environ:
+        return SparkSession.builder.getOrCreate()
     os.environ["JAVA_HOME"] = str(spark_java_home())
     # Else workers start the first python3 of the PATH, which may lack our packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

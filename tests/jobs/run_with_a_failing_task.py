@@ -16,7 +16,7 @@ from producer.session import spark_session
 from producer.sink import kafka
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
-FAILS_AT = 700
+FAILS_AT = 300
 URI = sys.argv[sys.argv.index("--sink-uri") + 1]
 
 

@@ -15,7 +15,7 @@ from producer.broker import EmbeddedKafka
 from producer.sink.topics import Topics
 from tests.kafka_topic import read_topic
 
-SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=10000"]
+SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=1500"]
 RETRIED = Path(__file__).with_name("run_with_a_failing_task.py")
 
 
@@ -29,7 +29,8 @@ def _run(uri: str, *more: str, program: tuple[str, ...] = ("-m", "producer", "ru
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
+def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
+    """Return when the first message is there."""
     cluster, deadline = Topics(kafka.bootstrap), time.monotonic() + 600
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
@@ -47,7 +48,7 @@ def test_a_killed_driver_and_a_failing_task_leave_what_an_undisturbed_run_does(k
     driver = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    _wait_for_messages(kafka, "killed", driver)
+    wait_for_messages(kafka, "killed", driver)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait(60)
     _run(_uri(kafka, "killed"), "--resume")
