@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from producer.api import RunReport, Verdict, changes, decode, run, run_changes, tables, verify
+    from producer.api import RunReport, Verdict, changes, decode, run, run_changes, run_paced, tables, verify
     from producer.errors import ProducerError
     from producer.model.shapes import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
 
@@ -32,6 +32,7 @@ __all__ = [
     "decode",
     "run",
     "run_changes",
+    "run_paced",
     "tables",
     "verify",
 ]

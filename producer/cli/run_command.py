@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from producer.cli.options import Config, Json, SinkURI
 from producer.cli.progress import Progress
+from producer.errors import ScenarioError
 
 
 def run(
@@ -34,6 +36,13 @@ def run(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Encode and count, write nothing.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the embedded broker running.")] = False,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="N/s", help="In real time: row changes by time, as 5000/s or 300/m."),
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", metavar="TIME", help="How long, with --rate: 10m, 1h30m.")
+    ] = None,
     state_at: Annotated[
         list[int] | None,
         typer.Option(
@@ -44,28 +53,38 @@ def run(
 ) -> int:
     """Run a scenario, write its messages, read them back, verify them.
 
-    Without a host in the sink URI and without --out it starts an embedded Kafka.
+    Without a host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the
+    run behind a resolved event on every partition, and it is verified as far as it got.
     """
     from producer import api
     from producer.cli.run_text import show
 
+    same: dict[str, Any] = {
+        "sink_uri": sink_uri,
+        "config": config,
+        "sets": sets or (),
+        "seed": seed,
+        "append": append,
+        "keep": keep,
+    }
+    unpaced: dict[str, Any] = {"out": out, "resume": resume, "dry_run": dry_run, "state_at": state_at or ()}
+    if rate is not None:
+        _check_paced(unpaced)
+    elif duration is not None:
+        raise ScenarioError("--duration needs a --rate")
     with Progress() as progress:
-        report = api.run(
-            scenario,
-            sink_uri=sink_uri,
-            config=config,
-            out=out,
-            sets=sets or (),
-            seed=seed,
-            append=append,
-            resume=resume,
-            dry_run=dry_run,
-            keep=keep,
-            state_at=state_at or (),
-            say=progress.say,
-        )
+        if rate is None:
+            report = api.run(scenario, **same, **unpaced, say=progress.say)
+        else:
+            report = api.run_paced(scenario, rate, duration, **same, say=progress.say)
     if as_json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         show(report)
     return 0 if report.ok else 1
+
+
+def _check_paced(unpaced: Mapping[str, object]) -> None:
+    for name, value in unpaced.items():
+        if value:
+            raise ScenarioError(f"--rate does not go with --{name.replace('_', '-')}")

@@ -111,7 +111,7 @@ def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> 
             for row in rows
         ]
     state = spark.createDataFrame(lines, STATE)
-    for table, frame in generated_state(spark, job):
+    for table, frame in generated_state(spark, job, job.sent):
         if table.qualified_name not in skipped:
             state = state.unionByName(state_lines(job, table, frame))
     return state

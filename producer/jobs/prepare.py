@@ -34,12 +34,14 @@ class Job:
     :param scenario: as it was read.
     :param history: what its SQL committed.
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
+    :param sent: how many commits a run wrote that was asked to end early; None: all.
     """
 
     scenario: ScenarioFile
     history: History
     changefeed: Changefeed
     state_at: tuple[int, ...] = ()
+    sent: int | None = None
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -92,7 +94,7 @@ class Job:
 
 
 def prepare(
-    scenario: str | Path,
+    scenario: str | Path | ScenarioFile,
     *,
     sink_uri: str | None = None,
     config: str | Path | None = None,
@@ -103,7 +105,7 @@ def prepare(
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
-    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or one that was read.
     :param sink_uri: replaces the scenario's.
     :param config: a changefeed TOML.
     :param sets: ``path=value`` for any key of the scenario.
@@ -111,7 +113,7 @@ def prepare(
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :raises ProducerError: for anything in them that is wrong.
     """
-    read = load_scenario(scenario, sets)
+    read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
     if seed is not None:
         read = replace(read, seed=seed)
     if changefeed is None:

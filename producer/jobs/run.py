@@ -190,7 +190,7 @@ class _Run:
     def execute(self, *, dry_run: bool) -> RunReport:
         encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
         counts = count(encoded)
-        skipped = _refused(encoded) if counts.refused else []  # it encodes once more
+        skipped = refused(encoded) if counts.refused else []  # it encodes once more
         if skipped and self.job.scenario.on_error == "stop":
             raise _stops(skipped[0])
         self.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
@@ -225,7 +225,7 @@ class _Run:
         with EmbeddedKafka(keep=self.keep) as broker:
             done = self._deliver(broker.bootstrap, encoded, report)
             pid = broker.pid if self.keep else 0
-        return _with(done, broker_pid=pid)
+        return replace(done, broker_pid=pid)
 
     def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
@@ -241,21 +241,32 @@ class _Run:
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
         self.say("reading back and verifying")
-        back = back.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            tables = {entry["table"] for entry in report.skipped}
-            verdict = judge(self.job, self.events, encoded, back, tables, claims=claims)
-            log = first_lines(back, self.job.changefeed.protocol)
-        finally:
-            back.unpersist()
-        return _with(report, target=target, verdict=verdict, log=log)
+        done = judged(self.job, self.events, encoded, back, report, claims=claims)
+        return replace(done, target=target)
 
 
-def _with(report: RunReport, **changed: Any) -> RunReport:
-    return replace(report, **changed)
+def judged(
+    job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame, report: RunReport, *, claims: str
+) -> RunReport:
+    """A report with the verdict on the messages that were read back.
+
+    :param events: the event stream; ``encoded`` its messages.
+    """
+    back = back.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        tables = {entry["table"] for entry in report.skipped}
+        verdict = judge(job, events, encoded, back, tables, claims=claims)
+        log = first_lines(back, job.changefeed.protocol)
+    finally:
+        back.unpersist()
+    return replace(report, verdict=verdict, log=log)
 
 
-def _refused(encoded: DataFrame) -> list[dict[str, Any]]:
+def refused(encoded: DataFrame) -> list[dict[str, Any]]:
+    """The first of the events that TiCDC would not send.
+
+    :param encoded: messages, notes included.
+    """
     lines = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
     return [json.loads(row["value"]) for row in lines.select("value").limit(MOST_SKIPPED).collect()]
 

@@ -21,18 +21,18 @@ class Clock:
     """Commit ``n`` takes ``start + n * every``, until a pinned commit sets the clock anew.
 
     :param start: TSO of the first commit.
-    :param every_ms: milliseconds between two commits.
+    :param every_us: microseconds between two commits; below a millisecond the logical part counts.
     :param pinned: explicit commit-ts of single commits; those after them go on from there.
     """
 
     start: int = DEFAULT_START
-    every_ms: int = DEFAULT_EVERY_MS
+    every_us: int = DEFAULT_EVERY_MS * 1000
     pinned: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def step(self) -> int:
         """Distance of two commits, as a TSO."""
-        return self.every_ms << tso.LOGICAL_BITS
+        return (self.every_us << tso.LOGICAL_BITS) // 1000
 
     @cached_property
     def segments(self) -> tuple[tuple[int, int], ...]:

@@ -74,6 +74,7 @@ class ScenarioFile:
     :param file: as the user named it; errors are placed by it.
     :param sha256: of the file's bytes, in hex.
     :param start: TSO of the first commit; ``every`` is the time from one commit to the next.
+    :param start_given: whether ``start`` is more than a default.
     :param build_time: when messages say they were built; None: each at its commit.
     :param now: what ``NOW()`` returns, in UTC.
     :param resolved_every: spacing of resolved events; None: one after each transaction.
@@ -95,6 +96,7 @@ class ScenarioFile:
     changefeed: Mapping[str, Any]
     steps: tuple[ScenarioStep, ...]
     on_error: Literal["stop", "skip"]
+    start_given: bool = False
 
 
 def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> ScenarioFile:
@@ -126,6 +128,7 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> Scenari
         changefeed=tree.data.get("changefeed") or {},
         steps=tuple(_step(step, tree, place) for place, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
+        start_given="start" in scenario.clock.model_fields_set,
     )
 
 

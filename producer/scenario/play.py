@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from producer.errors import ScenarioError
 from producer.model.catalog import Catalog, DDLJob
@@ -109,8 +110,11 @@ def _reprinted(catalog: Catalog, file: str, profile: Profile) -> Catalog:
 
 def clock_of(scenario: ScenarioFile, history: History) -> Clock:
     """The commit clock of a played scenario."""
-    every_ms = round(scenario.every.total_seconds() * 1000)
-    return Clock(start=scenario.start, every_ms=every_ms, pinned=history.pinned)
+    return Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=history.pinned)
+
+
+def _microseconds(scenario: ScenarioFile) -> int:
+    return scenario.every // timedelta(microseconds=1)
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -150,8 +154,7 @@ def _check_pin(
         raise ScenarioError(
             "the step has a commit-ts and commits nothing", file=scenario.file, line=step.line
         )
-    every_ms = round(scenario.every.total_seconds() * 1000)
-    clock = Clock(start=scenario.start, every_ms=every_ms, pinned=pinned)
+    clock = Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=pinned)
     if before and clock.ts(before) <= clock.ts(before - 1):
         raise ScenarioError(
             f"commit-ts {step.commit_ts} is not after that of the commit before, {clock.ts(before - 1)}",

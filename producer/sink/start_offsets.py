@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.errors import BrokerError
 from producer.sink.topics import Offsets, unreachable
+
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,13 @@ class StartOffsets:
         places = [TopicPartition(*place, offset) for place, offset in starts.items()]
         client = self._client()
         try:
-            client.commit(offsets=places, asynchronous=False)
+            for _ in range(_ATTEMPTS):
+                places = [place for place in client.commit(offsets=places, asynchronous=False) if place.error]
+                if not places:
+                    return
+                # A topic that was made a moment ago may be unknown to the broker that keeps the offsets.
+                client.poll(CONNECT_SECONDS / _ATTEMPTS)
+            raise BrokerError(f"takes no offset of {places[0].topic}", address=self.bootstrap)
         except KafkaException as error:
             raise unreachable(self.bootstrap, error) from None
         finally:
@@ -47,6 +56,9 @@ class StartOffsets:
         client = self._client()
         try:
             found = client.committed(places, timeout=CONNECT_SECONDS)
+            for place in found:
+                if place.error:
+                    raise KafkaException(place.error)
         except KafkaException as error:
             raise unreachable(self.bootstrap, error) from None
         finally:

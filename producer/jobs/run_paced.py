@@ -1,0 +1,135 @@
+"""A run in real time: generated changes at a rate, until they are done or somebody asks it to end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from producer.broker import EmbeddedKafka
+from producer.jobs.begin import begin
+from producer.jobs.frames import change_log, count, discarded
+from producer.jobs.kafka_job import KafkaTarget
+from producer.jobs.pace import paced_job, started
+from producer.jobs.prepare import Job
+from producer.jobs.real_time import Pacemaker, RealTime
+from producer.jobs.run import RunReport, Say, checked_target, judged, refused, silent
+from producer.jobs.slices import Slice, slices
+from producer.model import tso
+from producer.session import spark_session
+from producer.sink.messages import messages
+from producer.sink.topics import Offsets
+from producer.stream.event_stream import event_stream
+
+
+def run_paced(
+    scenario: str | Path,
+    rate: str,
+    duration: str | None = None,
+    *,
+    sink_uri: str | None = None,
+    config: str | Path | None = None,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    append: bool = False,
+    keep: bool = False,
+    time: Pacemaker | None = None,
+    say: Say = silent,
+) -> RunReport:
+    """Run a scenario that ends with a ``generate`` step in real time.
+
+    The clock starts now, unless the scenario names its start. Ctrl-C ends the run behind a resolved event on
+    every partition; then it is verified like one that is done.
+
+    :param rate: row changes by time, such as ``5000/s``.
+    :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
+    :param time: instead of real time.
+    :param say: is told what happens, a line at a time.
+    :raises ProducerError: as ``run``.
+    """
+    job = paced_job(scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    checked_target(job, None, dry_run=False)
+    say(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
+    say("starting Spark")
+    spark = spark_session()
+    # In the order of commits, so that a slice finds its changes without a look at all of them.
+    log = change_log(spark, job.history).repartition("commit_seq").sortWithinPartitions("commit_seq")
+    log = log.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        say(f"making {log.count()} row changes")
+        broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
+        with broker or nullcontext():
+            bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
+            report = _run(job, log, bootstrap, append, time or RealTime(), say)
+            return replace(report, broker_pid=broker.pid if broker and keep else 0)
+    finally:
+        log.unpersist()
+
+
+def _run(job: Job, log: DataFrame, bootstrap: str, append: bool, time: Pacemaker, say: Say) -> RunReport:
+    starts = begin(job, bootstrap, append=append, resume=False)
+    job = started(job, time.begin())
+    with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():
+        end = _write(job, log, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
+    commits = job.commits_until(end)
+    if commits < job.history.commits:
+        job = replace(job, sent=commits)
+    say("reading back and verifying")
+    events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        return _judged(job, events, KafkaTarget(job.changefeed, bootstrap, starts))
+    finally:
+        events.unpersist()
+
+
+def _write(job: Job, log: DataFrame, target: KafkaTarget, time: Pacemaker, say: Say) -> int:
+    """Write slice by slice.
+
+    :return: TSO of the last resolved event.
+    """
+    plan = job.encode_plan(skip_refused=job.scenario.on_error == "skip")
+    end = written = 0
+    for part in slices(job, time):
+        counts = target.write(_events(job, log, part), plan)
+        target = replace(target, starts=_behind(target.starts, counts.messages))
+        written, end = written + counts.total, part.to
+        moment = tso.to_datetime(end).isoformat(sep=" ", timespec="milliseconds")
+        say(f"written {written} messages, resolved-ts {end} ({moment})")
+    return end
+
+
+def _behind(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:
+    ends = dict(starts)
+    for (topic, partition, _), number in messages.items():
+        ends[topic, partition] += number
+    return ends
+
+
+def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
+    """The ordered event stream of one slice."""
+    first, behind = (job.commits_until(ts) for ts in (part.behind, part.to))
+    changes = log.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < behind))
+    events = event_stream(log.sparkSession, changes, job.stream)
+    return events.where((F.col("at") > part.behind) & (F.col("at") <= part.to))
+
+
+def _judged(job: Job, events: DataFrame, target: KafkaTarget) -> RunReport:
+    encoded = messages(events, job.encode_plan(skip_refused=True))
+    counts = count(encoded)
+    report = RunReport(
+        scenario=job.scenario.name,
+        target=f"kafka://{target.bootstrap}/{job.changefeed.sink_uri.topic}",
+        dry_run=False,
+        counts=counts,
+        discarded=discarded(job),
+        skipped=refused(encoded) if counts.refused else [],
+        warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
+    )
+    back = target.read(events.sparkSession)
+    return judged(job, events, encoded, back, report, claims=job.changefeed.claim_check_storage_uri)
