@@ -94,6 +94,7 @@ def test_every_key(write: Any) -> None:
             SQLStep(text="DELETE FROM t;\n", line=25),
         ),
         on_error="skip",
+        start_given=True,
     )
     assert resolve(scenario=scenario.changefeed).partition_num == 4
 
