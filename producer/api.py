@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from producer.jobs.decode import decode
-from producer.jobs.run import RunReport, run
+from producer.jobs.run import run
 from producer.jobs.run_changes import run_changes
 from producer.jobs.run_paced import run_paced
+from producer.jobs.run_report import RunReport
 from producer.jobs.verify import verify
 from producer.scenario.dataframe import changes, tables
 from producer.verifier.verdict import Verdict

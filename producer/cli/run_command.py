@@ -74,7 +74,7 @@ def run(
         raise ScenarioError("--duration needs a --rate")
     with Progress() as progress:
         if rate is None:
-            report = api.run(scenario, **same, **unpaced, say=progress.say)
+            report = api.run(scenario, **same, **unpaced, say=progress.say, watcher=progress.show)
         else:
             report = api.run_paced(scenario, rate, duration, **same, say=progress.say)
     if as_json:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from producer.cli.verdict_text import show as show_verdict
-from producer.jobs.run import RunReport
+from producer.jobs.run_report import RunReport
 
 
 def show(report: RunReport) -> None:

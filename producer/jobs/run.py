@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,73 +16,43 @@ from producer.broker import EmbeddedKafka
 from producer.changefeed.claim_storage import claim_storage
 from producer.errors import EncodeError, FolderError
 from producer.jobs.begin import begin, check_resumable
-from producer.jobs.frames import Counts, change_log, count, discarded
+from producer.jobs.frames import change_log, count, discarded
 from producer.jobs.judge import judge
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, read_folder, write_folder
 from producer.session import spark_session
 from producer.sink.messages import REFUSED, messages
 from producer.sink.topics import Topics
 from producer.source import folder as source
 from producer.stream.event_stream import event_stream
-from producer.verifier.verdict import Verdict
 
 LIGHT_CHANGES = 20_000
 """Scenarios below it get a session that starts quickly; above, one that works quickly."""
 MOST_SKIPPED = 1000
 """So many refused events are listed by name; all are counted."""
 
-Say = Callable[[str], None]
-
-
-def silent(_line: str) -> None:
-    """The default listener of a run."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class RunReport:
-    """What a run did.
+class Manner:
+    """How a run goes about its work.
 
-    :param target: ``kafka://HOST:PORT/TOPIC`` or the folder; empty for a dry run.
-    :param counts: messages, events and bytes by topic, partition and kind.
-    :param discarded: what TiCDC never hands to its sink.
-    :param skipped: what its encoder refuses, with ``on-error: skip``.
-    :param log: the first messages, printed as the seed documents print theirs.
-    :param verdict: None for a dry run.
-    :param broker_pid: process id of an embedded broker that was left running, else 0.
+    :param append: write behind the messages that a topic holds.
+    :param resume: go on with the same run, which ended before it was done.
+    :param keep: leave the embedded broker running.
+    :param say: is told what happens, a line at a time.
+    :param watcher: is told every second how far the writing got.
     """
 
-    scenario: str
-    target: str
-    dry_run: bool
-    counts: Counts
-    discarded: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
-    log: list[str] = field(default_factory=list)
-    warnings: tuple[str, ...] = ()
-    verdict: Verdict | None = None
-    broker_pid: int = 0
-
-    @property
-    def ok(self) -> bool:
-        return self.verdict is None or self.verdict.ok
-
-    def to_json(self) -> dict[str, Any]:
-        """The report with stable keys."""
-        return {
-            "scenario": self.scenario,
-            "target": self.target,
-            "dry_run": self.dry_run,
-            "kinds": self.counts.by_kind(),
-            "partitions": self.counts.by_partition(),
-            "discarded": self.discarded,
-            "skipped": self.skipped,
-            "warnings": list(self.warnings),
-            "broker_pid": self.broker_pid,
-            "verdict": None if self.verdict is None else self.verdict.to_json(),
-        }
+    append: bool = False
+    resume: bool = False
+    dry_run: bool = False
+    keep: bool = False
+    say: Say = silent
+    watcher: Watcher | None = None
 
 
 def run(
@@ -99,6 +69,7 @@ def run(
     keep: bool = False,
     state_at: Sequence[int] = (),
     say: Say = silent,
+    watcher: Watcher | None = None,
 ) -> RunReport:
     """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
 
@@ -116,6 +87,7 @@ def run(
     :param keep: leave the embedded broker running.
     :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
     :param say: is told what happens, a line at a time.
+    :param watcher: is told every second how far the writing got.
     :raises ProducerError: if something is wrong with the input (nothing was written then), or the
         environment fails.
     """
@@ -128,7 +100,8 @@ def run(
     say("starting Spark")
     spark = spark_session(light=played.commits + played.row_changes < LIGHT_CHANGES)
     changes = change_log(spark, job.history)
-    return execute(job, changes, folder, append=append, resume=resume, keep=keep, dry_run=dry_run, say=say)
+    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say, watcher=watcher)
+    return execute(job, changes, folder, manner)
 
 
 def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: bool = False) -> Path | None:
@@ -154,24 +127,11 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
     return folder
 
 
-def execute(
-    job: Job,
-    changes: DataFrame,
-    folder: Path | None,
-    *,
-    append: bool,
-    resume: bool,
-    keep: bool,
-    dry_run: bool,
-    say: Say,
-) -> RunReport:
+def execute(job: Job, changes: DataFrame, folder: Path | None, manner: Manner) -> RunReport:
     """The run of a planned job on a change log, wherever that came from."""
     events = event_stream(changes.sparkSession, changes, job.stream).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        run = _Run(
-            job, changes.sparkSession, events, folder, append=append, resume=resume, keep=keep, say=say
-        )
-        return run.execute(dry_run=dry_run)
+        return _Run(job, changes.sparkSession, events, folder, manner).execute()
     finally:
         events.unpersist()
 
@@ -182,28 +142,25 @@ class _Run:
     spark: SparkSession
     events: DataFrame
     folder: Path | None
-    append: bool
-    resume: bool
-    keep: bool
-    say: Say
+    manner: Manner
 
-    def execute(self, *, dry_run: bool) -> RunReport:
+    def execute(self) -> RunReport:
         encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
         counts = count(encoded)
         skipped = refused(encoded) if counts.refused else []  # it encodes once more
         if skipped and self.job.scenario.on_error == "stop":
             raise _stops(skipped[0])
-        self.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
+        self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = RunReport(
             scenario=self.job.scenario.name,
             target="",
-            dry_run=dry_run,
+            dry_run=self.manner.dry_run,
             counts=counts,
             discarded=discarded(self.job),
             skipped=skipped,
             warnings=(*self.job.changefeed.warnings, *self.job.stream.router.warnings),
         )
-        if dry_run:
+        if self.manner.dry_run:
             return report
         if self.folder is not None:
             report = self._to_folder(self.folder, encoded, report)
@@ -212,7 +169,7 @@ class _Run:
         return report
 
     def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
-        self.say(f"writing {folder}")
+        self.manner.say(f"writing {folder}")
         write_folder(folder, self.job, self.events, encoded, report.counts, report.discarded, report.skipped)
         back = read_folder(self.spark, folder)
         return self._judged(back, encoded, report, str(folder), source.claims(folder))
@@ -221,18 +178,19 @@ class _Run:
         feed = self.job.changefeed
         if not feed.sink_uri.embedded:
             return self._deliver(feed.sink_uri.bootstrap_servers, encoded, report)
-        self.say("starting the embedded Kafka broker")
-        with EmbeddedKafka(keep=self.keep) as broker:
+        self.manner.say("starting the embedded Kafka broker")
+        with EmbeddedKafka(keep=self.manner.keep) as broker:
             done = self._deliver(broker.bootstrap, encoded, report)
-            pid = broker.pid if self.keep else 0
+            pid = broker.pid if self.manner.keep else 0
         return replace(done, broker_pid=pid)
 
     def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
-        starts = begin(self.job, bootstrap, append=self.append, resume=self.resume)
+        starts = begin(self.job, bootstrap, append=self.manner.append, resume=self.manner.resume)
         target = KafkaTarget(self.job.changefeed, bootstrap, starts)
-        self.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
-        target.write(self.events, self.job.encode_plan(skip_refused=True))
+        self.manner.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
+        with watched(target, report.counts.total, self.manner.watcher):
+            target.write(self.events, self.job.encode_plan(skip_refused=True))
         name = f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
         storage = self.job.changefeed.claim_check_storage_uri
         return self._judged(target.read(self.spark), encoded, report, name, storage)
@@ -240,7 +198,7 @@ class _Run:
     def _judged(
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
-        self.say("reading back and verifying")
+        self.manner.say("reading back and verifying")
         done = judged(self.job, self.events, encoded, back, report, claims=claims)
         return replace(done, target=target)
 

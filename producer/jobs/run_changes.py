@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 
 from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
-from producer.jobs.run import RunReport, Say, checked_target, execute, silent
+from producer.jobs.run import Manner, checked_target, execute
+from producer.jobs.run_report import RunReport, Say, silent
 from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START
 from producer.scenario.dataframe import Tables
 from producer.scenario.history import History
@@ -57,7 +58,8 @@ def run_changes(
     )
     folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
-    return execute(job, behind, folder, append=append, resume=resume, keep=keep, dry_run=dry_run, say=say)
+    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
+    return execute(job, behind, folder, manner)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

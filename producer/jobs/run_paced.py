@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from pyspark import StorageLevel
@@ -19,7 +20,8 @@ from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.pace import paced_job, started
 from producer.jobs.prepare import Job
 from producer.jobs.real_time import Pacemaker, RealTime
-from producer.jobs.run import RunReport, Say, checked_target, judged, refused, silent
+from producer.jobs.run import checked_target, judged, refused
+from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
 from producer.model import tso
 from producer.session import spark_session
@@ -99,9 +101,17 @@ def _write(job: Job, log: DataFrame, target: KafkaTarget, time: Pacemaker, say: 
         counts = target.write(_events(job, log, part), plan)
         target = replace(target, starts=_behind(target.starts, counts.messages))
         written, end = written + counts.total, part.to
-        moment = tso.to_datetime(end).isoformat(sep=" ", timespec="milliseconds")
-        say(f"written {written} messages, resolved-ts {end} ({moment})")
+        say(_far(written, end, job, time))
     return end
+
+
+def _far(written: int, end: int, job: Job, time: Pacemaker) -> str:
+    """Messages, their rate, resolved-ts, and what of the time is left."""
+    moment = tso.to_datetime(end).replace(tzinfo=None).isoformat(" ", "milliseconds")
+    last = job.stream.resolved.clock.ts(job.history.commits - 1)
+    left = timedelta(seconds=(tso.physical(last) - tso.physical(end)) // 1000)
+    rate = written * 1000 // max(1, time.passed())
+    return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {left} left"
 
 
 def _behind(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import producer
-from producer.jobs.run import RunReport
+from producer.jobs.run_report import RunReport
 from tests.codec.canal_json_messages import in_column_order
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN

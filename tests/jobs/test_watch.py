@@ -1,0 +1,38 @@
+"""How far a run got is read off the topic."""
+
+from __future__ import annotations
+
+from confluent_kafka import Producer
+
+from producer.broker import EmbeddedKafka
+from producer.changefeed import resolve
+from producer.codec import registry
+from producer.jobs.kafka_job import KafkaTarget
+from producer.jobs.watch import Advance, advance
+from producer.sink.topics import Topics
+
+TS = 429918007904436226
+
+
+def _write(kafka: EmbeddedKafka, partition: int, *times: int) -> None:
+    encoder = registry.encoder("open-protocol", {})
+    client = Producer({"bootstrap.servers": kafka.bootstrap})
+    for ts in times:
+        message = encoder.resolved(ts)
+        assert message is not None
+        client.produce("watched", key=message.key, value=message.value, partition=partition)
+    assert client.flush(60) == 0
+
+
+def test_messages_count_from_where_the_run_began_and_the_slowest_partition_tells_the_time(
+    kafka: EmbeddedKafka,
+) -> None:
+    feed = resolve(f"kafka://{kafka.bootstrap}/watched?protocol=open-protocol&partition-num=2", None)
+    empty = Topics(kafka.bootstrap).prepare(feed, ["watched"], append=False)
+    _write(kafka, 0, TS - 5)
+    target = KafkaTarget(feed, kafka.bootstrap, {**empty, ("watched", 0): 1})
+    assert advance(target, 10) == Advance(0, 10, 0)
+    _write(kafka, 0, TS, TS + 7)
+    assert advance(target, 10) == Advance(2, 10, 0), "partition 1 is empty yet"
+    _write(kafka, 1, TS, TS + 2)
+    assert advance(target, 10) == Advance(4, 10, TS + 2)
