@@ -162,3 +162,21 @@ def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
     path = write("b.jsonl", json.dumps(damaged) + "\n")
     assert main(["decode", path, "--protocol", "open-protocol"]) == 1
     assert "t/1@7[0] ERROR OPEN-KEY-SHORT at byte 0" in capsys.readouterr().out
+
+
+PACED = [
+    (["--duration", "10m"], "--rate"),
+    (["--rate", "fast"], "no rate"),
+    (["--rate", "5/s", "--resume"], "--resume"),
+    (["--rate", "5/s", "--out", "x"], "--out"),
+    (["--rate", "5/s", "--duration", "long"], "no duration"),
+    (["--rate", "999999999/s"], "microsecond"),
+    (["--resume"], "--resume needs the broker"),
+]
+
+
+@pytest.mark.parametrize(("options", "part"), PACED)
+def test_options_of_long_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], part: str
+) -> None:
+    _refused(capsys, tmp_path, ["run", "bank", *options], part)

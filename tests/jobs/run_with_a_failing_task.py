@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from confluent_kafka import Consumer
-from confluent_kafka import TopicPartition as Place
 from pyspark import TaskContext
 
 from producer.cli import main
@@ -36,6 +34,10 @@ class FailingOnce(PartitionEncoder):
             yield message
 
     def _wait(self) -> None:
+        # Here, since classes of C code do not go to the workers.
+        from confluent_kafka import Consumer
+        from confluent_kafka import TopicPartition as Place
+
         address, topic = URI.removeprefix("kafka://").split("?")[0].split("/")
         reader = Consumer({"bootstrap.servers": address, "group.id": "any"})
         while reader.get_watermark_offsets(Place(topic, self.partition), timeout=60)[1] == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -11,7 +12,9 @@ from pyspark.sql import SparkSession
 
 import producer
 from producer.broker import EmbeddedKafka
-from producer.errors import DeliveryError, TopicError
+from producer.changefeed import resolve
+from producer.errors import DeliveryError, SparkError, TopicError
+from producer.jobs.kafka_job import KafkaTarget
 from producer.sink.topics import Topics
 from tests.kafka_topic import Message, read_topic
 
@@ -143,6 +146,15 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
     there = _read(kafka, "narrow")[0]
     assert error.delivered == {("narrow", 0): len(there)}
     assert f"narrow/0: {len(there)}" in str(error)
+
+
+def test_speculative_execution_is_refused() -> None:
+    settings = SimpleNamespace(get=lambda *_: "true")
+    events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
+    target = KafkaTarget(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
+    with pytest.raises(SparkError, match="speculative") as refused:
+        target.write(events, None)
+    assert "spark.speculation=false" in str(refused.value)
 
 
 @pytest.mark.slow

@@ -15,10 +15,10 @@ import pytest
 from producer.broker import EmbeddedKafka
 from producer.errors import BrokerError
 from producer.sink.topics import Topics
-from tests.kafka_topic import read_topic
+from tests.kafka_topic import Message, read_topic
 
 SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=1500"]
-RETRIED = Path(__file__).with_name("run_with_a_failing_task.py")
+ROOT = Path(__file__).parents[2]
 
 
 def _uri(kafka: EmbeddedKafka, topic: str) -> str:
@@ -27,7 +27,7 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
 
 def _run(uri: str, *more: str, program: tuple[str, ...] = ("-m", "producer", "run")) -> None:
     command = [sys.executable, *program, *SYSBENCH, "--sink-uri", uri, *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -42,11 +42,15 @@ def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Pope
     raise AssertionError("nothing was written")
 
 
-@pytest.mark.slow
-def test_a_killed_driver_and_a_failing_task_leave_what_an_undisturbed_run_does(kafka: EmbeddedKafka) -> None:
+@pytest.fixture(scope="module")
+def whole(kafka: EmbeddedKafka) -> dict[int, list[Message]]:
+    """What a run writes that was let be."""
     _run(_uri(kafka, "let-be"))
-    whole = read_topic(kafka.bootstrap, "let-be")
+    return read_topic(kafka.bootstrap, "let-be")
 
+
+@pytest.mark.slow
+def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict[int, list[Message]]) -> None:
     command = [sys.executable, "-m", "producer", "run", *SYSBENCH, "--sink-uri", _uri(kafka, "killed")]
     driver = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -59,5 +63,10 @@ def test_a_killed_driver_and_a_failing_task_leave_what_an_undisturbed_run_does(k
     _run(_uri(kafka, "killed"), "--resume")
     assert read_topic(kafka.bootstrap, "killed") == whole
 
-    _run(_uri(kafka, "retried"), program=(str(RETRIED),))
+
+@pytest.mark.slow
+def test_tasks_that_fail_in_the_middle_are_run_again(
+    kafka: EmbeddedKafka, whole: dict[int, list[Message]]
+) -> None:
+    _run(_uri(kafka, "retried"), program=("-m", "tests.jobs.run_with_a_failing_task"))
     assert read_topic(kafka.bootstrap, "retried") == whole
