@@ -85,8 +85,7 @@ def _check(job: Job) -> None:
 
 def paced_from(job: Job) -> int:
     """Number of the first commit that waits for its time; those before are history by then."""
-    last = job.history.generated[-1]
-    return last.first_commit + last.load_commits
+    return job.history.generated[-1].first_transaction
 
 
 def started(job: Job, now_ms: int) -> Job:
