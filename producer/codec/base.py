@@ -4,67 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from producer.errors import EncodeError
-from producer.model.event import ClaimObject, DDLEvent, Event, Message, Value
+from producer.model.event import DDLEvent, Event, Message, Op
 from producer.model.losses import Losses
 from producer.model.table import TableInfo
+
+if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
+    import pyarrow as pa
+
+    from producer.codec.encoded_rows import EncodedRows
+    from producer.codec.message_batch import MessageBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
-    """Row changes of one table version, column by column.
+    """Row changes of one table version and one operation, column by column.
 
-    All sequences but the images have one entry per row. ``before`` and ``after`` hold one list per sent
-    column, in table order, each with an entry only for the rows that have that image: updates and
-    deletes have a ``before``, inserts and updates an ``after``.
-
-    :param op: ``model.event.Op`` numbers.
-    :param commit_ts: TSO.
-    :param table_id: physical table ids.
-    :param row_id: integer handles, 0 where there is none.
+    :param commit_ts: TSO (int64).
+    :param table_id: physical table ids (int64).
+    :param row_id: integer handles, 0 where there is none (int64).
+    :param before: old images, one array of canonical texts (binary) per sent column in table order; none
+        for inserts.
+    :param after: new images; none for deletes.
     """
 
-    op: Sequence[int]
-    commit_ts: Sequence[int]
-    table_id: Sequence[int]
-    row_id: Sequence[int]
-    before: Sequence[Sequence[Value]]
-    after: Sequence[Sequence[Value]]
+    op: Op
+    commit_ts: pa.Array
+    table_id: pa.Array
+    row_id: pa.Array
+    before: Sequence[pa.Array] = ()
+    after: Sequence[pa.Array] = ()
 
+    def __len__(self) -> int:
+        return len(self.commit_ts)
 
-@dataclass(slots=True)
-class EncodedRow:
-    """One encoded row change, not yet framed.
+    @property
+    def shown(self) -> Sequence[pa.Array]:
+        """The new images, of deletes the old ones."""
+        return self.before if self.op == Op.DELETE else self.after
 
-    :param group: rows that may share a message have equal groups (the dispatch key).
-    :param refusal: why TiCDC would not send this row; ``messages`` raises it, a caller that goes on
-        without such rows takes them out first.
-    :param handle_key_only: it was too large, and shows its handle key alone.
-    :param claim: likewise, and the whole row is to be stored as this object.
-    """
-
-    key: bytes
-    value: bytes
-    commit_ts: int
-    group: object = None
-    refusal: EncodeError | None = None
-    handle_key_only: bool = False
-    claim: ClaimObject | None = None
+    def take(self, places: pa.Array) -> RowBatch:
+        """The rows at some places."""
+        return RowBatch(
+            op=self.op,
+            commit_ts=self.commit_ts.take(places),
+            table_id=self.table_id.take(places),
+            row_id=self.row_id.take(places),
+            before=[column.take(places) for column in self.before],
+            after=[column.take(places) for column in self.after],
+        )
 
 
 class Encoder(Protocol):
     """Rows, DDLs and resolved events to messages."""
 
-    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
-        """Encode many rows of one table version; a row that TiCDC refuses says so in ``refusal``."""
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode many rows of one table version; a row that TiCDC refuses has a note of it."""
         ...
 
-    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """Frame consecutive rows of one partition; nothing else may stand between them.
 
-        :raises EncodeError: the ``refusal`` of a row that has one.
+        The messages are the same however the rows are divided.
+
+        :raises EncodeError: the refusal of a row that has one.
         """
         ...
 

@@ -7,11 +7,15 @@ compression of record batches is another thing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import cramjam
 import lz4.frame
 
 from producer.errors import DecodeError
+
+if TYPE_CHECKING:  # decoders need no Arrow
+    import pyarrow as pa
 
 MOST_BYTES = 256 << 20
 """What the parts of one message may come to. TiDB's rows end at 120 MiB (``txn-entry-size-limit``)."""
@@ -28,6 +32,15 @@ def compressed(data: bytes, method: str) -> bytes:
     :param method: ``none`` or one of ``COMPRESSORS``.
     """
     return data if method == "none" else COMPRESSORS[method](data)
+
+
+def all_compressed(texts: pa.Array, method: str) -> pa.Array:
+    """Keys or values as they are sent."""
+    if method == "none":
+        return texts
+    from producer.codec.pieces import mapped
+
+    return mapped(texts, COMPRESSORS[method])
 
 
 def _snappy(data: bytes) -> bytes:

@@ -7,20 +7,20 @@ text, which is already the shortest at the number's own width. Source: ``encodin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pyarrow as pa
 
-from producer.codec.go_json import NULL
-from producer.model.event import Value
+from producer.codec.pieces import Pieces, mapped
 
 _SURELY_PLAIN = 9  # up to this many characters no text can lie outside of the plain range
 
 
-def numbers(values: Sequence[Value]) -> list[bytes]:
+def numbers(values: pa.Array) -> Pieces:
     """JSON numbers of a column of canonical FLOAT or DOUBLE texts."""
-    return [NULL if value is None else _number(value) for value in values]
+    return (mapped(values, number),)
 
 
-def _number(text: bytes) -> bytes:
+def number(text: bytes) -> bytes:
+    """One of them."""
     if len(text) < _SURELY_PLAIN:
         return text
     digits = text.lstrip(b"-")

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-
-from producer.model.event import Value
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 _SHORT = {
@@ -62,11 +59,6 @@ def quote(value: bytes) -> bytes:
     if _PLAIN.fullmatch(value):
         return value
     return value.decode("utf-8", "surrogateescape").translate(_QUOTING).encode()
-
-
-def quote_all(values: Sequence[Value]) -> list[Value]:
-    """The quoted form of a column; None stays None."""
-    return [None if value is None else quote(value) for value in values]
 
 
 _PIECE = re.compile(

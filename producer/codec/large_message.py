@@ -6,12 +6,16 @@ Source: tiflow ``open_protocol_encoder.go`` and ``canal_json_row_event_encoder.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Protocol, TypeAlias
 
-from producer.codec.base import EncodedRow
+import numpy as np
+import pyarrow as pa
+
 from producer.codec.claim_check import claim_content, claim_location, claim_name
+from producer.codec.encoded_rows import EncodedRows, RowNote
 from producer.errors import EncodeError
 from producer.model.event import ClaimObject
 from producer.model.table import TableInfo
@@ -42,12 +46,12 @@ class LargeMessageOptions(Protocol):
 class RowMessages(Protocol):
     """How a protocol writes the rows of one batch, each in a message of its own."""
 
-    def length(self, row: EncodedRow) -> int:
-        """Size of the row's message as TiCDC counts it."""
+    def length(self, rows: EncodedRows) -> np.ndarray:
+        """Sizes of the rows' messages as TiCDC counts them."""
         ...
 
-    def whole(self, row: EncodedRow) -> tuple[bytes | None, bytes]:
-        """Key and value of the row's message."""
+    def whole(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        """Key and value of a row's message."""
         ...
 
     def handle_key_forms(
@@ -68,35 +72,39 @@ class LargeMessages:
     options: LargeMessageOptions
     name_claim: NameClaim = claim_name
 
-    def handle(self, rows: Sequence[EncodedRow], table: TableInfo, forms: RowMessages) -> None:
-        """Give every row over the limit its handle key form, or a refusal."""
-        large = self._too_large(rows, range(len(rows)), forms)
-        if large and self.options.large_message_handle_option != "none":
-            locations = self._store(rows, large, forms)
-            for place, form in zip(large, forms.handle_key_forms(large, locations), strict=True):
-                row = rows[place]
-                row.key, row.value = form
-                row.handle_key_only = not locations
-            large = self._too_large(rows, large, forms)
-        for place in large:
-            rows[place].refusal = self._refusal(forms.length(rows[place]), table, rows[place].commit_ts)
+    def handled(self, rows: EncodedRows, table: TableInfo, forms: RowMessages) -> EncodedRows:
+        """The rows with those over the limit in their handle key form, or with a refusal."""
+        lengths = forms.length(rows)
+        large = self._too_large(lengths)
+        if not large:
+            return rows
+        notes: dict[int, RowNote] = {}
+        if self.options.large_message_handle_option != "none":
+            claims = self._claims(rows, large, forms)
+            locations = [claim_location(self.options.claim_check_storage_uri, claim) for claim in claims]
+            rows = _replaced(rows, dict(zip(large, forms.handle_key_forms(large, locations), strict=True)))
+            for place, claim in zip(large, claims or repeat(None, len(large)), strict=True):
+                notes[place] = RowNote(handle_key_only=claim is None, claim=claim)
+            lengths = forms.length(rows)
+        commits = rows.column("commit_ts")
+        for place in self._too_large(lengths):
+            refusal = self._refusal(int(lengths[place]), table, commits[place].as_py())
+            notes[place] = replace(notes.get(place, RowNote()), refusal=refusal)
+        return EncodedRows(rows.columns, notes)
 
-    def _too_large(self, rows: Sequence[EncodedRow], places: Sequence[int], forms: RowMessages) -> list[int]:
-        limit = self.options.max_message_bytes
-        return [place for place in places if forms.length(rows[place]) > limit]
+    def _too_large(self, lengths: np.ndarray) -> list[int]:
+        return [int(place) for place in np.flatnonzero(lengths > self.options.max_message_bytes)]
 
-    def _store(self, rows: Sequence[EncodedRow], places: Sequence[int], forms: RowMessages) -> list[str]:
-        """Put the whole message beside each row; their locations, in order."""
-        options = self.options
-        if options.large_message_handle_option != "claim-check":
+    def _claims(self, rows: EncodedRows, places: Sequence[int], forms: RowMessages) -> list[ClaimObject]:
+        """The whole messages as what is stored, if they are."""
+        if self.options.large_message_handle_option != "claim-check":
             return []
-        locations = []
+        contents = []
         for place in places:
-            content = claim_content(*forms.whole(rows[place]), raw_value=options.claim_check_raw_value)
-            claim = ClaimObject(self.name_claim(content), content)
-            rows[place].claim = claim
-            locations.append(claim_location(options.claim_check_storage_uri, claim))
-        return locations
+            key, value = (rows.column(name)[place].as_py() for name in ("key", "value"))
+            whole = forms.whole(key, value)
+            contents.append(claim_content(*whole, raw_value=self.options.claim_check_raw_value))
+        return [ClaimObject(self.name_claim(content), content) for content in contents]
 
     def _refusal(self, length: int, table: TableInfo, commit_ts: int) -> EncodeError:
         limit = self.options.max_message_bytes
@@ -107,3 +115,14 @@ class LargeMessages:
             commit_ts=commit_ts,
             hint="raise max-message-bytes or make the row smaller",
         )
+
+
+def _replaced(rows: EncodedRows, forms: Mapping[int, tuple[bytes, bytes]]) -> EncodedRows:
+    """Other keys and values at some places."""
+    columns = rows.columns
+    for column, name in enumerate(("key", "value")):
+        texts = rows.column(name).to_pylist()
+        for place, form in forms.items():
+            texts[place] = form[column]
+        columns = columns.set_column(column, name, pa.array(texts, pa.binary()))
+    return EncodedRows(columns, rows.notes)

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
 
 import pyarrow as pa
 
 from producer.codec import registry
-from producer.codec.base import EncodedRow
+from producer.codec.encoded_rows import EncodedRows
+from producer.codec.message_batch import MessageBatch
 from producer.codec.registry import Options
 from producer.errors import EncodeError
 from producer.model.catalog import Catalog
 from producer.model.event import Message
-from producer.sink.row_batches import encoded
-
-Item: TypeAlias = EncodedRow | Message
+from producer.sink import row_batches
+from producer.sink.row_batches import Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,30 +53,47 @@ class PartitionEncoder:
         self._plan = plan
         self.refused: dict[int, EncodeError] = {}
         self.handle_key_only: list[int] = []
+        self._events = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
         """Messages in delivery order, the same for every size of the Arrow batches.
 
         :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
         """
+        for batch in self.batches(batches):
+            if isinstance(batch, Message):
+                yield batch
+            else:
+                yield from batch.messages()
+
+    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch | Message]:
+        """The same: those of rows column by column, those between them one by one."""
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
-        every = (item for batch in batches for item in encoded(batch, encoder, self._plan.catalog))
-        items = (item for item in every if item is not None)
-        for are_rows, run in groupby(
-            enumerate(items), key=lambda numbered: isinstance(numbered[1], EncodedRow)
-        ):
+        catalog = self._plan.catalog
+        parts = (part for batch in batches for part in row_batches.pieces(batch, catalog))
+        segments = (each for part in parts for each in row_batches.segments(part, encoder, catalog))
+        for are_rows, run in groupby(segments, key=lambda segment: isinstance(segment, EncodedRows)):
             if are_rows:
                 yield from encoder.messages(self._kept(run))
             else:
-                yield from (item for _, item in run if isinstance(item, Message))
+                yield from self._passed(run)
 
-    def _kept(self, rows: Iterable[tuple[int, Item]]) -> Iterator[EncodedRow]:
-        for place, row in rows:
-            if not isinstance(row, EncodedRow):
+    def _kept(self, run: Iterable[Segment]) -> Iterator[EncodedRows]:
+        for rows in run:
+            if not isinstance(rows, EncodedRows):
                 continue
-            if row.refusal is not None and self._plan.skip_refused:
-                self.refused[place] = row.refusal
-                continue
-            if row.handle_key_only:
-                self.handle_key_only.append(place)
-            yield row
+            start, self._events = self._events, self._events + len(rows)
+            refused = dict(rows.refused()) if self._plan.skip_refused else {}
+            self.refused.update((start + place, reason) for place, reason in refused.items())
+            self.handle_key_only += (
+                start + place
+                for place, note in sorted(rows.notes.items())
+                if note.handle_key_only and place not in refused
+            )
+            yield rows.without(list(refused)) if refused else rows
+
+    def _passed(self, run: Iterable[Segment]) -> Iterator[Message]:
+        for message in run:
+            if isinstance(message, Message):
+                self._events += 1
+                yield message

@@ -3,68 +3,112 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from producer.codec.base import EncodedRow, Encoder, RowBatch
+from producer.codec.base import Encoder, RowBatch
+from producer.codec.encoded_rows import EncodedRows, in_places
 from producer.model.catalog import Catalog
-from producer.model.event import DDLEvent, Kind, Message, Value
+from producer.model.event import DDLEvent, Kind, Message, Op
 from producer.model.table import TableInfo
 
+Segment: TypeAlias = EncodedRows | Message
+"""Rows between two barriers, or a barrier: the message of a DDL or resolved event."""
 
-def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> list[EncodedRow | Message | None]:
-    """Every event of one Arrow batch, encoded, in the batch's order.
+_MOST_CELLS = 1 << 16
+_MOST_BYTES = 16 << 20
 
-    None stands for an event that the protocol does not send.
-    """
-    out: list[EncodedRow | Message | None] = [None] * batch.num_rows
-    for place, event in _barriers(batch, encoder, catalog):
-        out[place] = event
-    for version in pc.unique(batch.column("table_version")).drop_null().to_pylist():
-        places = pc.indices_nonzero(pc.equal(batch.column("table_version"), version))
-        rows = batch.take(places)
+
+def pieces(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.RecordBatch]:
+    """A batch in parts that are quick to encode and bounded in memory, whatever its rows hold."""
+    widest = max((len(table.sent) for table in catalog.tables), default=1)
+    rows = max(1, _MOST_CELLS // max(widest, 1))
+    for start in range(0, batch.num_rows, rows):
+        yield from _halves(batch.slice(start, rows))
+
+
+def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if batch.num_rows == 1 or batch.get_total_buffer_size() <= _MOST_BYTES or batch.nbytes <= _MOST_BYTES:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _halves(batch.slice(0, half))
+    yield from _halves(batch.slice(half))
+
+
+def segments(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> Iterator[Segment]:
+    """Every event of one Arrow batch, encoded, in the batch's order; events that the protocol does not send
+    are left out."""
+    barriers = np.flatnonzero(_numpy(batch, "kind") != int(Kind.ROW))
+    rows = _rows(batch, encoder, catalog)
+    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barriers)).to_pylist()
+    done = 0
+    for before, (place, other) in enumerate(zip(barriers.tolist(), others, strict=True)):
+        if rows is not None and place - before > done:
+            yield rows.slice(done, place - before - done)
+            done = place - before
+        message = _barrier(encoder, catalog, **other)
+        if message is not None:
+            yield message
+    if rows is not None and len(rows) > done:
+        yield rows.slice(done, len(rows) - done) if done else rows
+
+
+def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
+    """All rows of a batch; None if it has none."""
+    kinds, versions = (_numpy(batch, name) for name in ("kind", "table_version"))
+    form = np.where(kinds == int(Kind.ROW), versions * len(Op) + _numpy(batch, "op") - 1, -1)
+    parts, places = [], []
+    for one in np.unique(form[form >= 0]).tolist():
+        version, op = divmod(int(one), len(Op))
         table = catalog.tables[version]
-        encoded_rows = encoder.rows(table, row_batch(rows, len(table.sent)))
-        groups = rows.column("dispatch_key").to_pylist()
-        for place, row, group in zip(places.to_pylist(), encoded_rows, groups, strict=True):
-            row.group = group
-            out[place] = row
-    return out
+        there = np.flatnonzero(form == one)
+        part = encoder.rows(table, row_batch(batch, there, Op(op + 1), len(table.sent)))
+        parts.append(part.with_groups(batch.column("dispatch_key").take(pa.array(there))))
+        places.append(there)
+    return in_places(parts, places) if parts else None
 
 
-def row_batch(rows: pa.RecordBatch, width: int) -> RowBatch:
-    """Row events of one table version, column by column.
+def _numpy(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """An integer column, 0 where it is null."""
+    column = batch.column(name)
+    if column.null_count:
+        column = pc.fill_null(column, 0)
+    return column.to_numpy().astype(np.int64)
 
+
+def row_batch(batch: pa.RecordBatch, places: np.ndarray, op: Op, width: int) -> RowBatch:
+    """Row events of one table version and operation, column by column.
+
+    :param places: of the rows in the batch.
     :param width: number of columns in an image.
     """
+    rows = pa.array(places)
     return RowBatch(
-        op=rows.column("op").to_pylist(),
-        commit_ts=rows.column("commit_ts").to_pylist(),
-        table_id=rows.column("table_id").to_pylist(),
-        row_id=rows.column("row_id").to_pylist(),
-        before=_columns(rows.column("before"), width),
-        after=_columns(rows.column("after"), width),
+        op=op,
+        commit_ts=batch.column("commit_ts").take(rows),
+        table_id=batch.column("table_id").take(rows),
+        row_id=batch.column("row_id").take(rows),
+        before=() if op == Op.INSERT else _columns(batch.column("before"), places, width),
+        after=() if op == Op.DELETE else _columns(batch.column("after"), places, width),
     )
 
 
-def _columns(images: pa.ListArray, width: int) -> list[Sequence[Value]]:
-    """The columns of an image array; rows without an image are left out."""
-    flat = images.drop_null().flatten().to_pylist()
-    return [flat[place::width] for place in range(width)]
+def _columns(images: pa.ListArray, places: np.ndarray, width: int) -> Sequence[pa.Array]:
+    """The columns of the images at some places."""
+    first = images.offsets.to_numpy()[places]
+    return [images.values.take(pa.array(first + column)) for column in range(width)]
 
 
-def _barriers(
-    batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog
-) -> Iterator[tuple[int, Message | None]]:
-    places = pc.indices_nonzero(pc.not_equal(batch.column("kind"), int(Kind.ROW)))
-    others = batch.select(["kind", "commit_ts", "ddl"]).take(places).to_pylist()
-    for place, other in zip(places.to_pylist(), others, strict=True):
-        if other["kind"] == Kind.RESOLVED:
-            yield place, encoder.resolved(other["commit_ts"])
-        else:
-            event = ddl_event(catalog, other["ddl"], other["commit_ts"])
-            yield place, encoder.ddl(event, *_tables(catalog, other["ddl"]))
+def _barrier(
+    encoder: Encoder, catalog: Catalog, *, kind: int, commit_ts: int, ddl: int | None
+) -> Message | None:
+    if kind == Kind.RESOLVED or ddl is None:
+        return encoder.resolved(commit_ts)
+    return encoder.ddl(ddl_event(catalog, ddl, commit_ts), *_tables(catalog, ddl))
 
 
 def _tables(catalog: Catalog, index: int) -> tuple[TableInfo | None, TableInfo | None]:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 
-from producer.codec.base import EncodedRow, RowBatch
-from producer.codec.compression import compressed
-from producer.codec.open.framing import framed, single_length
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec.base import RowBatch
+from producer.codec.compression import all_compressed
+from producer.codec.encoded_rows import EncodedRows
+from producer.codec.open.framing import framed, single_lengths
 from producer.codec.open.options import OpenOptions
-from producer.codec.open.plan import Column, TablePlan
-from producer.model.event import Kind, Op, Value
+from producer.codec.open.plan import TablePlan
+from producer.codec.pieces import Piece, integers, joined
+from producer.model.event import Kind, Op
 from producer.model.table import TableInfo
+
+_NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,103 +32,83 @@ class BatchMessages:
     batch: RowBatch
     options: OpenOptions
 
-    def keys(self) -> Iterator[bytes]:
-        """The key of every row."""
-        return map(self.plan.row_key, self.batch.commit_ts, self._row_ids(), self.batch.table_id)
+    def keys(self, marks: Sequence[Piece] = ()) -> pa.Array:
+        """The key of every row.
 
-    def _row_ids(self) -> Sequence[int]:
-        shown = self.options.output_row_id and self.plan.dialect.row_id
-        return self.batch.row_id if shown else [0] * len(self.batch.op)
+        Order of members: ts, scm, tbl, rid, ptn, t, marks; of the new program ts, scm, tbl, t, marks, ptn.
 
-    def values(self, table: TableInfo) -> Iterator[bytes]:
+        :param marks: ``,"ohk":true`` of rows that show their handle key alone.
+        """
+        plan = self.plan
+        ptn: list[Piece] = [b',"ptn":', integers(self.batch.table_id)] if plan.partitioned else []
+        before, after = ([], ptn) if plan.dialect.partition_last else (ptn, [])
+        head = [b'{"ts":', integers(self.batch.commit_ts), plan.key_head, *self._row_ids(), *before]
+        return joined([*head, b',"t":1', *marks, *after, b"}"], len(self.batch))
+
+    def _row_ids(self) -> Iterator[Piece]:
+        """``rid``, which is left out where it is 0."""
+        if not self.options.output_row_id or not self.plan.dialect.row_id:
+            return
+        ids = self.batch.row_id
+        some = pc.not_equal(ids, 0)
+        if pc.all(some).as_py():
+            yield from (b',"rid":', integers(ids))
+        elif pc.any(some).as_py():
+            yield pc.if_else(some, joined((b',"rid":', integers(ids)), len(ids)), _NONE)
+
+    def values(self, table: TableInfo) -> pa.Array:
         """The value of every row."""
-        after = iter(self.plan.image_texts(self.batch.after))
-        texts = _values(self.batch.op, after, iter(self._before_texts(table)))
-        return (compressed(text, self.options.large_message_handle_compression) for text in texts)
+        by_key = self.options.delete_only_output_handle_key_columns and table.handle_index is not None
+        return self._packed(self._row(deleted_key_only=by_key))
 
-    def length(self, row: EncodedRow) -> int:
-        return single_length(row.key, row.value)
+    def length(self, rows: EncodedRows) -> np.ndarray:
+        return single_lengths(rows)
 
-    def whole(self, row: EncodedRow) -> tuple[bytes | None, bytes]:
-        message = framed(row.key, row.value, Kind.ROW, row.commit_ts)
+    def whole(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        message = framed(key, value, Kind.ROW, 0)
         return message.key, message.value or b""
 
     def handle_key_forms(
         self, places: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
-        batch, row_ids = self.batch, self._row_ids()
-        values = list(self._handle_key_values())
-        for place, location in zip(places, locations or repeat("", len(places)), strict=True):
-            marks = self.plan.dialect.marks(location)
-            key = self.plan.row_key(batch.commit_ts[place], row_ids[place], batch.table_id[place], marks)
-            yield key, compressed(values[place], self.options.large_message_handle_compression)
+        large = BatchMessages(self.plan, self.batch.take(pa.array(places)), self.options)
+        told = [self.plan.dialect.marks(at) for at in locations or repeat("", len(places))]
+        keys = large.keys([pa.array(told, pa.binary())])
+        return zip(keys.to_pylist(), large._handle_key_values().to_pylist(), strict=True)
 
-    def _handle_key_values(self) -> Iterator[bytes]:
-        batch, plan = self.batch, self.plan
-        after = iter(plan.image_texts(batch.after, handle_key_only=True))
-        kinds = [op for op in batch.op if op != Op.INSERT]
-        texts = zip(kinds, plan.image_texts(batch.before, handle_key_only=True), strict=True)
-        before = iter([text if op == Op.DELETE else self._old_key(text) for op, text in texts])
-        return _values(batch.op, after, before)
+    def _row(self, *, deleted_key_only: bool) -> list[Piece]:
+        plan, batch = self.plan, self.batch
+        if batch.op == Op.DELETE:
+            return [b'{"d":{', *plan.members(batch.before, handle_key_only=deleted_key_only), b"}}"]
+        new = [b'{"u":{', *plan.members(batch.after), b"}"]
+        if batch.op == Op.INSERT or not self.options.output_old_value:
+            return [*new, b"}"]
+        if self.options.only_output_updated_columns:
+            changed = plan.changed_members(batch.before, batch.after)
+            return [*new, *self._changed(changed), b"}"]
+        return [*new, b',"p":{', *plan.members(batch.before), b"}}"]
 
-    def _old_key(self, text: bytes) -> bytes | None:
-        """What an update's ``p`` shows of the handle key; it never differs from ``u``, for the update would
-        have been split."""
-        if not self.options.output_old_value:
-            return None
-        return self._changed(b"") if self.options.only_output_updated_columns else text
+    def _handle_key_values(self) -> pa.Array:
+        """What an update's ``p`` shows of the handle key never differs from ``u``, for the update would have
+        been split."""
+        plan, batch = self.plan, self.batch
+        shown = plan.members(batch.shown, handle_key_only=True)
+        if batch.op == Op.DELETE:
+            return self._packed([b'{"d":{', *shown, b"}}"])
+        row: list[Piece] = [b'{"u":{', *shown, b"}"]
+        if batch.op == Op.UPDATE and self.options.output_old_value:
+            if not self.options.only_output_updated_columns:
+                row += [b',"p":{', *plan.members(batch.before, handle_key_only=True), b"}"]
+            elif plan.dialect.empty_old:
+                row.append(b',"p":{}')
+        return self._packed([*row, b"}"])
 
-    def _changed(self, text: bytes) -> bytes | None:
-        """``p`` of an update that shows changed columns only."""
-        return text if text or self.plan.dialect.empty_old else None
+    def _changed(self, members: pa.Array) -> list[Piece]:
+        """``p`` of updates that show changed columns only."""
+        if self.plan.dialect.empty_old:
+            return [b',"p":{', members, b"}"]
+        shown = joined((b',"p":{', members, b"}"), len(members))
+        return [pc.if_else(pc.equal(members, _NONE), _NONE, shown)]
 
-    def _before_texts(self, table: TableInfo) -> list[bytes | None]:
-        """What is shown of each old image; None where an update has no ``p``."""
-        batch, plan = self.batch, self.plan
-        texts: list[bytes | None] = [*plan.image_texts(batch.before)]
-        kinds = [op for op in batch.op if op != Op.INSERT]
-        if not self.options.output_old_value:
-            texts = [None if op == Op.UPDATE else text for op, text in zip(kinds, texts, strict=True)]
-        elif self.options.only_output_updated_columns:
-            changed = map(self._changed, _changed_texts(plan, batch, kinds))
-            texts = [
-                next(changed) if op == Op.UPDATE else text for op, text in zip(kinds, texts, strict=True)
-            ]
-        if self.options.delete_only_output_handle_key_columns and table.handle_index is not None:
-            keys = plan.image_texts(batch.before, handle_key_only=True)
-            texts = [
-                key if op == Op.DELETE else text for op, text, key in zip(kinds, texts, keys, strict=True)
-            ]
-        return texts
-
-
-def _changed_texts(plan: TablePlan, batch: RowBatch, kinds: Sequence[int]) -> list[bytes]:
-    """The old images of the updates, unchanged columns left out.
-
-    :param kinds: operation of each row that has an old image.
-    """
-    new_kinds = [op for op in batch.op if op != Op.DELETE]
-    before = [_of_updates(column, kinds) for column in batch.before]
-    after = [_of_updates(column, new_kinds) for column in batch.after]
-    shown: list[list[bytes]] = [[] for _ in range(kinds.count(Op.UPDATE))]
-    for column in plan.columns:
-        old, new = before[column.place], after[column.place]
-        for row, member, a, b in zip(shown, column.members(before), old, new, strict=True):
-            if a != b:
-                row.append(member)
-    return [b",".join(members) for members in shown]
-
-
-def _values(ops: Sequence[int], after: Iterator[bytes], before: Iterator[bytes | None]) -> Iterator[bytes]:
-    for op in ops:
-        if op == Op.INSERT:
-            yield b'{"u":{%b}}' % next(after)
-        elif op == Op.DELETE:
-            yield b'{"d":{%b}}' % (next(before) or b"")
-        else:
-            new, old = next(after), next(before)
-            yield b'{"u":{%b}}' % new if old is None else b'{"u":{%b},"p":{%b}}' % (new, old)
-
-
-def _of_updates(column: Column, kinds: Sequence[int]) -> list[Value]:
-    return [value for value, op in zip(column, kinds, strict=True) if op == Op.UPDATE]
+    def _packed(self, pieces: Sequence[Piece]) -> pa.Array:
+        return all_compressed(joined(pieces, len(self.batch)), self.options.large_message_handle_compression)

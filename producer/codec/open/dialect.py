@@ -6,15 +6,12 @@ ticdc ``pkg/sink/codec/open/codec.go`` (field by field, by json-iterator).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from producer.codec import go_float, go_json, jsoniter
-from producer.model.event import Value
+from producer.codec.json_strings import JSONStrings
+from producer.codec.pieces import Renderer
 from producer.model.profile import Profile
-
-Renderer: TypeAlias = Callable[[Sequence[Value]], list[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,7 @@ class Dialect:
     :param double_mark: the key of a stored row says that it is its handle key alone, and then that not.
     """
 
-    strings: Renderer
-    string: Callable[[str], bytes]
+    strings: JSONStrings
     floats: Renderer
     sorted_columns: bool
     empty_names: bool
@@ -44,8 +40,8 @@ class Dialect:
 
     def names(self, schema: str, table: str) -> bytes:
         """``,"scm":…,"tbl":…`` of a key."""
-        scm = b',"scm":' + self.string(schema) if schema or self.empty_names else b""
-        tbl = b',"tbl":' + self.string(table) if table or self.empty_names else b""
+        scm = b',"scm":' + self.strings.literal(schema) if schema or self.empty_names else b""
+        tbl = b',"tbl":' + self.strings.literal(table) if table or self.empty_names else b""
         return scm + tbl
 
     def marks(self, location: str) -> bytes:
@@ -56,13 +52,12 @@ class Dialect:
         if not location:
             return b',"ohk":true'
         doubled = b',"ohk":true,"ohk":false' if self.double_mark else b""
-        return doubled + b',"ccl":' + self.string(location)
+        return doubled + b',"ccl":' + self.strings.literal(location)
 
 
 DIALECTS: dict[Profile, Dialect] = {
     "classic": Dialect(
-        strings=go_json.strings,
-        string=go_json.string,
+        strings=go_json.STRINGS,
         floats=go_float.numbers,
         sorted_columns=True,
         empty_names=False,
@@ -73,8 +68,7 @@ DIALECTS: dict[Profile, Dialect] = {
         double_mark=False,
     ),
     "new": Dialect(
-        strings=jsoniter.strings,
-        string=jsoniter.string,
+        strings=jsoniter.STRINGS,
         floats=jsoniter.floats,
         sorted_columns=False,
         empty_names=True,

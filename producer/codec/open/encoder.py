@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from producer.codec.base import EncodedRow, RowBatch
+from producer.codec.base import RowBatch
 from producer.codec.claim_check import claim_name
 from producer.codec.compression import compressed
+from producer.codec.encoded_rows import EncodedRows, RowNote, encoded_rows
 from producer.codec.large_message import LargeMessages, NameClaim
+from producer.codec.message_batch import MessageBatch
 from producer.codec.open.batch_messages import BatchMessages
 from producer.codec.open.dialect import DIALECTS
-from producer.codec.open.framing import batched, framed
+from producer.codec.open.framing import framed, messages
 from producer.codec.open.options import OpenOptions
 from producer.codec.open.plan import TablePlan, table_plan
 from producer.errors import EncodeError
@@ -29,18 +32,16 @@ class OpenEncoder:
         self._dialect = DIALECTS[self.options.profile]
         self._plans: dict[TableInfo, TablePlan] = {}
 
-    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``."""
-        messages = BatchMessages(self._plan(table), batch, self.options)
-        parts = zip(messages.keys(), messages.values(table), batch.commit_ts, strict=True)
-        rows = [EncodedRow(*row) for row in parts]
-        self._large.handle(rows, table, messages)
-        self._refuse_without_handle_key(table, batch, rows)
-        return rows
+        forms = BatchMessages(self._plan(table), batch, self.options)
+        rows = encoded_rows(forms.keys(), forms.values(table), batch.commit_ts)
+        rows = self._large.handled(rows, table, forms)
+        return rows if table.handle_index is not None else self._without_handle_key(table, batch.op, rows)
 
-    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """Frame consecutive rows of one partition."""
-        return batched(rows, self.options)
+        return messages(rows, self.options)
 
     def ddl(
         self,
@@ -50,7 +51,7 @@ class OpenEncoder:
     ) -> Message:
         names = self._dialect.names(event.schema, event.table)
         key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
-        value = b'{"q":%b,"t":%d}' % (self._dialect.string(event.query), event.ddl_type)
+        value = b'{"q":%b,"t":%d}' % (self._dialect.strings.literal(event.query), event.ddl_type)
         value = compressed(value, self.options.large_message_handle_compression)
         return framed(key, value, Kind.DDL, event.commit_ts)
 
@@ -77,12 +78,17 @@ class OpenEncoder:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
 
-    def _refuse_without_handle_key(self, table: TableInfo, batch: RowBatch, rows: list[EncodedRow]) -> None:
-        if table.handle_index is None:
-            by_key = self.options.delete_only_output_handle_key_columns
-            for row, op in zip(rows, batch.op, strict=True):
-                if row.handle_key_only or row.claim or (by_key and op == Op.DELETE):
-                    row.refusal = _no_handle_key(table, row.commit_ts)
+    def _without_handle_key(self, table: TableInfo, op: Op, rows: EncodedRows) -> EncodedRows:
+        """Refuse the rows of which there is nothing to show."""
+        notes = dict(rows.notes)
+        by_key = op == Op.DELETE and self.options.delete_only_output_handle_key_columns
+        places = range(len(rows)) if by_key else list(notes)
+        commits = rows.column("commit_ts")
+        for place in places:
+            note = notes.get(place, RowNote())
+            if by_key or note.handle_key_only or note.claim:
+                notes[place] = replace(note, refusal=_no_handle_key(table, commits[place].as_py()))
+        return EncodedRows(rows.columns, notes)
 
 
 def _no_handle_key(table: TableInfo, commit_ts: int) -> EncodeError:

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from struct import Struct
 
-from producer.codec.base import EncodedRow
+import numpy as np
+import pyarrow as pa
+
+from producer.codec.batching import Limits, batched
+from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
+from producer.codec.message_batch import MessageBatch
 from producer.codec.open.options import OpenOptions
-from producer.model.event import ClaimObject, Kind, Message
+from producer.codec.pieces import fixed_width, joined, lengths, regrouped
+from producer.model.event import Kind, Message
 
 LENGTH = Struct(">Q")
 VERSION = LENGTH.pack(1)
 
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
+_HEAD = len(VERSION) + RECORD_OVERHEAD
 
 
 def framed(key: bytes, value: bytes, kind: Kind, commit_ts: int) -> Message:
@@ -29,42 +36,34 @@ def _block(json: bytes) -> bytes:
     return LENGTH.pack(len(json)) + json
 
 
-def batched(rows: Iterable[EncodedRow], options: OpenOptions) -> Iterator[Message]:
+def messages(rows: Iterable[EncodedRows], options: OpenOptions) -> Iterator[MessageBatch]:
     """Messages of consecutive rows: as many of one group as the two limits allow.
 
     :raises EncodeError: the refusal of a row that has one.
     """
-    by_partition = options.batch_by == "partition"
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    claims: list[ClaimObject] = []
-    group: object = None
-    commit_ts = length = 0
-    for row in rows:
-        if row.refusal is not None:
-            raise row.refusal
-        size = _PAIR_OF_LENGTHS + len(row.key) + len(row.value)
-        joins = by_partition or row.group == group
-        full = len(keys) >= options.max_batch_size or length + size > options.max_message_bytes
-        if keys and (full or not joins):
-            yield _message(keys, values, claims, commit_ts)
-            keys, values, claims = [], [], []
-        if not keys:
-            group, commit_ts, length = row.group, row.commit_ts, len(VERSION) + RECORD_OVERHEAD
-        keys.append(_block(row.key))
-        values.append(_block(row.value))
-        length += size
-        if row.claim is not None:
-            claims.append(row.claim)
-    if keys:
-        yield _message(keys, values, claims, commit_ts)
+    limits = Limits(rows=options.max_batch_size, size=options.max_message_bytes - _HEAD)
+    for batch in batched(rows, _sizes, limits, by_group=options.batch_by != "partition"):
+        keys, values = (_blocks(batch.rows.column(name)) for name in ("key", "value"))
+        starts = batch.starts
+        yield MessageBatch(
+            key=joined((VERSION, regrouped(keys, starts)), len(starts)),
+            value=regrouped(values, starts),
+            commit_ts=batch.first("commit_ts"),
+            events=pa.array(batch.counts),
+            claims=batch.claims,
+        )
 
 
-def _message(keys: list[bytes], values: list[bytes], claims: list[ClaimObject], commit_ts: int) -> Message:
-    key, value = VERSION + b"".join(keys), b"".join(values)
-    return Message(key, value, Kind.ROW.word, commit_ts, len(keys), claims=tuple(claims))
+def _blocks(texts: pa.Array) -> pa.Array:
+    prefixes = fixed_width(lengths(texts).astype(">u8").tobytes(), LENGTH.size)
+    return joined((prefixes, texts), len(texts))
 
 
-def single_length(key: bytes, value: bytes) -> int:
-    """Size of a message of this one event, as TiCDC counts it against ``max-message-bytes``."""
-    return len(VERSION) + RECORD_OVERHEAD + _PAIR_OF_LENGTHS + len(key) + len(value)
+def _sizes(rows: EncodedRows) -> np.ndarray:
+    """What each row adds to a message."""
+    return lengths(rows.column("key")) + lengths(rows.column("value")) + _PAIR_OF_LENGTHS
+
+
+def single_lengths(rows: EncodedRows) -> np.ndarray:
+    """Sizes of messages of one event each, as TiCDC counts them against ``max-message-bytes``."""
+    return _sizes(rows) + _HEAD

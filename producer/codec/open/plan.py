@@ -1,26 +1,31 @@
 """How the rows of one table version are written, worked out once.
 
-A plan holds a template for the row key and one for each image; what is left per row is to put values
-into them. Values are rendered column by column.
+A plan holds the texts that all rows share; what is left per row is to put values between them. Values
+are rendered column by column.
 """
 
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from producer.codec import go_json, go_quote
-from producer.codec.open.dialect import DIALECTS, Dialect, Renderer
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec import go_quote
+from producer.codec.open.dialect import DIALECTS, Dialect
 from producer.codec.open.options import OpenOptions
-from producer.model.event import Value
+from producer.codec.pieces import Piece, Pieces, Renderer, differ, joined, mapped, plain, quoted
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 
-Column: TypeAlias = Sequence[Value]
+Image: TypeAlias = Sequence[pa.Array]
+"""The images of many rows: an array of canonical texts per sent column."""
+_NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,9 @@ class ColumnPlan:
     handle_key: bool
     render: Renderer
 
-    def members(self, image: Sequence[Column]) -> list[bytes]:
-        """The column's object members, one per row."""
-        return [self.prefix + value + b"}" for value in self.render(image[self.place])]
+    def member(self, image: Image) -> Pieces:
+        """The column's object member."""
+        return self.prefix, *self.render(image[self.place]), b"}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +55,26 @@ class TablePlan:
     partitioned: bool
     dialect: Dialect
 
-    def image_texts(self, image: Sequence[Column], *, handle_key_only: bool = False) -> list[bytes]:
-        """The members of an image, joined, one text per row."""
+    def members(self, image: Image, *, handle_key_only: bool = False) -> Iterator[Piece]:
+        """The members of an image."""
         columns = [column for column in self.columns if column.handle_key or not handle_key_only]
-        template = b",".join(column.prefix.replace(b"%", b"%%") + b"%b}" for column in columns)
-        if not columns:  # of a table without a handle key
-            return [b""] * len(image[0])
-        values = [column.render(image[column.place]) for column in columns]
-        return [template % row for row in zip(*values, strict=True)]
+        for place, column in enumerate(columns):
+            if place:
+                yield b","
+            yield from column.member(image)
 
-    def row_key(self, commit_ts: int, row_id: int, table_id: int, marks: bytes = b"") -> bytes:
-        """The row's key JSON.
-
-        Order of members: ts, scm, tbl, rid, ptn, t, marks; of the new program ts, scm, tbl, t, marks, ptn.
-
-        :param row_id: 0 for none.
-        :param marks: ``,"ohk":true`` of a row that shows its handle key alone.
-        """
-        rid = b',"rid":%d' % row_id if row_id else b""
-        ptn = b',"ptn":%d' % table_id if self.partitioned else b""
-        before, after = (b"", ptn) if self.dialect.partition_last else (ptn, b"")
-        return b'{"ts":%d%b%b%b,"t":1%b%b}' % (commit_ts, self.key_head, rid, before, marks, after)
+    def changed_members(self, before: Image, after: Image) -> pa.Array:
+        """The members of the old images that an update changed."""
+        rows = len(before[0])
+        shown = [
+            pc.if_else(
+                differ(before[column.place], after[column.place]),
+                joined((b",", *column.member(before)), rows),
+                _NONE,
+            )
+            for column in self.columns
+        ]
+        return pc.binary_slice(joined(shown, rows), 1)
 
 
 def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
@@ -95,7 +99,7 @@ def _column_plan(place: int, column: ColumnInfo, flag: int, options: OpenOptions
     handle = bool(flag & ColumnFlag.HANDLE_KEY)
     h = b',"h":true' if handle else b""
     f = b"" if options.legacy_no_flag else b',"f":%d' % _told_flag(column, flag, options)
-    name = DIALECTS[options.profile].string(column.name)
+    name = DIALECTS[options.profile].strings.literal(column.name)
     prefix = b'%b:{"t":%d%b%b,"v":' % (name, column.type, h, f)
     return ColumnPlan(place, prefix, handle, _renderer(column.type, column.binary, options))
 
@@ -111,21 +115,21 @@ def _told_flag(column: ColumnInfo, flag: int, options: OpenOptions) -> int:
 def _renderer(code: MySQLType, binary: bool, options: OpenOptions) -> Renderer:
     dialect = DIALECTS[options.profile]
     if code in INTEGERS or code in NUMBERED:
-        return go_json.numbers
+        return plain
     if code in FLOATS:
         return dialect.floats
     if code in LOBS:
         return _base64_strings
     if code in STRINGS and binary:
         return partial(_go_quoted_strings, dialect)
-    if code in STRINGS:
-        return _base64_strings if options.legacy_varchar_base64 else dialect.strings
-    return dialect.strings
+    if code in STRINGS and options.legacy_varchar_base64:
+        return _base64_strings
+    return dialect.strings.literals
 
 
-def _base64_strings(values: Column) -> list[bytes]:
-    return go_json.quoted(None if value is None else b2a_base64(value, newline=False) for value in values)
+def _base64_strings(values: pa.Array) -> Pieces:
+    return quoted(mapped(values, partial(b2a_base64, newline=False)))
 
 
-def _go_quoted_strings(dialect: Dialect, values: Column) -> list[bytes]:
-    return dialect.strings(go_quote.quote_all(values))
+def _go_quoted_strings(dialect: Dialect, values: pa.Array) -> Pieces:
+    return dialect.strings.literals(mapped(values, go_quote.quote))

@@ -1,0 +1,58 @@
+"""Kafka records of row changes before they have a place, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import pyarrow as pa
+
+from producer.codec.encoded_rows import EncodedRows
+from producer.model.event import ClaimObject, Kind, Message
+
+_ROW = Kind.ROW.word
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageBatch:
+    """Row messages in delivery order.
+
+    :param key: null where the protocol has none.
+    :param commit_ts: of the first event of each.
+    :param events: how many each carries; None if one.
+    :param claims: what has to be stored before a message is sent, by its place.
+    """
+
+    key: pa.Array
+    value: pa.Array
+    commit_ts: pa.Array
+    events: pa.Array | None = None
+    claims: Mapping[int, tuple[ClaimObject, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def messages(self) -> Iterator[Message]:
+        """One by one."""
+        keys = repeat(None) if self.key.null_count else self.key.to_pylist()
+        events: Iterator[int] | Sequence[int] = repeat(1) if self.events is None else self.events.to_pylist()
+        columns = (keys, self.value.to_pylist(), repeat(_ROW), self.commit_ts.to_pylist(), events)
+        if not self.claims:
+            return map(Message, *columns)
+        claims = (self.claims.get(place, ()) for place in range(len(self)))
+        return map(Message, *columns, repeat(()), claims)
+
+
+def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
+    """Each row in a message of its own.
+
+    :param keyed: whether messages have keys.
+    :raises EncodeError: the refusal of a row that has one.
+    """
+    rows.check()
+    claims = {place: (note.claim,) for place, note in rows.notes.items() if note.claim is not None}
+    key = rows.column("key") if keyed else pa.nulls(len(rows), pa.binary())
+    return MessageBatch(
+        key=key, value=rows.column("value"), commit_ts=rows.column("commit_ts"), claims=claims
+    )
