@@ -94,7 +94,7 @@ def in_places(parts: Sequence[EncodedRows], places: Sequence[np.ndarray]) -> Enc
     if len(parts) == 1:
         return parts[0]
     order = pc.array_sort_indices(pa.array(np.concatenate(places))).to_numpy()
-    return appended(parts)._taken(order)  # noqa: SLF001  # its own class
+    return appended(parts)._taken(order)  # its own class
 
 
 def encoded_rows(

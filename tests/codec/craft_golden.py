@@ -11,7 +11,7 @@ from producer.model.event import DDLEvent, Event, EventColumn, Message, Op, Reso
 from producer.model.float_text import plain_text
 from producer.model.losses import Losses
 from producer.model.mysql_type import MySQLType
-from tests.codec.golden_messages import GoldenMessage, encode_other, encode_rows
+from tests.codec.golden_messages import GoldenMessage, encode_other, row_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, Image
 
 Events = dict[int, GoldenEvent]
@@ -36,7 +36,7 @@ def encoded(encoder: Encoder, unit: Sequence[GoldenMessage], events: Events) -> 
     """What the encoder makes of the events of a unit."""
     rows = [event for event in _flat(unit, events) if isinstance(event, GoldenRow)]
     if rows:
-        return list(encoder.messages(encode_rows(encoder, rows)))
+        return row_messages(encoder, rows)
     others = [event for event in _flat(unit, events) if isinstance(event, GoldenDDL | GoldenResolved)]
     return [message for message in (encode_other(encoder, event) for event in others) if message]
 

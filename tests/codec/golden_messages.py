@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from producer.codec.base import EncodedRow, Encoder, RowBatch
-from producer.model.event import DDLEvent, Message, Op
+from producer.codec.base import Encoder
+from producer.codec.encoded_rows import EncodedRows
+from producer.model.event import DDLEvent, Message
 from producer.model.table import PartitionInfo, TableInfo
+from tests.codec.encoding import framed, row_batch
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
 
@@ -59,40 +62,26 @@ def table_of(row: GoldenRow) -> TableInfo:
     return replace(row.table, partitions=partitions)
 
 
-def batch_of(rows: Sequence[GoldenRow]) -> RowBatch:
-    """Rows of one table version, as the columns that an encoder takes."""
-    return RowBatch(
-        op=[row.op for row in rows],
-        commit_ts=[row.commit_ts for row in rows],
-        table_id=[row.table_id for row in rows],
-        row_id=[row.row_id for row in rows],
-        before=_columns([row.before for row in rows if row.op != Op.INSERT], rows[0]),
-        after=_columns([row.after for row in rows if row.op != Op.DELETE], rows[0]),
-    )
-
-
-def _columns(images: Sequence[object], row: GoldenRow) -> list[list[bytes | None]]:
-    width = len(row.table.sent)
-    return [[image[place] for image in images] for place in range(width)]  # type: ignore[index]
-
-
-def encode_rows(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[EncodedRow]:
-    """All rows, each run of one table version in one call."""
-    encoded: list[EncodedRow] = []
-    for table, run in _runs(rows):
-        encoded += encoder.rows(table, batch_of(run))
+def encode_rows(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[EncodedRows]:
+    """All rows, each run of one table version and operation in one call."""
+    encoded = []
+    for (table, op), same in groupby(rows, key=lambda row: (table_of(row), row.op)):
+        run = list(same)
+        batch = row_batch(
+            op,
+            [row.before or () for row in run],
+            [row.after or () for row in run],
+            commit_ts=[row.commit_ts for row in run],
+            table_id=[row.table_id for row in run],
+            row_id=[row.row_id for row in run],
+        )
+        encoded.append(encoder.rows(table, batch))
     return encoded
 
 
-def _runs(rows: Sequence[GoldenRow]) -> Iterator[tuple[TableInfo, list[GoldenRow]]]:
-    run: list[GoldenRow] = []
-    for row in rows:
-        if run and table_of(run[-1]) != table_of(row):
-            yield table_of(run[0]), run
-            run = []
-        run.append(row)
-    if run:
-        yield table_of(run[0]), run
+def row_messages(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[Message]:
+    """The messages of rows, nothing standing between them."""
+    return framed(encoder, encode_rows(encoder, rows))
 
 
 def encode_other(encoder: Encoder, event: GoldenDDL | GoldenResolved) -> Message | None:

@@ -11,7 +11,7 @@ from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJ
 from producer.model.event import Event, RowEvent
 from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
-from tests.codec.golden_messages import Compared, encode_other, encode_rows, load_messages
+from tests.codec.golden_messages import Compared, encode_other, load_messages, row_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
@@ -27,7 +27,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     events, messages = events_of(path), load_messages(path)
     encoder = CanalJSONEncoder(VARIANTS[variant])
     rows = [event for event in events.values() if isinstance(event, GoldenRow)]
-    made = list(encoder.messages(encode_rows(encoder, rows)))
+    made = row_messages(encoder, rows)
     by_seq = dict(zip((row.seq for row in rows), made, strict=True))
     for event in events.values():
         if not isinstance(event, GoldenRow):

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from producer.codec.base import Decoder, EncodedRow
+from producer.codec.base import Decoder
 from producer.model.event import DDLEvent, Message, RowEvent
 from producer.model.event_line import event_line, event_text
 from producer.model.json_value import json_line
 from producer.source.event_rows import event_rows
+from tests.codec.encoding import OneRow, alone, framed, one_by_one
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.codec.golden_messages import encode_rows
 from tests.codec.random_codecs import CODECS, Codec
@@ -54,11 +55,11 @@ def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
 
     def check(history: History, options: Any) -> None:
         encoder, decoder = codec.encoder(options), codec.decoder(options)
-        encoded = encode_rows(encoder, history.rows)
+        encoded = one_by_one(encode_rows(encoder, history.rows))
         _check_refusals(codec, encoded, history.rows)
         sent = [row for row in encoded if row.refusal is None]
         rows = [row for row, one in zip(history.rows, encoded, strict=True) if one.refusal is None]
-        events = [event for m in encoder.messages(sent) for event in decoder.events(m.key, m.value)]
+        events = [event for m in framed(encoder, alone(sent)) for event in decoder.events(m.key, m.value)]
         assert len(events) == len(rows)
         for event, row in zip(events, rows, strict=True):
             assert isinstance(event, RowEvent)
@@ -70,7 +71,7 @@ def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
     _holds(examples, check, histories(), codec.options)
 
 
-def _check_refusals(codec: Codec, encoded: list[EncodedRow], rows: list[GoldenRow]) -> None:
+def _check_refusals(codec: Codec, encoded: list[OneRow], rows: list[GoldenRow]) -> None:
     for one, row in zip(encoded, rows, strict=True):
         if one.refusal is not None:
             assert one.refusal.code in codec.refuses
@@ -83,12 +84,12 @@ def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: in
     codec = CODECS[protocol]
 
     def check(history: History, options: Any) -> None:
-        together = encode_rows(codec.encoder(options), history.rows)
-        alone = [one for row in history.rows for one in encode_rows(codec.encoder(options), [row])]
-        assert list(map(_bytes, together)) == list(map(_bytes, alone))
+        together = one_by_one(encode_rows(codec.encoder(options), history.rows))
+        each = [one for row in history.rows for one in one_by_one(encode_rows(codec.encoder(options), [row]))]
+        assert list(map(_bytes, together)) == list(map(_bytes, each))
 
-    def _bytes(row: EncodedRow) -> tuple[object, ...]:
-        return row.key, row.value, getattr(row, "old", b""), str(row.refusal)
+    def _bytes(row: OneRow) -> tuple[object, ...]:
+        return row.alone.columns.to_pylist(), str(row.refusal)
 
     _holds(examples, check, histories(), codec.options)
 
@@ -127,7 +128,7 @@ def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples
 def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
     options = draw(codec.options)
     encoder = codec.encoder(options)
-    encoded = [row for row in encode_rows(encoder, draw(histories()).rows) if row.refusal is None]
+    encoded = [row for row in one_by_one(encode_rows(encoder, draw(histories()).rows)) if row.refusal is None]
     made = [*encoder.messages(encoded), encoder.ddl(draw(_ddls())), encoder.resolved(draw(STAMPS))]
     return draw(st.sampled_from([message for message in made if message is not None])), codec.decoder(options)
 

@@ -12,7 +12,7 @@ from producer.errors import EncodeError
 from producer.model.event import Event, Message
 from tests.codec.debezium_events import DebeziumDDL, events_of
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
-from tests.codec.golden_messages import Compared, encode_rows, load_messages
+from tests.codec.golden_messages import Compared, load_messages, row_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 from tests.new_events import is_new
 
@@ -156,7 +156,7 @@ def _stem(path: Path) -> str:
 
 def encoded(encoder: DebeziumEncoder, event: GoldenEvent | DebeziumDDL) -> Message | None:
     if isinstance(event, GoldenRow):
-        (message,) = encoder.messages(encode_rows(encoder, [event]))
+        (message,) = row_messages(encoder, [event])
         return message
     if isinstance(event, DebeziumDDL):
         return encoder.ddl(event.event, event.table, event.before)

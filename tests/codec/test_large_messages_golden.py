@@ -20,7 +20,7 @@ from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOp
 from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.model.event import Event, Message, RowEvent
 from tests.codec import canal_json_messages, debezium_events
-from tests.codec.golden_messages import encode_other, encode_rows, events_of, load_messages
+from tests.codec.golden_messages import encode_other, events_of, load_messages, row_messages
 from tests.codec.large_messages import LargeFile, files, golden_compressor, text_of
 from tests.codec.test_debezium_golden import encoded as debezium_encoded
 from tests.codec.test_open_golden import _units
@@ -62,7 +62,7 @@ def test_open_protocol_gives_golden_bytes(file: LargeFile) -> None:
     for unit in _units(expected, events):
         rows = [events[seq] for message in unit for seq in message.events]
         if isinstance(rows[0], GoldenRow):
-            made += encoder.messages(encode_rows(encoder, rows))  # type: ignore[arg-type]  # all are rows
+            made += row_messages(encoder, rows)  # type: ignore[arg-type]  # all are rows
         else:
             made += filter(None, [encode_other(encoder, event) for event in rows])  # type: ignore[arg-type]
     assert _bytes(made) == [(message.key, message.value) for message in expected]
@@ -166,7 +166,7 @@ def _names(file: LargeFile) -> Callable[[bytes], str]:
 
 def _one_by_one(encoder: Encoder, events: list[object]) -> list[Message]:
     rows = [event for event in events if isinstance(event, GoldenRow)]
-    made = dict(zip((row.seq for row in rows), encoder.messages(encode_rows(encoder, rows)), strict=True))
+    made = dict(zip((row.seq for row in rows), row_messages(encoder, rows), strict=True))
     for event in events:
         if not isinstance(event, GoldenRow):
             made[event.seq] = encode_other(encoder, event)  # type: ignore[arg-type, attr-defined, assignment]

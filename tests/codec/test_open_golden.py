@@ -17,9 +17,9 @@ from tests.codec.golden_messages import (
     Compared,
     GoldenMessage,
     encode_other,
-    encode_rows,
     events_of,
     load_messages,
+    row_messages,
 )
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
@@ -93,7 +93,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
         expected = [message for message in unit if not message.error and not nameless(path, message)]
         rows = [event for event in _flat(expected, events) if isinstance(event, GoldenRow)]
         if rows:
-            got = [(m.key, m.value) for m in encoder.messages(encode_rows(encoder, rows))]
+            got = [(m.key, m.value) for m in row_messages(encoder, rows)]
         else:
             made = [encode_other(encoder, event) for event in _flat(expected, events) if not _is_row(event)]  # type: ignore[arg-type]
             got = [(m.key, m.value) for m in made if m]
@@ -110,7 +110,7 @@ def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
             encoder = OpenEncoder(VARIANTS[variant])
             rows = [row for row in _flat([message], events) if isinstance(row, GoldenRow)]
             with pytest.raises(EncodeError) as refusal:
-                list(encoder.messages(encode_rows(encoder, rows)))
+                row_messages(encoder, rows)
             assert refusal.value.what in message.error.replace("]", ": ", 1).removeprefix("[")
 
 
@@ -136,7 +136,7 @@ def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
     for theirs in damaged:
         rows = [row for row in _flat([theirs], events) if isinstance(row, GoldenRow)]
         encoder = OpenEncoder(options)
-        (ours,) = encoder.messages(encode_rows(encoder, rows))
+        (ours,) = row_messages(encoder, rows)
         assert ours.key == theirs.key
         values = zip(rows, _values(ours.value), _values(theirs.value), strict=True)
         for row, our_value, their_value in values:

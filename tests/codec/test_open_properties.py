@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from producer.codec.base import RowBatch
 from producer.codec.large_message import RECORD_OVERHEAD
 from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.errors import DecodeError
 from producer.model.event import Op, ResolvedEvent, RowEvent
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from tests.codec.encoding import alone, framed, messages_of, one_by_one, row_batch
 from tests.codec.golden_messages import encode_rows
 from tests.codec.random_tables import History, histories
 
@@ -43,27 +43,13 @@ TABLE = TableInfo(
 )
 
 
-def _batch(rows: list[tuple[Op, int, tuple[bytes, ...], tuple[bytes, ...]]]) -> RowBatch:
-    old = [before for op, _, before, _ in rows if op != Op.INSERT]
-    new = [after for op, _, _, after in rows if op != Op.DELETE]
-    width = range(len(TABLE.columns))
-    return RowBatch(
-        op=[op for op, *_ in rows],
-        commit_ts=[ts for _, ts, *_ in rows],
-        table_id=[1] * len(rows),
-        row_id=[0] * len(rows),
-        before=[[image[i] for image in old] for i in width],
-        after=[[image[i] for image in new] for i in width],
-    )
-
-
 @settings(max_examples=100, deadline=None)
 @given(histories(), st.integers(1, 5), st.integers(300, 4000))
 def test_messages_keep_within_the_limits(history: History, batch_size: int, limit: int) -> None:
     options = OpenOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")
     encoder = OpenEncoder(options)
-    rows = [row for row in encode_rows(encoder, history.rows) if row.refusal is None]
-    for message in encoder.messages(rows):
+    rows = [row for row in one_by_one(encode_rows(encoder, history.rows)) if row.refusal is None]
+    for message in framed(encoder, alone(rows)):
         assert message.events <= batch_size
         assert message.size + RECORD_OVERHEAD <= limit
 
@@ -72,7 +58,7 @@ def test_messages_keep_within_the_limits(history: History, batch_size: int, limi
 def test_the_newer_program_copies_bytes_that_are_not_utf8(varchar: bytes, blob: bytes) -> None:
     image = (b"1", varchar, blob, blob, None, None, None)
     encoder = OpenEncoder(OpenOptions(profile="new"))
-    (message,) = encoder.messages(encoder.rows(TABLE, _batch([(Op.INSERT, 5, image, image)])))
+    (message,) = messages_of(encoder, TABLE, [(Op.INSERT, 5, image, image)])
     (event,) = OpenDecoder().events(message.key, message.value)
     assert isinstance(event, RowEvent)
     assert list((event.after or {}).values()) == list(image)
@@ -94,7 +80,7 @@ def test_a_resolved_event_is_read_without_value_bytes_too() -> None:
 def _sample() -> tuple[bytes, bytes]:
     image = (b"1", "aé<".encode(), b"\x00\xff", b"blob", b"1.5", b"0.0000001", b"3")
     rows = [(Op.INSERT, 5, image, image), (Op.UPDATE, 6, image, image), (Op.DELETE, 7, image, image)]
-    (message,) = OpenEncoder().messages(OpenEncoder().rows(TABLE, _batch(rows)))
+    (message,) = messages_of(OpenEncoder(), TABLE, rows)
     assert message.key
     assert message.value
     return message.key, message.value
@@ -219,12 +205,11 @@ def test_the_older_forms_of_the_seeds_logs() -> None:
         ),
         indexes=TABLE.indexes,
     )
-    batch = RowBatch(op=[Op.INSERT], commit_ts=[415508878783938562], table_id=[1], row_id=[1],
-                     before=[[], []], after=[[b"1"], [b"aa"]])  # fmt: skip
-    (row,) = OpenEncoder(options).rows(table, batch)
+    batch = row_batch(Op.INSERT, (), [(b"1", b"aa")], commit_ts=[415508878783938562], row_id=1)
+    (row,) = one_by_one([OpenEncoder(options).rows(table, batch)])
     assert row.key == b'{"ts":415508878783938562,"scm":"test","tbl":"t1","t":1}'
     assert row.value == b'{"u":{"id":{"t":3,"h":true,"v":1},"val":{"t":15,"v":"YWE="}}}'
-    (message,) = OpenEncoder(options).messages([row])
+    (message,) = framed(OpenEncoder(options), [row.alone])
     (event,) = OpenDecoder(legacy_varchar_base64=True).events(message.key, message.value)
     assert isinstance(event, RowEvent)
     assert event.after == {"id": b"1", "val": b"aa"}

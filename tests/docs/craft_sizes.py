@@ -7,7 +7,7 @@ from pathlib import Path
 from producer.codec.base import Encoder
 from producer.codec.craft import CraftEncoder, CraftOptions
 from producer.codec.open import OpenEncoder, OpenOptions
-from tests.codec.golden_messages import encode_rows, load_messages
+from tests.codec.golden_messages import load_messages, row_messages
 from tests.docs.markdown import code, table
 from tests.golden_events import GOLDEN, load_rows
 
@@ -36,7 +36,7 @@ def golden_size(case: str, variant: str) -> int:
 def our_size(case: str, variant: str) -> int:
     encoder = ENCODERS[variant]
     rows = list(load_rows(FOLDER / f"{case}.events.jsonl"))
-    return sum(message.size for message in encoder.messages(encode_rows(encoder, rows)))
+    return sum(message.size for message in row_messages(encoder, rows))
 
 
 def sizes() -> str:

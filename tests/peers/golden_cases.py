@@ -14,7 +14,7 @@ from producer.model.table import ColumnInfo
 from tests.codec import canal_json_messages, debezium_events, test_debezium_golden
 from tests.codec.debezium_events import DebeziumDDL
 from tests.codec.expected_events import expected_row
-from tests.codec.golden_messages import GoldenMessage, encode_other, encode_rows, load_messages
+from tests.codec.golden_messages import GoldenMessage, encode_other, load_messages, row_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
 CANAL_FILES = canal_json_messages.FILES
@@ -93,7 +93,7 @@ def _canal_message(encoder: CanalJSONEncoder, event: GoldenEvent) -> Message | N
 
 
 def _row_message(encoder: Encoder, event: GoldenRow) -> Message:
-    (message,) = encoder.messages(encode_rows(encoder, [event]))
+    (message,) = row_messages(encoder, [event])
     return message
 
 
