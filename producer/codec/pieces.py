@@ -112,3 +112,8 @@ def fixed_width(content: bytes, width: int) -> pa.Array:
 def differ(old: pa.Array, new: pa.Array) -> pa.Array:
     """Where two columns hold different values; NULL differs from all but NULL."""
     return pc.fill_null(pc.not_equal(old, new), pc.xor(old.is_null(), new.is_null()))
+
+
+def without_first(texts: pa.Array) -> pa.Array:
+    """Texts without their first byte; an empty one stays empty. (``binary_slice`` fails on those.)"""
+    return pc.binary_replace_slice(texts, start=0, stop=1, replacement=b"")

@@ -13,6 +13,7 @@ from producer.model.event import DDLEvent, EventColumn, Op, RowEvent
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
 from tests.codec.canal_json_messages import row_message
+from tests.codec.encoding import framed, one_by_one, row_batch
 from tests.codec.golden_messages import events_of, load_messages
 from tests.golden_events import GOLDEN, GoldenRow
 
@@ -35,16 +36,11 @@ TS = 1700000000123 << 18 | 5
 
 
 def _batch(op: Op, before: tuple[bytes | None, ...] = (), after: tuple[bytes | None, ...] = ()) -> RowBatch:
-    def image(values: tuple[bytes | None, ...]) -> list[list[bytes | None]]:
-        return [[value] for value in values] or [[] for _ in SHOP.columns]
-
-    return RowBatch(
-        op=[op], commit_ts=[TS], table_id=[1], row_id=[0], before=image(before), after=image(after)
-    )
+    return row_batch(op, [before], [after], commit_ts=[TS])
 
 
 def _value(options: CanalJSONOptions, batch: RowBatch) -> bytes:
-    (message,) = CanalJSONEncoder(options).messages(CanalJSONEncoder(options).rows(SHOP, batch))
+    (message,) = framed(CanalJSONEncoder(options), [CanalJSONEncoder(options).rows(SHOP, batch)])
     assert message.value
     return message.value
 
@@ -109,9 +105,9 @@ def test_a_row_that_fits_in_no_form_is_refused(option: str) -> None:
         enable_tidb_extension=True, max_message_bytes=100, large_message_handle_option=option
     )
     encoder = CanalJSONEncoder(options)
-    (row,) = encoder.rows(SHOP, _batch(Op.INSERT, after=NEW))
+    (row,) = one_by_one([encoder.rows(SHOP, _batch(Op.INSERT, after=NEW))])
     with pytest.raises(EncodeError) as error:
-        list(encoder.messages([row]))
+        framed(encoder, [row.alone])
     assert error.value.code == "CDC:ErrMessageTooLarge"
     assert f"table:item, length:{len(row.value) + 36}, maxMessageBytes:100" in error.value.what
 
@@ -195,7 +191,6 @@ def test_a_row_of_a_table_without_key_cut_to_its_key_is_empty(types: dict[str, o
 def test_a_delete_of_such_a_table_is_written_empty() -> None:
     table = TableInfo(schema="d", name="t", table_id=1, columns=(ColumnInfo(name="c", type=T.LONG),))
     options = CanalJSONOptions(delete_only_output_handle_key_columns=True)
-    batch = RowBatch(op=[Op.DELETE], commit_ts=[TS], table_id=[1], row_id=[0], before=[[b"1"]], after=[[]])
-    (row,) = CanalJSONEncoder(options).rows(table, batch)
+    (row,) = one_by_one([CanalJSONEncoder(options).rows(table, _batch(Op.DELETE, before=(b"1",)))])
     assert b'"pkNames":[],' in row.value
     assert row.value.endswith(b'"sqlType":null,"mysqlType":{},"old":null,"data":[{}]}')

@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from producer.codec.base import RowBatch
 from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
 from producer.errors import ChangefeedError
 from producer.model.event import Op
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from tests.codec.encoding import framed, row_batch
 
 T = MySQLType
 HEAD = b"t" + bytes.fromhex("8000000000000072") + b"_r"
@@ -28,8 +28,8 @@ def _handle(column: ColumnInfo, value: bytes, *, time_zone: str = "UTC", length:
         profile="new", enable_tidb_extension=True, output_row_key=True, time_zone=time_zone
     )
     encoder = CanalJSONEncoder(options)
-    batch = RowBatch(op=[Op.INSERT], commit_ts=[1], table_id=[114], row_id=[-2], before=[[]], after=[[value]])
-    (message,) = encoder.messages(encoder.rows(table, batch))
+    batch = row_batch(Op.INSERT, (), [(value,)], commit_ts=[1], table_id=114, row_id=-2)
+    (message,) = framed(encoder, [encoder.rows(table, batch)])
     record = base64.b64decode(json.loads(message.value or b"")["_tidb"]["rowkey"])
     assert record.startswith(HEAD)
     return record.removeprefix(HEAD).hex()

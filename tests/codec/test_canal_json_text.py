@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
-from producer.codec.base import RowBatch
 from producer.codec.canal_json import CanalJSONEncoder
-from producer.codec.canal_json.json_text import latin1_strings, plain_strings, strings
+from producer.codec.canal_json.json_text import STRINGS, latin1_strings
 from producer.codec.canal_json.mysql_type import bare_type, full_type
+from producer.codec.pieces import Renderer, joined, quoted
 from producer.model.event import Op
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, TableInfo
+from tests.codec.encoding import messages_of
 
 T = MySQLType
 SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55, 70))
+
+
+def printed(render: Renderer, values: list[bytes | None]) -> list[bytes]:
+    """A column as it stands in messages."""
+    return list(joined(render(pa.array(values, pa.binary())), len(values)).to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -33,27 +40,29 @@ SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55,
     ],
 )
 def test_text_is_escaped_as_easyjson_does(text: bytes | None, literal: bytes) -> None:
-    assert strings([text]) == [literal]
-    assert strings([None, text, b"<x", text]) == [b"null", literal, b'"\\u003cx"', literal]
+    assert printed(STRINGS.literals, [text]) == [literal]
+    assert printed(STRINGS.literals, [None, text, b"<x", text]) == [b"null", literal, b'"\\u003cx"', literal]
 
 
 def test_every_control_character_has_the_long_form_but_three() -> None:
     short = {9: b'"\\t"', 10: b'"\\n"', 13: b'"\\r"'}
-    assert strings([bytes((code,)) for code in range(0x20)]) == [
+    assert printed(STRINGS.literals, [bytes((code,)) for code in range(0x20)]) == [
         short.get(code, b'"\\u%04x"' % code) for code in range(0x20)
     ]
 
 
 def test_bytes_are_the_characters_of_their_numbers() -> None:
-    assert latin1_strings([SEED_BYTES]) == ['"\\u0005\\u0007\\n\\u000f$2+cx\\u003c\\u0026ÿþ-7F"'.encode()]
+    assert printed(latin1_strings, [SEED_BYTES]) == [
+        '"\\u0005\\u0007\\n\\u000f$2+cx\\u003c\\u0026ÿþ-7F"'.encode()
+    ]
     every = bytes(range(256))
-    assert json.loads(latin1_strings([every])[0]).encode("latin-1") == every
+    assert json.loads(printed(latin1_strings, [every])[0]).encode("latin-1") == every
 
 
 def test_a_column_may_be_empty_or_null_throughout() -> None:
-    for render in (strings, latin1_strings, plain_strings):
-        assert render([]) == []
-        assert render([None, None]) == [b"null", b"null"]
+    for render in (STRINGS.literals, latin1_strings, quoted):
+        assert printed(render, []) == []
+        assert printed(render, [None, None]) == [b"null", b"null"]
 
 
 def _column(code: MySQLType, **facts: object) -> ColumnInfo:
@@ -107,9 +116,6 @@ def test_unsigned_numbers_take_the_wider_code_above_the_signed_range(
 ) -> None:
     table = TableInfo(schema="s", name="t", table_id=1, columns=(_column(code, unsigned=True),))
     values = [b"%d" % limit, b"%d" % (limit + 1), b"9", None]
-    zeros = [0] * len(values)
-    batch = RowBatch(
-        op=[Op.INSERT] * 4, commit_ts=zeros, table_id=zeros, row_id=zeros, before=[[]], after=[values]
-    )
-    rows = [json.loads(row.value) for row in CanalJSONEncoder().rows(table, batch)]
+    changes = [(Op.INSERT, 0, (), (value,)) for value in values]
+    rows = [json.loads(message.value or b"") for message in messages_of(CanalJSONEncoder(), table, changes)]
     assert [row["sqlType"] for row in rows] == [{"c": below}, {"c": above}, {"c": below}, {"c": below}]

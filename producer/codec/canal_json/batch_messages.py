@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
-from producer.codec.base import EncodedRow, RowBatch
-from producer.codec.canal_json import json_text, row_batch
+import numpy as np
+import pyarrow as pa
+
+from producer.codec.base import RowBatch
+from producer.codec.canal_json import json_text
 from producer.codec.canal_json.row_form import Forms
-from producer.codec.compression import compressed
+from producer.codec.compression import all_compressed
+from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
-
-
-def row_texts(
-    forms: Forms, batch: RowBatch, *, large: bool = False, locations: Sequence[str] = ()
-) -> list[bytes]:
-    """One message per row, in the batch's order.
-
-    :param large: the rows were too large and show their handle keys alone.
-    :param locations: of their claim-check objects, one per row or none at all.
-    """
-    texts = [b""] * len(batch.op)
-    for op, places, part in row_batch.by_op(batch):
-        stored = [json_text.string(locations[place]) for place in places] if locations else []
-        for place, text in zip(places, forms[op, large].texts(part, stored), strict=True):
-            texts[place] = text
-    return texts
+from producer.codec.pieces import lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +29,20 @@ class BatchMessages:
     batch: RowBatch
     compression: str
 
-    def length(self, row: EncodedRow) -> int:
-        return len(row.value) + RECORD_OVERHEAD
+    def values(self) -> pa.Array:
+        """The message of every row."""
+        return all_compressed(self.forms[self.batch.op, False].texts(self.batch), self.compression)
 
-    def whole(self, row: EncodedRow) -> tuple[bytes | None, bytes]:
-        return None, row.value
+    def length(self, rows: EncodedRows) -> np.ndarray:
+        return lengths(rows.column("value")) + RECORD_OVERHEAD
+
+    def whole(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        return None, value
 
     def handle_key_forms(
         self, places: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
-        chosen = row_batch.at(self.batch, places)
-        for text in row_texts(self.forms, chosen, large=True, locations=locations):
-            yield b"", compressed(text, self.compression)
+        chosen = self.batch.take(pa.array(places))
+        told = pa.array(map(json_text.string, locations), pa.binary()) if locations else None
+        values = all_compressed(self.forms[self.batch.op, True].texts(chosen, told), self.compression)
+        return zip(repeat(b""), values.to_pylist(), strict=False)

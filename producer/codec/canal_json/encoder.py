@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from producer.codec.base import EncodedRow, RowBatch
+from producer.codec.base import RowBatch
 from producer.codec.canal_json import json_text
-from producer.codec.canal_json.batch_messages import BatchMessages, row_texts
+from producer.codec.canal_json.batch_messages import BatchMessages
 from producer.codec.canal_json.event_type import WATERMARK, ddl_word
 from producer.codec.canal_json.losses import CanalJSONLosses
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.canal_json.row_form import Forms, table_forms
 from producer.codec.claim_check import claim_name
 from producer.codec.compression import compressed
+from producer.codec.encoded_rows import EncodedRows, encoded_rows
 from producer.codec.large_message import LargeMessages, NameClaim
+from producer.codec.message_batch import MessageBatch, row_by_row
+from producer.codec.pieces import joined
 from producer.model.event import DDLEvent, Kind, Message
 from producer.model.mysql_type import LOBS, STRINGS
 from producer.model.table import TableInfo
@@ -30,25 +33,19 @@ class CanalJSONEncoder:
         self._large = LargeMessages(self.options, name_claim)
         self._forms: dict[TableInfo, Forms] = {}
 
-    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
-        forms = self._forms_of(table)
         method = self.options.large_message_handle_compression
-        values = (compressed(text, method) for text in row_texts(forms, batch))
-        rows = [EncodedRow(b"", *row) for row in zip(values, batch.commit_ts, strict=True)]
-        self._large.handle(rows, table, BatchMessages(forms, batch, method))
-        return rows
+        forms = BatchMessages(self._forms_of(table), batch, method)
+        rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
+        return self._large.handled(rows, table, forms)
 
-    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row, without a key.
 
         :raises EncodeError: the refusal of a row that has one.
         """
-        for row in rows:
-            if row.refusal is not None:
-                raise row.refusal
-            claims = () if row.claim is None else (row.claim,)
-            yield Message(None, row.value, Kind.ROW.word, row.commit_ts, claims=claims)
+        return (row_by_row(part, keyed=False) for part in rows)
 
     def ddl(
         self,

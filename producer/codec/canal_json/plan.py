@@ -1,26 +1,21 @@
 """How the rows of one table version are written, worked out once.
 
-A plan holds one form per operation and set of columns: the message as a template in which only times,
-value-dependent type codes and values are open. Those are rendered column by column.
+A plan holds the texts that all rows share. What is left are times, type codes that depend on values, and
+the values, which are rendered column by column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from producer.codec.canal_json import json_text
 from producer.codec.canal_json.mysql_type import bare_type, full_type
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.canal_json.sql_type import SQLType, sql_type
-from producer.model.event import Value
+from producer.codec.pieces import Renderer, quoted
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
-
-Column: TypeAlias = Sequence[Value]
-Renderer: TypeAlias = Callable[[Column], list[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +83,5 @@ def _column_plan(place: int, column: ColumnInfo, flag: int, options: CanalJSONOp
 
 def _renderer(column: ColumnInfo) -> Renderer:
     if column.type in STRINGS | LOBS:
-        return json_text.latin1_strings if column.binary else json_text.strings
-    return json_text.strings if column.type == MySQLType.JSON else json_text.plain_strings
+        return json_text.latin1_strings if column.binary else json_text.STRINGS.literals
+    return json_text.STRINGS.literals if column.type == MySQLType.JSON else quoted

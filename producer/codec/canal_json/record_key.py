@@ -8,22 +8,22 @@ clustered key that is no integer stands encoded in place of the handle. Source: 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from producer.codec.base import RowBatch
 from producer.codec.zone import zone_of
 from producer.model.collation import sort_key
-from producer.model.event import Value
 from producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType
 from producer.model.row_key import int_key, memcomparable, prefix
 from producer.model.table import ColumnInfo, TableInfo
 
 T = MySQLType
 Part: TypeAlias = Callable[[bytes], bytes]
-Images: TypeAlias = Sequence[Sequence[Value]]
 
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = (bytes([flag]) for flag in (1, 3, 4, 5, 6, 7))
 _SIGN = 1 << 63
@@ -39,18 +39,18 @@ class RecordKeys:
     def __init__(self, table: TableInfo, time_zone: str) -> None:
         self._parts = list(_parts(table, zone_of(time_zone)))
 
-    def of(self, batch: RowBatch, images: Images) -> list[bytes]:
-        """One key per row.
-
-        :param images: an image of every row, column by column.
-        """
-        heads = [b"t" + int_key(number) + b"_r" for number in batch.table_id]
+    def of(self, batch: RowBatch) -> pa.Array:
+        """One key per row."""
+        heads = [b"t" + int_key(number) + b"_r" for number in batch.table_id.to_pylist()]
         if not self._parts:
-            handles = [int_key(number) for number in batch.row_id]
+            handles = [int_key(number) for number in batch.row_id.to_pylist()]
         else:
-            columns = [[part(value or b"") for value in images[place]] for place, part in self._parts]
+            columns = [
+                [part(value or b"") for value in batch.shown[place].to_pylist()]
+                for place, part in self._parts
+            ]
             handles = [b"".join(row) for row in zip(*columns, strict=True)]
-        return [head + handle for head, handle in zip(heads, handles, strict=True)]
+        return pa.array([head + handle for head, handle in zip(heads, handles, strict=True)], pa.binary())
 
 
 def _parts(table: TableInfo, zone: tzinfo) -> Iterator[tuple[int, Part]]:

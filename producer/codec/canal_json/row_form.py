@@ -1,65 +1,115 @@
-"""One form of row message: an operation, the columns it shows, and the template of its text."""
+"""One form of row message: an operation, the columns it shows, and what of its text all rows share."""
 
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from producer.codec.base import RowBatch
 from producer.codec.canal_json.options import CanalJSONOptions
-from producer.codec.canal_json.plan import Column, ColumnPlan, TablePlan, table_plan
+from producer.codec.canal_json.plan import ColumnPlan, TablePlan, table_plan
 from producer.codec.canal_json.record_key import RecordKeys
+from producer.codec.pieces import Piece, Pieces, differ, integers, joined, mapped, without_first
 from producer.model.event import Op
 from producer.model.table import TableInfo
 from producer.model.tso import LOGICAL_BITS
+
+_NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
     """Writes rows of one operation.
 
-    :param template: open in it, in this order: commit time in milliseconds, build time if it is no
-        constant, codes of the columns whose code depends on the value, old and new values, commit-ts,
-        location of a claim-check object, row key.
+    :param head: the message up to its operation.
+    :param large: whether the rows were too large and show their handle key alone.
     :param record_keys: None where messages show none.
     """
 
-    template: bytes
+    head: bytes
     op: Op
     columns: tuple[ColumnPlan, ...]
     options: CanalJSONOptions
+    large: bool
     record_keys: RecordKeys | None
 
-    def texts(self, batch: RowBatch, locations: Sequence[bytes] = ()) -> list[bytes]:
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
         """One message per row.
 
         :param batch: rows of this form's operation.
         :param locations: of their claim-check objects as JSON, where this form tells one.
         """
-        shown = batch.before if self.op == Op.DELETE else batch.after
-        physical = [ts >> LOGICAL_BITS for ts in batch.commit_ts]
-        times = [physical, physical] if self.options.build_ts_ms is None else [physical]
-        codes = [c.sql_type.codes(shown[c.place]) for c in self.columns if c.sql_type.limit]
-        data = [c.render(shown[c.place]) for c in self.columns]
-        old = self._old(batch, data)
-        images = [*data, *old] if self.options.legacy_data_before_old else [*old, *data]
-        extension: list[Sequence[object]] = [batch.commit_ts] if self.options.enable_tidb_extension else []
-        if locations:
-            extension.append(locations)
-        if self.record_keys is not None:
-            keys = self.record_keys.of(batch, shown)
-            extension.append([b2a_base64(key, newline=False) for key in keys])
-        rows = zip(*times, *codes, *images, *extension, strict=True)
-        return [self.template % row for row in rows]
+        physical = integers(pc.shift_right(batch.commit_ts, LOGICAL_BITS))
+        built = self.options.build_ts_ms
+        pieces = [
+            self.head, b'"%b","es":' % self.op.name.encode(), physical,
+            b',"ts":', physical if built is None else b"%d" % built,
+            b',"sql":"",', *self._types(batch), *self._images(batch), *self._extension(batch, locations),
+            b"}",
+        ]  # fmt: skip
+        return joined(pieces, len(batch))
 
-    def _old(self, batch: RowBatch, data: list[list[bytes]]) -> list[list[bytes]]:
+    def _types(self, batch: RowBatch) -> Iterator[Piece]:
+        """``sqlType`` and ``mysqlType``; without any column they are null, but the classic second one
+        empty."""
+        if not self.columns:
+            yield b'"sqlType":null,"mysqlType":' + (b"null" if self.options.profile == "new" else b"{}")
+            return
+        codes = [(column.sql_type.codes(batch.shown[column.place]),) for column in self.columns]
+        texts: list[Pieces] = [(column.mysql_type,) for column in self.columns]
+        yield from (b'"sqlType":{', *self._members(codes), b'},"mysqlType":{', *self._members(texts), b"}")
+
+    def _members(self, values: Sequence[Pieces]) -> Iterator[Piece]:
+        """The columns as members of an object."""
+        for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
+            yield b"," * bool(place) + column.name + b":"
+            yield from value
+
+    def _images(self, batch: RowBatch) -> tuple[Piece, ...]:
+        new = [column.render(batch.shown[column.place]) for column in self.columns]
+        data = (b',"data":[{', *self._members(new), b"}]")
+        old = (b',"old":', *self._old(batch, new))
+        return (*data, *old) if self.options.legacy_data_before_old else (*old, *data)
+
+    def _old(self, batch: RowBatch, new: Sequence[Pieces]) -> Pieces:
+        if self.op == Op.UPDATE and self.options.updated_columns_only:
+            return b"[{", self._changed(batch), b"}]"
         if self.op == Op.UPDATE:
-            if self.options.updated_columns_only:
-                return [_changed(self.columns, batch)]
-            return [column.render(batch.before[column.place]) for column in self.columns]
-        return data if self.op == Op.DELETE and self.options.legacy_delete_old else []
+            old = [column.render(batch.before[column.place]) for column in self.columns]
+            return b"[{", *self._members(old), b"}]"
+        if self.op == Op.DELETE and self.options.legacy_delete_old:
+            return b"[{", *self._members(new), b"}]"
+        return (b"null",)
+
+    def _changed(self, batch: RowBatch) -> Piece:
+        """The members of the old images that the update changed."""
+        rows = len(batch)
+        shown = [b""] + [
+            pc.if_else(changed, joined((b"," + column.name + b":", *column.render(old)), rows), _NONE)
+            for column in self.columns
+            for old, new in [(batch.before[column.place], batch.after[column.place])]
+            if pc.any(changed := differ(old, new)).as_py()
+        ]
+        return without_first(joined(shown, rows))
+
+    def _extension(self, batch: RowBatch, locations: pa.Array | None) -> Iterator[Piece]:
+        if not self.options.enable_tidb_extension:
+            return
+        yield from (b',"_tidb":{"commitTs":', integers(batch.commit_ts))
+        if locations is not None:
+            yield from (b',"claimCheckLocation":', locations)
+        elif self.large:
+            yield b',"onlyHandleKey":true'
+        if self.record_keys is not None:
+            keys = mapped(self.record_keys.of(batch), partial(b2a_base64, newline=False))
+            yield from (b',"rowkey":"', keys, b'"')
+        yield b"}"
 
 
 Forms: TypeAlias = Mapping[tuple[Op, bool], RowForm]
@@ -78,66 +128,4 @@ def _row_form(
 ) -> RowForm:
     trimmed = large or (op == Op.DELETE and options.delete_only_output_handle_key_columns)
     columns = plan.handle_key if trimmed else plan.columns
-    values = b"[{%b}]" % _members(columns, (b"%b" for _ in columns))
-    data = b',"data":' + values
-    old = b',"old":' + (_old_template(op, options) or values)
-    template = b'%b"%b","es":%%d,"ts":%b,"sql":"",%b%b%b}' % (
-        plan.head.replace(b"%", b"%%"),
-        op.name.encode(),
-        b"%d" if options.build_ts_ms is None else b"%d" % options.build_ts_ms,
-        _types(columns, options),
-        data + old if options.legacy_data_before_old else old + data,
-        _extension(options, large),
-    )
-    return RowForm(template, op, columns, options, keys)
-
-
-def _old_template(op: Op, options: CanalJSONOptions) -> bytes:
-    """The old image where it is not the form of ``data``; empty where it is."""
-    if op == Op.UPDATE:
-        return b"[{%b}]" if options.updated_columns_only else b""
-    return b"" if op == Op.DELETE and options.legacy_delete_old else b"null"
-
-
-def _types(columns: Sequence[ColumnPlan], options: CanalJSONOptions) -> bytes:
-    """``sqlType`` and ``mysqlType``; without any column they are null, but the classic second one empty."""
-    if not columns and options.profile == "new":
-        return b'"sqlType":null,"mysqlType":null'
-    codes = (b"%b" if column.sql_type.limit else column.sql_type.code for column in columns)
-    texts = (column.mysql_type.replace(b"%", b"%%") for column in columns)
-    sql_types = b"{%b}" % _members(columns, codes) if columns else b"null"
-    return b'"sqlType":%b,"mysqlType":{%b}' % (sql_types, _members(columns, texts))
-
-
-def _members(columns: Sequence[ColumnPlan], texts: Iterable[bytes]) -> bytes:
-    named = zip(columns, texts, strict=True)
-    return b",".join(column.name.replace(b"%", b"%%") + b":" + text for column, text in named)
-
-
-def _extension(options: CanalJSONOptions, large: bool) -> bytes:
-    if not options.enable_tidb_extension:
-        return b""
-    told = b""
-    if large:
-        claimed = options.large_message_handle_option == "claim-check"
-        told = b',"claimCheckLocation":%b' if claimed else b',"onlyHandleKey":true'
-    key = b',"rowkey":"%b"' if options.shows_row_key else b""
-    return b',"_tidb":{"commitTs":%d' + told + key + b"}"
-
-
-def _changed(columns: Sequence[ColumnPlan], batch: RowBatch) -> list[bytes]:
-    """The members of the old images that the update changed, one text per row."""
-    members = [
-        _changed_members(column, batch.before[column.place], batch.after[column.place])
-        for column in columns
-        if batch.before[column.place] != batch.after[column.place]
-    ]
-    if not members:
-        return [b""] * len(batch.op)
-    return [b",".join(filter(None, row)) for row in zip(*members, strict=True)]
-
-
-def _changed_members(column: ColumnPlan, old: Column, new: Column) -> list[bytes]:
-    prefix = column.name + b":"
-    rendered = zip(column.render(old), old, new, strict=True)
-    return [b"" if a == b else prefix + text for text, a, b in rendered]
+    return RowForm(plan.head, op, columns, options, large, keys)

@@ -6,10 +6,12 @@ Source: tiflow ``pkg/sink/codec/internal/java.go`` (``MySQLType2JavaType``) and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from producer.model.event import Value
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec.pieces import Piece
 from producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from producer.model.table import ColumnInfo
 
@@ -43,15 +45,20 @@ class SQLType:
     limit: bytes = b""
     promoted: bytes = b""
 
-    def codes(self, values: Sequence[Value]) -> list[bytes]:
+    def codes(self, values: pa.Array) -> Piece:
         """The code of every value of a column."""
-        code, limit, promoted, digits = self.code, self.limit, self.promoted, len(self.limit)
-        return [
-            code
-            if value is None or len(value) < digits or (len(value) == digits and value <= limit)
-            else promoted
-            for value in values
-        ]
+        if not self.limit:
+            return self.code
+        digits = pc.binary_length(values)
+        longer, as_long = pc.greater(digits, len(self.limit)), pc.equal(digits, len(self.limit))
+        promoted = pc.or_(longer, pc.and_(as_long, pc.greater(values, self.limit)))
+        if not pc.any(promoted).as_py():
+            return self.code
+        return pc.if_else(pc.fill_null(promoted, False), _binary(self.promoted), _binary(self.code))
+
+
+def _binary(code: bytes) -> pa.Scalar:
+    return pa.scalar(code, pa.binary())
 
 
 def sql_type(column: ColumnInfo) -> SQLType:

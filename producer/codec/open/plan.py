@@ -18,7 +18,17 @@ import pyarrow.compute as pc
 from producer.codec import go_quote
 from producer.codec.open.dialect import DIALECTS, Dialect
 from producer.codec.open.options import OpenOptions
-from producer.codec.pieces import Piece, Pieces, Renderer, differ, joined, mapped, plain, quoted
+from producer.codec.pieces import (
+    Piece,
+    Pieces,
+    Renderer,
+    differ,
+    joined,
+    mapped,
+    plain,
+    quoted,
+    without_first,
+)
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
@@ -74,7 +84,7 @@ class TablePlan:
             )
             for column in self.columns
         ]
-        return pc.binary_slice(joined(shown, rows), 1)
+        return without_first(joined(shown, rows))
 
 
 def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
