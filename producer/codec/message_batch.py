@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +13,8 @@ from producer.codec.encoded_rows import EncodedRows
 from producer.model.event import ClaimObject, Kind, Message
 
 _ROW = Kind.ROW.word
+_AT_ONCE = 256
+"""Messages made Python objects in one go: memory of large ones is used again before it leaves the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +38,19 @@ class MessageBatch:
 
     def messages(self) -> Iterator[Message]:
         """One by one."""
-        keys = repeat(None) if self.key.null_count else self.key.to_pylist()
-        events: Iterator[int] | Sequence[int] = repeat(1) if self.events is None else self.events.to_pylist()
-        columns = (keys, self.value.to_pylist(), repeat(_ROW), self.commit_ts.to_pylist(), events)
+        for start in range(0, len(self), _AT_ONCE):
+            yield from self._messages(start)
+
+    def _messages(self, start: int) -> Iterator[Message]:
+        def part(column: pa.Array) -> Any:
+            return column.slice(start, _AT_ONCE).to_pylist()
+
+        keys = repeat(None) if self.key.null_count else part(self.key)
+        events = repeat(1) if self.events is None else part(self.events)
+        columns = (keys, part(self.value), repeat(_ROW), part(self.commit_ts), events)
         if not self.claims:
             return map(Message, *columns)
-        claims = (self.claims.get(place, ()) for place in range(len(self)))
+        claims = (self.claims.get(place, ()) for place in range(start, len(self)))
         return map(Message, *columns, repeat(()), claims)
 
 
