@@ -16,7 +16,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeAlias
@@ -28,11 +28,13 @@ from pyspark.sql import functions as F
 
 from producer.codec.base import RowBatch
 from producer.codec.open import OpenEncoder
+from producer.codec.pieces import lengths
+from producer.model.event import Op
 from producer.model.table import TableInfo
 from producer.scenario.dataframe import tables
 from producer.session import spark_session
 
-Columns: TypeAlias = list[Sequence[bytes | None]]
+Columns: TypeAlias = list[pa.Array]
 Reader: TypeAlias = Callable[[pa.RecordBatch], Columns]
 Worker: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -40,7 +42,7 @@ _SBTEST = """
 CREATE TABLE sbtest (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL)
 """
 _WIDTH = 4
-_INSERT, _COMMIT_TS = 1, 429_918_007_904_436_226
+_COMMIT_TS = 429_918_007_904_436_226
 _RULE = 1.5
 """The design keeps array<binary> if it costs at most this many times the typed columns."""
 
@@ -80,20 +82,14 @@ def as_image(typed: DataFrame) -> DataFrame:
 
 def image_columns(batch: pa.RecordBatch) -> Columns:
     """As ``sink.row_batches`` does it."""
-    flat = batch.column("after").drop_null().flatten().to_pylist()
-    return [flat[place::_WIDTH] for place in range(_WIDTH)]
+    images = batch.column("after")
+    first = images.offsets.to_numpy()[: len(images)]
+    return [images.values.take(pa.array(first + place)) for place in range(_WIDTH)]
 
 
 def typed_columns(batch: pa.RecordBatch) -> Columns:
     """Each column by itself, its values turned into the same bytes that an image holds."""
-    return [_as_bytes(column) for column in batch.columns]
-
-
-def _as_bytes(column: pa.Array) -> Sequence[bytes | None]:
-    values = column.to_pylist()
-    if pa.types.is_integer(column.type):
-        return [None if value is None else b"%d" % value for value in values]
-    return [None if value is None else value.encode() for value in values]
+    return [column.cast(pa.string()).cast(pa.binary()) for column in batch.columns]
 
 
 def reading(reader: Reader) -> Worker:
@@ -114,14 +110,13 @@ def encoding(reader: Reader, table: TableInfo) -> Worker:
         for batch in batches:
             count = batch.num_rows
             rows = RowBatch(
-                op=[_INSERT] * count,
-                commit_ts=[_COMMIT_TS] * count,
-                table_id=[table.table_id] * count,
-                row_id=[0] * count,
-                before=[[] for _ in range(_WIDTH)],
+                op=Op.INSERT,
+                commit_ts=pa.repeat(_COMMIT_TS, count),
+                table_id=pa.repeat(table.table_id, count),
+                row_id=pa.repeat(0, count),
                 after=reader(batch),
             )
-            yield _counted(sum(len(row.value) for row in encoder.rows(table, rows)))
+            yield _counted(int(lengths(encoder.rows(table, rows).column("value")).sum()))
 
     return work
 

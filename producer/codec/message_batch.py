@@ -23,14 +23,14 @@ class MessageBatch:
 
     :param key: null where the protocol has none.
     :param commit_ts: of the first event of each.
-    :param events: how many each carries; None if one.
+    :param events: how many each carries.
     :param claims: what has to be stored before a message is sent, by its place.
     """
 
     key: pa.Array
     value: pa.Array
     commit_ts: pa.Array
-    events: pa.Array | None = None
+    events: pa.Array
     claims: Mapping[int, tuple[ClaimObject, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -64,5 +64,9 @@ def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
     claims = {place: (note.claim,) for place, note in rows.notes.items() if note.claim is not None}
     key = rows.column("key") if keyed else pa.nulls(len(rows), pa.binary())
     return MessageBatch(
-        key=key, value=rows.column("value"), commit_ts=rows.column("commit_ts"), claims=claims
+        key=key,
+        value=rows.column("value"),
+        commit_ts=rows.column("commit_ts"),
+        events=pa.repeat(1, len(rows)),
+        claims=claims,
     )

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from producer.codec.base import Encoder, RowBatch
+from producer.codec.base import Encoder
 from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
 from producer.codec.craft import CraftEncoder
 from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
@@ -16,6 +16,7 @@ from producer.codec.registry import decoder
 from producer.model.event import Message, Op, RowEvent, Value
 from producer.model.losses import Losses
 from producer.scenario.dataframe import tables
+from tests.codec.encoding import framed, row_batch
 from tests.docs.craft_dump import dumped, printed
 from tests.docs.markdown import code, table
 
@@ -39,15 +40,8 @@ ENCODERS: dict[str, Encoder] = {
 
 def message(encoder: Encoder) -> Message:
     """The update as one message."""
-    batch = RowBatch(
-        op=[Op.UPDATE],
-        commit_ts=[COMMIT_TS],
-        table_id=[TABLE.table_id],
-        row_id=[1],
-        before=[[value] for value in BEFORE],
-        after=[[value] for value in AFTER],
-    )
-    (sent,) = encoder.messages(encoder.rows(TABLE, batch))
+    rows = row_batch(Op.UPDATE, [BEFORE], [AFTER], commit_ts=[COMMIT_TS], table_id=TABLE.table_id, row_id=1)
+    (sent,) = framed(encoder, [encoder.rows(TABLE, rows)])
     return sent
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import pyarrow as pa
 
 from producer.codec.json_strings import JSONStrings
-from producer.codec.pieces import Pieces, contents, mapped
+from producer.codec.pieces import Pieces, contents, mapped, quoted
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), *b"<>&", 0x2028, 0x2029)}
 
 STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte="\\ufffd")
+_CHARACTERS = [STRINGS.literal(chr(code))[1:-1] for code in range(0x100)]
 
 
 def latin1_strings(values: pa.Array) -> Pieces:
     """Literals of a column of byte strings, each byte the character of its number (ISO-8859-1)."""
-    if not contents(values).isascii():
-        values = mapped(values, lambda value: value.decode("latin-1").encode())
-    return STRINGS.literals(values)
+    if contents(values).isascii():
+        return STRINGS.literals(values)
+    return quoted(mapped(values, lambda value: b"".join(map(_CHARACTERS.__getitem__, value))))
 
 
 def string(text: str) -> bytes:

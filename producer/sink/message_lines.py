@@ -1,0 +1,91 @@
+"""Messages of one Kafka partition as Arrow lines with a place (``MESSAGES_ARROW``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec.message_batch import MessageBatch
+from producer.model import tso
+from producer.model.event import Kind, Message
+from producer.model.shapes import MESSAGES_ARROW
+
+_CHUNK = 2048
+_CHUNK_BYTES = 8 << 20
+_NO_HEADERS = pa.array([], MESSAGES_ARROW.field("headers").type.value_type)
+
+
+class MessageLines:
+    """Gives messages their offsets, from 0.
+
+    The timestamp is the physical part of the first event's commit-ts.
+    """
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self._topic = topic
+        self._partition = partition
+        self._offset = 0
+
+    def lines(self, batches: Iterable[MessageBatch | Message]) -> Iterator[pa.RecordBatch]:
+        """Lines in Arrow batches of bounded size."""
+        return _chunks(
+            self._of_one(batch) if isinstance(batch, Message) else self._of_rows(batch) for batch in batches
+        )
+
+    def notes(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
+        """Lines that are no messages, without a place of their own.
+
+        :param notes: type, commit-ts and value of each.
+        """
+        return _chunks(self._line(-1, Message(None, value, kind, ts)) for kind, ts, value in notes)
+
+    def _of_one(self, message: Message) -> pa.RecordBatch:
+        self._offset += 1
+        return self._line(self._offset - 1, message)
+
+    def _line(self, offset: int, message: Message) -> pa.RecordBatch:
+        headers = [{"key": name, "value": value} for name, value in message.headers]
+        line = (
+            self._topic, self._partition, offset, message.key, message.value, headers,
+            tso.physical(message.commit_ts), message.type, message.events,
+        )  # fmt: skip
+        columns = zip(line, MESSAGES_ARROW, strict=True)
+        return pa.record_batch([pa.array([one], field.type) for one, field in columns], schema=MESSAGES_ARROW)
+
+    def _of_rows(self, batch: MessageBatch) -> pa.RecordBatch:
+        rows, start = len(batch), self._offset
+        self._offset += rows
+        columns = [
+            pa.repeat(self._topic, rows),
+            pa.repeat(pa.scalar(self._partition, pa.int32()), rows),
+            pa.array(np.arange(start, start + rows)),
+            batch.key,
+            batch.value,
+            pa.ListArray.from_arrays(
+                pa.array(np.zeros(rows + 1, np.int32)), pa.array([], _HEADERS.value_type)
+            ),
+            pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
+            pa.repeat(Kind.ROW.word, rows),
+            pa.repeat(pa.scalar(1, pa.int32()), rows)
+            if batch.events is None
+            else batch.events.cast(pa.int32()),
+        ]
+        typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES_ARROW, strict=True)]
+        return pa.record_batch(typed, schema=MESSAGES_ARROW)
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same lines, small batches put together."""
+    chunk: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        chunk.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _CHUNK or size >= _CHUNK_BYTES:
+            yield pa.concat_batches(chunk)
+            chunk, rows, size = [], 0, 0
+    if chunk:
+        yield pa.concat_batches(chunk)
