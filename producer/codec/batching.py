@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec.encoded_rows import EncodedRows, appended
+from producer.codec.pieces import Numbers, numbers
 from producer.model.event import ClaimObject
 
 
@@ -33,10 +34,10 @@ class BatchedRows:
     """
 
     rows: EncodedRows
-    starts: np.ndarray
+    starts: Numbers
 
     @property
-    def counts(self) -> np.ndarray:
+    def counts(self) -> Numbers:
         """Rows of each message."""
         return np.diff(self.starts, append=len(self.rows))
 
@@ -56,7 +57,7 @@ class BatchedRows:
 
 def batched(
     rows: Iterable[EncodedRows],
-    sizes: Callable[[EncodedRows], np.ndarray],
+    sizes: Callable[[EncodedRows], Numbers],
     limits: Limits,
     *,
     by_group: bool,
@@ -80,7 +81,7 @@ def batched(
         yield BatchedRows(rest, np.zeros(1, np.int64))
 
 
-def _starts(rows: EncodedRows, sizes: np.ndarray, limits: Limits, by_group: bool) -> np.ndarray:
+def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -> Numbers:
     places = np.arange(len(rows))
     runs = _group_starts(rows) if by_group and "group" in rows.columns.schema.names else places[:1]
     in_run = places - np.repeat(runs, np.diff(runs, append=len(rows)))
@@ -90,13 +91,13 @@ def _starts(rows: EncodedRows, sizes: np.ndarray, limits: Limits, by_group: bool
     return _fitting(sizes, runs, limits)
 
 
-def _group_starts(rows: EncodedRows) -> np.ndarray:
+def _group_starts(rows: EncodedRows) -> Numbers:
     groups = rows.column("group")
-    changes = pc.not_equal(groups.slice(1), groups.slice(0, len(groups) - 1)).to_numpy(zero_copy_only=False)
-    return np.concatenate(([0], np.flatnonzero(changes) + 1))
+    changes = pc.indices_nonzero(pc.not_equal(groups.slice(1), groups.slice(0, len(groups) - 1)))
+    return np.append(0, numbers(changes) + 1)
 
 
-def _fitting(sizes: np.ndarray, runs: np.ndarray, limits: Limits) -> np.ndarray:
+def _fitting(sizes: Numbers, runs: Numbers, limits: Limits) -> Numbers:
     """Where messages start when some of them are full before they have all their rows."""
     total = np.cumsum(sizes)
     starts: list[int] = []

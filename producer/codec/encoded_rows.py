@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from producer.codec.pieces import Numbers
 from producer.errors import EncodeError
 from producer.model.event import ClaimObject
 
@@ -57,7 +58,7 @@ class EncodedRows:
         kept = np.delete(np.arange(len(self)), places)
         return self._taken(kept)
 
-    def _taken(self, places: np.ndarray) -> EncodedRows:
+    def _taken(self, places: Numbers) -> EncodedRows:
         back = {int(place): new for new, place in enumerate(places)} if self.notes else {}
         notes = {back[place]: note for place, note in self.notes.items() if place in back}
         return EncodedRows(self.columns.take(pa.array(places)), notes)
@@ -89,7 +90,7 @@ def appended(parts: Sequence[EncodedRows]) -> EncodedRows:
     return EncodedRows(pa.concat_batches([part.columns for part in parts]), notes)
 
 
-def in_places(parts: Sequence[EncodedRows], places: Sequence[np.ndarray]) -> EncodedRows:
+def in_places(parts: Sequence[EncodedRows], places: Sequence[Numbers]) -> EncodedRows:
     """Rows that were encoded apart, each at the place where it belongs."""
     if len(parts) == 1:
         return parts[0]

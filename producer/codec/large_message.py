@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from producer.codec.claim_check import claim_content, claim_location, claim_name
 from producer.codec.encoded_rows import EncodedRows, RowNote
+from producer.codec.pieces import Numbers
 from producer.errors import EncodeError
 from producer.model.event import ClaimObject
 from producer.model.table import TableInfo
@@ -46,7 +47,7 @@ class LargeMessageOptions(Protocol):
 class RowMessages(Protocol):
     """How a protocol writes the rows of one batch, each in a message of its own."""
 
-    def length(self, rows: EncodedRows) -> np.ndarray:
+    def length(self, rows: EncodedRows) -> Numbers:
         """Sizes of the rows' messages as TiCDC counts them."""
         ...
 
@@ -92,7 +93,7 @@ class LargeMessages:
             notes[place] = replace(notes.get(place, RowNote()), refusal=refusal)
         return EncodedRows(rows.columns, notes)
 
-    def _too_large(self, lengths: np.ndarray) -> list[int]:
+    def _too_large(self, lengths: Numbers) -> list[int]:
         return [int(place) for place in np.flatnonzero(lengths > self.options.max_message_bytes)]
 
     def _claims(self, rows: EncodedRows, places: Sequence[int], forms: RowMessages) -> list[ClaimObject]:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,8 @@ Renderer: TypeAlias = Callable[[pa.Array], Pieces]
 """The values of a column to their texts; a row of an array that is null is printed as ``null``."""
 
 NULL = b"null"
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
 _EMPTY = pa.scalar(b"", pa.binary())
 
 
@@ -32,8 +35,9 @@ def joined(pieces: Iterable[Piece], rows: int, null: bytes | None = NULL) -> pa.
     parts = list(_merged(pieces))
     if not any(isinstance(part, pa.Array) for part in parts):
         return pa.repeat(pa.scalar(b"".join(_literals(parts)), pa.binary()), rows)
-    if len(parts) == 1 and (null is None or not parts[0].null_count):
-        return parts[0]
+    only = parts[0]
+    if len(parts) == 1 and isinstance(only, pa.Array) and (null is None or not only.null_count):
+        return only
     arguments = [pa.scalar(part, pa.binary()) if isinstance(part, bytes) else part for part in parts]
     if null is None:
         return pc.binary_join_element_wise(*arguments, _EMPTY)
@@ -76,9 +80,15 @@ def mapped(values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
     return pa.array(made, pa.binary())
 
 
-def lengths(texts: pa.Array) -> np.ndarray:
+def lengths(texts: pa.Array) -> Numbers:
     """Bytes of each text, 0 for null."""
-    return pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers(pc.binary_length(texts))
+
+
+def numbers(column: pa.Array) -> Numbers:
+    """An integer column, 0 where it is null."""
+    filled = pc.fill_null(column, 0) if column.null_count else column
+    return np.asarray(filled.to_numpy(), np.int64)
 
 
 def contents(texts: pa.Array) -> bytes:
@@ -90,7 +100,7 @@ def contents(texts: pa.Array) -> bytes:
     return b"" if data is None else bytes(memoryview(data)[bounds[0] : bounds[-1]])
 
 
-def regrouped(texts: pa.Array, starts: np.ndarray) -> pa.Array:
+def regrouped(texts: pa.Array, starts: Numbers) -> pa.Array:
     """Runs of texts as one text each, without a copy.
 
     :param texts: none of them null.

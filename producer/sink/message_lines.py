@@ -64,9 +64,7 @@ class MessageLines:
             pa.array(np.arange(start, start + rows)),
             batch.key,
             batch.value,
-            pa.ListArray.from_arrays(
-                pa.array(np.zeros(rows + 1, np.int32)), pa.array([], _HEADERS.value_type)
-            ),
+            pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), _NO_HEADERS),
             pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
             pa.repeat(Kind.ROW.word, rows),
             pa.repeat(pa.scalar(1, pa.int32()), rows)

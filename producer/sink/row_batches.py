@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from producer.codec.base import Encoder, RowBatch
 from producer.codec.encoded_rows import EncodedRows, in_places
+from producer.codec.pieces import Numbers, numbers
 from producer.model.catalog import Catalog
 from producer.model.event import DDLEvent, Kind, Message, Op
 from producer.model.table import TableInfo
@@ -42,7 +42,7 @@ def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def segments(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> Iterator[Segment]:
     """Every event of one Arrow batch, encoded, in the batch's order; events that the protocol does not send
     are left out."""
-    barriers = np.flatnonzero(_numpy(batch, "kind") != int(Kind.ROW))
+    barriers = np.flatnonzero(numbers(batch.column("kind")) != int(Kind.ROW))
     rows = _rows(batch, encoder, catalog)
     others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barriers)).to_pylist()
     done = 0
@@ -59,8 +59,8 @@ def segments(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> Itera
 
 def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
     """All rows of a batch; None if it has none."""
-    kinds, versions = (_numpy(batch, name) for name in ("kind", "table_version"))
-    form = np.where(kinds == int(Kind.ROW), versions * len(Op) + _numpy(batch, "op") - 1, -1)
+    kinds, versions = (numbers(batch.column(name)) for name in ("kind", "table_version"))
+    form = np.where(kinds == int(Kind.ROW), versions * len(Op) + numbers(batch.column("op")) - 1, -1)
     parts, places = [], []
     for one in np.unique(form[form >= 0]).tolist():
         version, op = divmod(int(one), len(Op))
@@ -72,15 +72,7 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
     return in_places(parts, places) if parts else None
 
 
-def _numpy(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """An integer column, 0 where it is null."""
-    column = batch.column(name)
-    if column.null_count:
-        column = pc.fill_null(column, 0)
-    return column.to_numpy().astype(np.int64)
-
-
-def row_batch(batch: pa.RecordBatch, places: np.ndarray, op: Op, width: int) -> RowBatch:
+def row_batch(batch: pa.RecordBatch, places: Numbers, op: Op, width: int) -> RowBatch:
     """Row events of one table version and operation, column by column.
 
     :param places: of the rows in the batch.
@@ -97,7 +89,7 @@ def row_batch(batch: pa.RecordBatch, places: np.ndarray, op: Op, width: int) -> 
     )
 
 
-def _columns(images: pa.ListArray, places: np.ndarray, width: int) -> Sequence[pa.Array]:
+def _columns(images: pa.ListArray, places: Numbers, width: int) -> Sequence[pa.Array]:
     """The columns of the images at some places."""
     first = images.offsets.to_numpy()[places]
     return [images.values.take(pa.array(first + column)) for column in range(width)]

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-import numpy as np
 import pyarrow as pa
 
 from producer.codec.base import RowBatch
@@ -15,7 +14,7 @@ from producer.codec.canal_json.row_form import Forms
 from producer.codec.compression import all_compressed
 from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
-from producer.codec.pieces import lengths
+from producer.codec.pieces import Numbers, lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class BatchMessages:
         """The message of every row."""
         return all_compressed(self.forms[self.batch.op, False].texts(self.batch), self.compression)
 
-    def length(self, rows: EncodedRows) -> np.ndarray:
+    def length(self, rows: EncodedRows) -> Numbers:
         return lengths(rows.column("value")) + RECORD_OVERHEAD
 
     def whole(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +15,7 @@ from producer.codec.encoded_rows import EncodedRows
 from producer.codec.open.framing import framed, single_lengths
 from producer.codec.open.options import OpenOptions
 from producer.codec.open.plan import TablePlan
-from producer.codec.pieces import Piece, integers, joined
+from producer.codec.pieces import Numbers, Piece, integers, joined
 from producer.model.event import Kind, Op
 from producer.model.table import TableInfo
 
@@ -60,7 +59,7 @@ class BatchMessages:
         by_key = self.options.delete_only_output_handle_key_columns and table.handle_index is not None
         return self._packed(self._row(deleted_key_only=by_key))
 
-    def length(self, rows: EncodedRows) -> np.ndarray:
+    def length(self, rows: EncodedRows) -> Numbers:
         return single_lengths(rows)
 
     def whole(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from struct import Struct
 
-import numpy as np
 import pyarrow as pa
 
 from producer.codec.batching import Limits, batched
@@ -17,7 +16,7 @@ from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
 from producer.codec.message_batch import MessageBatch
 from producer.codec.open.options import OpenOptions
-from producer.codec.pieces import fixed_width, joined, lengths, regrouped
+from producer.codec.pieces import Numbers, fixed_width, joined, lengths, regrouped
 from producer.model.event import Kind, Message
 
 LENGTH = Struct(">Q")
@@ -59,11 +58,11 @@ def _blocks(texts: pa.Array) -> pa.Array:
     return joined((prefixes, texts), len(texts))
 
 
-def _sizes(rows: EncodedRows) -> np.ndarray:
+def _sizes(rows: EncodedRows) -> Numbers:
     """What each row adds to a message."""
     return lengths(rows.column("key")) + lengths(rows.column("value")) + _PAIR_OF_LENGTHS
 
 
-def single_lengths(rows: EncodedRows) -> np.ndarray:
+def single_lengths(rows: EncodedRows) -> Numbers:
     """Sizes of messages of one event each, as TiCDC counts them against ``max-message-bytes``."""
     return _sizes(rows) + _HEAD
