@@ -94,7 +94,8 @@ def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -
 def _group_starts(rows: EncodedRows) -> Numbers:
     groups = rows.column("group")
     changes = pc.indices_nonzero(pc.not_equal(groups.slice(1), groups.slice(0, len(groups) - 1)))
-    return np.append(0, numbers(changes) + 1)
+    starts: Numbers = np.append(0, numbers(changes) + 1)
+    return starts
 
 
 def _fitting(sizes: Numbers, runs: Numbers, limits: Limits) -> Numbers:
