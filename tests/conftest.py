@@ -6,10 +6,15 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from producer.broker import EmbeddedKafka
 from producer.session import spark_session
+
+# How long an example takes is no property of the code: other tests may have the cores.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 pytest_plugins = ["tests.compared"]
 
