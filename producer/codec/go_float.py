@@ -8,15 +8,25 @@ text, which is already the shortest at the number's own width. Source: ``encodin
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from producer.codec.pieces import Pieces, mapped
+from producer.codec.pieces import Pieces, mapped_where
 
 _SURELY_PLAIN = 9  # up to this many characters no text can lie outside of the plain range
+_MOST_DIGITS = 21  # in front of the point of a plain number
+_SMALL = (b"0.000000", b"-0.000000")
 
 
 def numbers(values: pa.Array) -> Pieces:
     """JSON numbers of a column of canonical FLOAT or DOUBLE texts."""
-    return (mapped(values, number),)
+    return (mapped_where(unsure(values), values, number),)
+
+
+def unsure(values: pa.Array) -> pa.Array:
+    """Where a text may lie outside of the plain range."""
+    long = pc.greater(pc.binary_length(values), _MOST_DIGITS)
+    small, minus_small = (pc.starts_with(values, start) for start in _SMALL)
+    return pc.or_(long, pc.or_(small, minus_small))
 
 
 def number(text: bytes) -> bytes:
@@ -25,7 +35,7 @@ def number(text: bytes) -> bytes:
         return text
     digits = text.lstrip(b"-")
     whole, _, fraction = digits.partition(b".")
-    if len(whole) > 21:
+    if len(whole) > _MOST_DIGITS:
         return _sign(text) + _scientific(whole + fraction, len(whole) - 1)
     if whole == b"0" and fraction.startswith(b"000000"):
         significant = fraction.lstrip(b"0")

@@ -13,18 +13,20 @@ import pyarrow as pa
 
 from producer.codec import go_float
 from producer.codec.json_strings import JSONStrings
-from producer.codec.pieces import Pieces, mapped
+from producer.codec.pieces import Pieces, mapped_where
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in range(0x20)}
 _SHORT_EXPONENT = re.compile(rb"e-(\d)$")
 
 STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte=None)
+VALID_STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte="\ufffd")
+"""With what json-iterator does not do: U+FFFD for each byte that is not UTF-8."""
 
 
 def floats(values: pa.Array) -> Pieces:
     """Numbers of a column of canonical FLOAT or DOUBLE texts."""
-    return (mapped(values, number),)
+    return (mapped_where(go_float.unsure(values), values, number),)
 
 
 def number(text: bytes) -> bytes:

@@ -64,9 +64,14 @@ def plain(values: pa.Array) -> Pieces:
 
 def quoted(texts: pa.Array) -> Pieces:
     """Texts that need no escaping (dates, decimals, Base64) as string literals."""
+    return surrounded(b'"', texts, b'"')
+
+
+def surrounded(before: bytes, texts: pa.Array, after: bytes) -> Pieces:
+    """Texts with the same around each that is not null."""
     if texts.null_count:
-        return (joined((b'"', texts, b'"'), len(texts), null=None),)
-    return b'"', texts, b'"'
+        return (joined((before, texts, after), len(texts), null=None),)
+    return before, texts, after
 
 
 def integers(numbers: pa.Array) -> pa.Array:
@@ -78,6 +83,23 @@ def mapped(values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
     """What a function of Python makes of each value that is not null: for what Arrow cannot do."""
     made = [None if value is None else function(value) for value in values.to_pylist()]
     return pa.array(made, pa.binary())
+
+
+def each_distinct(values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
+    """The same, of each different value once: for columns that hold few."""
+    encoded = values.dictionary_encode()
+    return mapped(encoded.dictionary, function).take(encoded.indices)
+
+
+def mapped_where(places: pa.Array, values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
+    """What a function of Python makes of the values at some places, and the others as they are.
+
+    :param places: booleans; null counts as false.
+    """
+    some = pc.fill_null(places, False)
+    if not pc.any(some).as_py():
+        return values
+    return pc.replace_with_mask(values, some, mapped(values.filter(some), function))
 
 
 def lengths(texts: pa.Array) -> Numbers:
@@ -110,6 +132,18 @@ def regrouped(texts: pa.Array, starts: Numbers) -> pa.Array:
     bounds = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
     ends = np.append(bounds[starts], bounds[-1])
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(ends), data])
+
+
+def text_array(content: bytes, sizes: Numbers) -> pa.Array:
+    """Texts of some sizes that stand one after the other."""
+    bounds = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=bounds[1:])
+    return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(content)])
+
+
+def with_nulls_of(values: pa.Array, made: pa.Array) -> pa.Array:
+    """What was made of some values, null where they are."""
+    return pc.if_else(values.is_valid(), made, None) if values.null_count else made
 
 
 def fixed_width(content: bytes, width: int) -> pa.Array:

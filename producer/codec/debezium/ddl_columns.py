@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from producer.codec.debezium import members, text
 from producer.codec.debezium.ddl_query import ColumnDefinition
-from producer.codec.go_json import NULL
+from producer.codec.pieces import NULL
 from producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from producer.model.table import ColumnInfo
 

@@ -10,10 +10,9 @@ from producer.codec.debezium.ddl_columns import column_object
 from producer.codec.debezium.ddl_query import column_definitions
 from producer.codec.debezium.ddl_schema import KEY_SCHEMA, value_schema
 from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.go_json import NULL
+from producer.codec.pieces import NULL
 from producer.model.event import DDLEvent, Kind, Message
 from producer.model.table import TableInfo
-from producer.model.tso import physical
 
 # TiDB's action codes, by the kind of change they are to Debezium. The other codes give no message.
 _CREATE = (1, 3, 21, 60)
@@ -46,7 +45,7 @@ def ddl_message(
     if change is None:
         return None
     commit_ts, database = event.commit_ts, text.string(event.schema)
-    source = envelope.source(options.cluster_id, event.schema, event.table) % (physical(commit_ts), commit_ts)
+    source = envelope.source(options.cluster_id, event.schema, event.table).text(commit_ts)
     key = b'{"payload":{"databaseName":%b}' % database
     value = (
         b'{"payload":{"source":%b,"ts_ms":%d,"databaseName":%b,"schemaName":null,"ddl":%b,"tableChanges":[%b]}'

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from producer.codec.base import EncodedRow, RowBatch
+from producer.codec.base import RowBatch
 from producer.codec.compression import compressed
-from producer.codec.debezium import envelope, temporal
+from producer.codec.debezium import envelope
+from producer.codec.debezium.batch_messages import batch_messages
 from producer.codec.debezium.ddl_message import ddl_message
 from producer.codec.debezium.losses import DebeziumLosses, losses_of
 from producer.codec.debezium.names import fit_name
 from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.debezium.plan import Rendered, TablePlan, table_plan
+from producer.codec.debezium.plan import TablePlan, table_plan
+from producer.codec.encoded_rows import EncodedRows, RowNote, encoded_rows
+from producer.codec.message_batch import MessageBatch, row_by_row
 from producer.errors import EncodeError
-from producer.model.event import DDLEvent, Kind, Message, Op, Value
+from producer.model.event import DDLEvent, Kind, Message
 from producer.model.table import TableInfo
-from producer.model.tso import physical
 
 
 class DebeziumEncoder:
@@ -25,23 +27,18 @@ class DebeziumEncoder:
         self.options = options or DebeziumOptions()
         self._plans: dict[TableInfo, TablePlan] = {}
 
-    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``."""
-        plan = self._plan(table)
-        before, after = plan.rendered(batch.before), plan.rendered(batch.after)
-        values = self._values(plan, batch, before, after)
-        keys = _of_shown_images(batch.op, plan.keys(before), plan.keys(after))
-        packed = (map(self._compressed, keys), map(self._compressed, values))
-        rows = [EncodedRow(*row) for row in zip(*packed, batch.commit_ts, strict=True)]
-        self._refuse(table, plan, batch, before, after, rows)
-        return rows
+        forms = batch_messages(self._plan(table), batch, self.options)
+        notes = {
+            place: RowNote(refusal=_refusal(table, batch.commit_ts[place].as_py(), date))
+            for place, date in forms.refused().items()
+        }
+        return encoded_rows(forms.keys(), forms.values(), batch.commit_ts, notes)
 
-    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row."""
-        for row in rows:
-            if row.refusal is not None:
-                raise row.refusal
-            yield Message(row.key, row.value, Kind.ROW.word, row.commit_ts)
+        return (row_by_row(part, keyed=True) for part in rows)
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
@@ -61,7 +58,7 @@ class DebeziumEncoder:
         options = self.options
         if not options.enable_tidb_extension:
             return None
-        source = envelope.source(options.cluster_id, "", "") % (physical(ts), ts)
+        source = envelope.source(options.cluster_id, "", "").text(ts)
         key = b'{"payload":{}'
         value = b'{"payload":{"source":%b,"ts_ms":%d,"transaction":null,"op":"m"}' % (
             source,
@@ -89,71 +86,6 @@ class DebeziumEncoder:
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
-
-    def _values(self, plan: TablePlan, batch: RowBatch, before: Rendered, after: Rendered) -> Iterator[bytes]:
-        old, new = iter(plan.images(before)), iter(plan.images(after))
-        insert, update, delete = (plan.value[op] for op in Op)
-        with_old = self.options.output_old_value
-        for op, times in zip(batch.op, self._times(batch), strict=True):
-            if op == Op.INSERT:
-                yield insert % (*times, next(new))
-            elif op == Op.DELETE:
-                yield delete % (*times, next(old))
-            else:
-                image = next(old)
-                yield update % ((*times, image, next(new)) if with_old else (*times, next(new)))
-
-    def _times(self, batch: RowBatch) -> Iterator[tuple[int, ...]]:
-        """Of every row physical commit time, commit-ts, start-ts if it is shown, and build time."""
-        commits = [physical(ts) for ts in batch.commit_ts]
-        build = self.options.build_ts_ms
-        builds = commits if build is None else [build] * len(commits)
-        starts = [[ts - 1 for ts in batch.commit_ts]] if self.options.include_start_ts else []
-        return zip(commits, batch.commit_ts, *starts, builds, strict=True)
-
-    def _refuse(
-        self,
-        table: TableInfo,
-        plan: TablePlan,
-        batch: RowBatch,
-        before: Rendered,
-        after: Rendered,
-        rows: list[EncodedRow],
-    ) -> None:
-        old, new = _refused(table, plan, batch.before, before), _refused(table, plan, batch.after, after)
-        if not any(old) and not any(new):
-            return
-        olds, news = iter(old), iter(new)
-        for row, op in zip(rows, batch.op, strict=True):
-            dates = [next(olds)] if op != Op.INSERT else []
-            dates += [next(news)] if op != Op.DELETE else []
-            if not self.options.output_old_value:
-                dates = dates[-1:]
-            refused = next(filter(None, dates), b"")
-            if refused:
-                row.refusal = _refusal(table, row.commit_ts, refused)
-
-
-def _of_shown_images(ops: Sequence[int], old: list[bytes], new: list[bytes]) -> Iterator[bytes]:
-    """Of each row the one of its new image, of a delete that of its old one."""
-    olds, news = iter(old), iter(new)
-    for op in ops:
-        before = b"" if op == Op.INSERT else next(olds)
-        yield before if op == Op.DELETE else next(news)
-
-
-def _refused(
-    table: TableInfo, plan: TablePlan, image: Sequence[Sequence[Value]], rendered: Rendered
-) -> list[bytes]:
-    """Per row the first date that cannot be written, else nothing."""
-    found = [b""] * len(rendered[0])
-    for place in reversed(plan.refusable):
-        if temporal.REFUSED in rendered[place]:
-            default = table.sent_columns[place].default or b""
-            for row, (value, shown) in enumerate(zip(image[place], rendered[place], strict=True)):
-                if shown == temporal.REFUSED:
-                    found[row] = (value or default)[:10]
-    return found
 
 
 def _refusal(table: TableInfo, commit_ts: int, refused: bytes) -> EncodeError:

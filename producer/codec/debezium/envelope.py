@@ -6,10 +6,12 @@ Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEv
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from producer.codec.debezium import text
 from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.pieces import Piece, Pieces
 from producer.model.tso import physical
 
 Schema = dict[str, Any]
@@ -92,19 +94,35 @@ def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
     return [compact(field) for field in fields]
 
 
-def source(cluster: str, schema: str, table: str, *, start_ts: bool = False) -> bytes:
-    """The ``source`` object, as a template of the commit's Unix milliseconds and its TSO.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The ``source`` object of a table. Debezium's binlog position stands empty; ``commit_ts``, ``start_ts``
+    and ``cluster_id`` are TiCDC's own.
 
-    Debezium's binlog position stands empty. ``commit_ts`` and ``cluster_id`` are TiCDC's own.
-
-    :param start_ts: whether the transaction's start-ts stands open too, after the commit's.
+    :param head: up to the commit's Unix milliseconds.
+    :param middle: from there to its TSO.
     """
-    name, db, tbl = (text.string(part).replace(b"%", b"%%") for part in (cluster, schema, table))
-    return (
-        b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name
-        + b',"ts_ms":%d,"snapshot":"false","db":' + db + b',"table":' + tbl
-        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":%d'
-        + (b',"start_ts":%d' if start_ts else b"") + b',"cluster_id":' + name + b"}"
+
+    head: bytes
+    middle: bytes
+    tail: bytes
+
+    def pieces(self, ts_ms: Piece, commit_ts: Piece, start_ts: Piece | None = None) -> Pieces:
+        start = () if start_ts is None else (b',"start_ts":', start_ts)
+        return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
+
+    def text(self, ts: int) -> bytes:
+        """That of one event."""
+        return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
+
+
+def source(cluster: str, schema: str, table: str) -> Source:
+    name, db, tbl = map(text.string, (cluster, schema, table))
+    return Source(
+        head=b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name + b',"ts_ms":',
+        middle=b',"snapshot":"false","db":' + db + b',"table":' + tbl
+        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
+        tail=b',"cluster_id":' + name + b"}",
     )  # fmt: skip
 
 

@@ -6,12 +6,12 @@ Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``; tiflow ``pkg/sin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from producer.codec.debezium import text
-from producer.codec.go_json import NULL
-from producer.model.event import Value
+from producer.codec.pieces import Pieces, each_distinct, fixed_width, with_nulls_of
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo
 
@@ -26,14 +26,9 @@ def member_text(column: ColumnInfo, value: bytes) -> str:
     return ",".join(name for place, name in enumerate(column.elements) if number >> place & 1)
 
 
-def member_strings(column: ColumnInfo) -> Callable[[Sequence[Value]], list[bytes]]:
-    """A renderer that knows the members of one column."""
-
-    @lru_cache(maxsize=4096)
-    def literal(value: bytes) -> bytes:
-        return text.string(member_text(column, value))
-
-    return lambda values: [NULL if value is None else literal(value) for value in values]
+def member_strings(values: pa.Array, column: ColumnInfo) -> Pieces:
+    """The texts of a column's values."""
+    return (each_distinct(values, lambda value: text.string(member_text(column, value))),)
 
 
 def allowed(column: ColumnInfo) -> str:
@@ -48,11 +43,11 @@ def escaped(member: str) -> str:
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
-def bits(values: Sequence[Value], length: int) -> list[bytes]:
+def bits(values: pa.Array, length: int) -> Pieces:
     """BIT(1) as a boolean, a longer one as its bytes, the lowest first."""
     if length == 1:
-        return [NULL if value is None else b"false" if int(value) == 0 else b"true" for value in values]
-    size, mask = (length + 7) // 8, (1 << (length + 7) // 8 * 8) - 1
-    return text.base64_strings(
-        [None if value is None else (int(value) & mask).to_bytes(size, "little") for value in values]
-    )
+        return (each_distinct(values, lambda value: b"true" if int(value) else b"false"),)
+    size = (length + 7) // 8
+    numbers = pc.fill_null(values, b"0").cast(pa.string()).cast(pa.uint64()).to_numpy()
+    all_bytes = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return text.base64_strings(with_nulls_of(values, fixed_width(all_bytes[:, :size].tobytes(), size)))

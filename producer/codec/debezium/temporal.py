@@ -1,4 +1,4 @@
-"""Dates and times as Debezium's logical types, from their canonical text, whole columns at a time.
+"""Dates and times as Debezium's logical types, from their canonical text, one by one.
 
 Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldValue); zero and impossible dates as TiDB's
 ``types.StrToDateTime`` and Go's ``time.Parse`` take them there.
@@ -6,12 +6,8 @@ Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldValue); zero and impossi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
-
-from producer.codec.go_json import NULL
-from producer.model.event import Value
 
 REFUSED = b""
 """Stands for a value that TiCDC's encoder refuses; no JSON value is empty."""
@@ -19,52 +15,48 @@ REFUSED = b""
 EPOCH = b'"1970-01-01T00:00:00Z"'
 """What a zero TIMESTAMP becomes."""
 
+FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
+FIRST_FULL_YEAR = b"0100"
+"""Smaller years are those of two digits."""
+
 _ZERO_DATE = b"0000-00-00"
-_FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROS = 1_000_000
 
 
-def days(values: Sequence[Value], invalid: bytes) -> list[bytes]:
-    """DATE as days since 1970-01-01.
+def day_text(value: bytes, invalid: bytes) -> bytes:
+    """A DATE as days since 1970-01-01.
 
     :param invalid: what a zero or impossible date becomes.
     """
-    return [NULL if value is None else _day_text(value, invalid) for value in values]
-
-
-def _day_text(value: bytes, invalid: bytes) -> bytes:
     day = _day(value)
     return invalid if day is None else b"%d" % day
 
 
-def epochs(values: Sequence[Value], fsp: int, zero: bytes, invalid: bytes) -> list[bytes]:
-    """DATETIME as milliseconds (to three digits of fraction) or microseconds since 1970, read as UTC.
+def unit_of(fsp: int) -> str:
+    """The unit of DATETIME: milliseconds to three digits of fraction, else microseconds."""
+    return "ms" if fsp <= 3 else "us"
+
+
+def epoch_text(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
+    """A DATETIME, read as UTC, in its unit since 1970.
 
     :param zero: what the zero date becomes.
     :param invalid: what a date with zero parts becomes.
     """
-    unit = 1000 if fsp <= 3 else 1
-    return [NULL if value is None else _epoch_text(value, unit, zero, invalid) for value in values]
-
-
-def _epoch_text(value: bytes, unit: int, zero: bytes, invalid: bytes) -> bytes:
     day = _day(value[:10])
     if day is None:
         return zero if value.startswith(_ZERO_DATE) else invalid
-    return b"%d" % ((day * 86400 * _MICROS + _micros(value[11:])) // unit)
+    micros = day * 86400 * _MICROS + _micros(value[11:])
+    return b"%d" % (micros // 1000 if unit_of(fsp) == "ms" else micros)
 
 
-def zoned(values: Sequence[Value], zone: tzinfo) -> list[bytes]:
-    """TIMESTAMP as ISO 8601 in UTC, with the fraction digits of the column.
+def zoned_text(value: bytes, zone: tzinfo) -> bytes:
+    """A TIMESTAMP as ISO 8601 in UTC, with the fraction digits of the column.
 
-    :param zone: the one that the values stand in.
+    :param zone: the one that the value stands in.
     """
-    return [NULL if value is None else _zoned_text(value, zone) for value in values]
-
-
-def _zoned_text(value: bytes, zone: tzinfo) -> bytes:
-    if value[:19] < _FIRST_TIMESTAMP:
+    if value[:19] < FIRST_TIMESTAMP:
         return EPOCH
     if _day(value[:10]) is None:
         return REFUSED
@@ -84,16 +76,11 @@ def _offset(instant: datetime, zone: tzinfo) -> timedelta:
     return instant.astimezone(zone).utcoffset() or timedelta()
 
 
-def spans(values: Sequence[Value]) -> list[bytes]:
-    """TIME as microseconds; it may be negative, and more than a day."""
-    return [NULL if value is None else b"%d" % _span(value) for value in values]
+def span_text(value: bytes) -> bytes:
+    """A TIME as microseconds; it may be negative, and more than a day."""
+    return b"%d" % (-_micros(value[1:]) if value.startswith(b"-") else _micros(value))
 
 
-def _span(value: bytes) -> int:
-    return -_micros(value[1:]) if value.startswith(b"-") else _micros(value)
-
-
-@lru_cache(maxsize=1 << 16)
 def _day(text: bytes) -> int | None:
     """Days since 1970-01-01, None for what is no date; years of one or two digits count from 1970."""
     try:
@@ -107,11 +94,5 @@ def _day(text: bytes) -> int | None:
 def _micros(clock: bytes) -> int:
     """Microseconds of ``HH:MM:SS[.f]``."""
     whole, _, fraction = clock.partition(b".")
-    seconds = _seconds(whole)
-    return seconds * _MICROS + int(fraction.ljust(6, b"0")) if fraction else seconds * _MICROS
-
-
-@lru_cache(maxsize=1 << 17)
-def _seconds(clock: bytes) -> int:
-    hours, minutes, seconds = clock.split(b":")
-    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+    hours, minutes, seconds = map(int, whole.split(b":"))
+    return (hours * 3600 + minutes * 60 + seconds) * _MICROS + int(fraction.ljust(6, b"0"))

@@ -4,72 +4,72 @@ TiCDC makes of values before.
 
 from __future__ import annotations
 
-from binascii import b2a_base64
-from collections.abc import Sequence
 from decimal import Decimal
 
-from producer.codec import go_json, jsoniter
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec import go_float, jsoniter
+from producer.codec.base64_texts import base64_texts
 from producer.codec.debezium.options import InvalidUTF8
-from producer.codec.go_json import NULL
-from producer.codec.jsoniter import floats, string
-from producer.model.event import Value
+from producer.codec.json_strings import JSONStrings
+from producer.codec.pieces import Pieces, contents, integers, mapped_where, plain, quoted
 
-__all__ = [
-    "base64_strings", "decimals", "default_string", "float64", "floats", "stored_default", "string",
-    "strings", "wrapped_integers",
-]  # fmt: skip
-
+_STRINGS: dict[InvalidUTF8, JSONStrings] = {"raw": jsoniter.STRINGS, "replace": jsoniter.VALID_STRINGS}
+_SURELY_SIGNED = 18  # digits that no number of 64 bits with a sign has too many of
+_EXACT_DIGITS = 15  # a decimal number of so many is the shortest that reads back to its float64
 _BAD_BYTES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
 
 
-def strings(values: Sequence[Value], invalid_utf8: InvalidUTF8 = "raw") -> list[bytes]:
-    """String literals of a column; ``null`` for None."""
-    if invalid_utf8 == "raw":
-        return jsoniter.strings(values)
-    texts = iter(_valid([value for value in values if value is not None]))
-    return jsoniter.strings([None if value is None else next(texts) for value in values])
+def string(text: str) -> bytes:
+    """One string literal."""
+    return jsoniter.STRINGS.literal(text)
+
+
+def strings(values: pa.Array, invalid_utf8: InvalidUTF8 = "raw") -> Pieces:
+    """String literals of a column."""
+    return _STRINGS[invalid_utf8].literals(values)
 
 
 def default_string(value: bytes) -> bytes:
     """The string literal of a DEFAULT."""
-    return strings([stored_default(value)])[0]
+    return string(stored_default(value).decode())
 
 
 def stored_default(value: bytes) -> bytes:
     """A DEFAULT as TiDB's own JSON keeps it: bytes that are not UTF-8 have become U+FFFD there."""
-    return _valid([value])[0]
+    return value.decode("utf-8", "surrogateescape").translate(_BAD_BYTES).encode()
 
 
-def base64_strings(values: Sequence[Value]) -> list[bytes]:
+def base64_strings(values: pa.Array) -> Pieces:
     """Byte strings as Base64 with padding."""
-    return go_json.quoted(None if value is None else b2a_base64(value, newline=False) for value in values)
+    return quoted(base64_texts(values))
 
 
-def _valid(texts: list[bytes]) -> list[bytes]:
-    try:
-        b"\n".join(texts).decode()
-    except UnicodeDecodeError:
-        return [text.decode("utf-8", "surrogateescape").translate(_BAD_BYTES).encode() for text in texts]
-    return texts
+def decimals(values: pa.Array) -> Pieces:
+    """DECIMAL texts through float64, as TiCDC sends them: more than 15 to 17 digits do not survive.
 
-
-def decimals(values: Sequence[Value]) -> list[bytes]:
-    """DECIMAL texts through float64, as TiCDC sends them: more than 15 to 17 digits do not survive."""
-    return [NULL if value is None else float64(value) for value in values]
+    Fewer do, but for zeros at the end of the fraction.
+    """
+    points = contents(values).count(b".")
+    if points == len(values) - values.null_count:
+        long = pc.greater(pc.binary_length(values), _EXACT_DIGITS + 1)
+        digits = pc.ascii_rtrim(pc.ascii_rtrim(values.cast(pa.string()), "0"), ".").cast(pa.binary())
+    else:  # those of a column that has no fraction
+        long, digits = pc.greater(pc.binary_length(values), 0 if points else _EXACT_DIGITS), values
+    return plain(mapped_where(pc.or_(long, go_float.unsure(digits)), digits, float64))
 
 
 def float64(text: bytes) -> bytes:
     """A decimal number as the nearest float64."""
     digits = repr(float(text))
     if "e" in digits:
-        return floats([format(Decimal(digits), "f").encode()])[0]
+        return jsoniter.number(format(Decimal(digits), "f").encode())
     return digits.removesuffix(".0").encode()
 
 
-def wrapped_integers(values: Sequence[Value]) -> list[bytes]:
+def wrapped_integers(values: pa.Array) -> Pieces:
     """BIGINT UNSIGNED as the same 64 bits with a sign, as Debezium knows no larger type."""
-    return [NULL if value is None else value if len(value) < 19 else _wrapped(int(value)) for value in values]
-
-
-def _wrapped(number: int) -> bytes:
-    return b"%d" % (number - (1 << 64) if number >= 1 << 63 else number)
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _SURELY_SIGNED:
+        return plain(values)
+    return plain(integers(values.cast(pa.string()).cast(pa.uint64()).view(pa.int64())))

@@ -89,9 +89,9 @@ def _untyped(column: ColumnInfo, zone: tzinfo) -> _Told | None:
         case T.DATE | T.NEW_DATE | T.DATETIME:
             return partial(_since_1970, column)
         case T.DURATION:
-            return lambda value: temporal.spans([value])[0]
+            return temporal.span_text
         case T.TIMESTAMP:
-            return lambda value: temporal.zoned([value], zone)[0].strip(b'"')
+            return lambda value: temporal.zoned_text(value, zone).strip(b'"')
         case T.ENUM | T.SET:
             return lambda value: member_text(column, value).encode()
         case T.BIT if column.length > 1:

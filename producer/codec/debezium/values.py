@@ -6,22 +6,21 @@ TiCDC writes the DEFAULT of a column where the row holds NULL. Source: tiflow ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from datetime import UTC
 from functools import partial
-from typing import TypeAlias
 
-from producer.codec import go_json
-from producer.codec.debezium import members, temporal, text
+import pyarrow as pa
+
+from producer.codec import jsoniter
+from producer.codec.debezium import members, temporal, temporal_columns, text
 from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.go_json import NULL
+from producer.codec.pieces import NULL, Renderer, joined, plain
 from producer.codec.zone import zone_of
-from producer.model.event import Value
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from producer.model.table import ColumnInfo
 
 T = MySQLType
-Renderer: TypeAlias = Callable[[Sequence[Value]], list[bytes]]
 
 _NOW = "CURRENT_TIMESTAMP"
 _FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
@@ -33,28 +32,37 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
         case T.BIT:
             return partial(members.bits, length=column.length)
         case T.ENUM | T.SET:
-            return members.member_strings(column)
+            return partial(members.member_strings, column=column)
         case T.NEW_DECIMAL:
             return text.decimals
         case T.DATE | T.NEW_DATE:
-            return partial(temporal.days, invalid=_zero(column))
+            return partial(temporal_columns.days, invalid=_zero(column))
         case T.DATETIME:
             return partial(
-                temporal.epochs, fsp=column.decimal, zero=_zero(column), invalid=_invalid(column, options)
+                temporal_columns.epochs,
+                fsp=column.decimal,
+                zero=_zero(column),
+                invalid=_invalid(column, options),
             )
         case T.TIMESTAMP:
-            return partial(temporal.zoned, zone=zone_of(options.time_zone))
+            return partial(temporal_columns.zoned, zone=zone_of(options.time_zone))
         case T.DURATION:
-            return temporal.spans
+            return partial(temporal_columns.spans, fsp=column.decimal)
         case T.LONGLONG if column.unsigned:
             return text.wrapped_integers
     if column.type in FLOATS:
-        return text.floats
+        return jsoniter.floats
     if column.type in INTEGERS or column.type == T.YEAR:
-        return go_json.numbers
+        return plain
     if column.type in STRINGS | LOBS and column.binary:
         return text.base64_strings
     return partial(text.strings, invalid_utf8=options.invalid_utf8)
+
+
+def _one(column: ColumnInfo, options: DebeziumOptions, value: bytes) -> bytes:
+    """The JSON of a single value."""
+    (shown,) = joined(renderer(column, options)(pa.array([value], pa.binary())), 1).to_pylist()
+    return bytes(shown)
 
 
 def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
@@ -69,11 +77,13 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
             return b'"%04d"' % int(default)
         if column.type in FLOATS:
             return text.float64(default)
+    if column.type == T.NEW_DECIMAL:  # its digits stand as the user wrote them
+        return text.float64(default)
     if column.type in FLOATS:
         default = plain_text(float(default), column.type)
     if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
         return NULL
-    return renderer(column, options)([default])[0]
+    return _one(column, options, default)
 
 
 def _now_for_null(column: ColumnInfo) -> bytes:
@@ -92,7 +102,7 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # byte strings too, and not as Base64
         return text.default_string(default)
     if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
-        shown = renderer(column, options)([default])[0]
+        shown = _one(column, options, default)
         return b"0" if shown == temporal.REFUSED else None if shown == NULL else shown
     if column.type == T.TIMESTAMP:
         return _timestamp_in_schema(column, default)
@@ -100,7 +110,7 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
         return b"%d" % _full_year(int(default))
     if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
         return text.float64(default)
-    return renderer(column, options)([default])[0]
+    return _one(column, options, default)
 
 
 def _now_in_schema(column: ColumnInfo) -> bytes | None:
@@ -113,7 +123,7 @@ def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
     """TiDB keeps this DEFAULT in UTC, and here TiCDC takes it so."""
     if default[:19] < _FIRST_TIMESTAMP:
         return None if column.nullable else temporal.EPOCH
-    return temporal.zoned([default], zone_of("UTC"))[0] or b"0"
+    return temporal.zoned_text(default, UTC) or b"0"
 
 
 def _full_year(year: int) -> int:

@@ -6,7 +6,6 @@ are rendered column by column.
 
 from __future__ import annotations
 
-from binascii import b2a_base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec import go_quote
+from producer.codec.base64_texts import base64_texts
 from producer.codec.open.dialect import DIALECTS, Dialect
 from producer.codec.open.options import OpenOptions
 from producer.codec.pieces import (
@@ -138,7 +138,7 @@ def _renderer(code: MySQLType, binary: bool, options: OpenOptions) -> Renderer:
 
 
 def _base64_strings(values: pa.Array) -> Pieces:
-    return quoted(mapped(values, partial(b2a_base64, newline=False)))
+    return quoted(base64_texts(values))
 
 
 def _go_quoted_strings(dialect: Dialect, values: pa.Array) -> Pieces:
