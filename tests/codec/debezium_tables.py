@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from producer.codec.base import RowBatch
+from collections.abc import Iterable
+
 from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
-from producer.model.event import DDLEvent, Op
+from producer.model.event import DDLEvent, Message, Op
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from tests.codec.encoding import Change, messages_of
 
 T = MySQLType
 NOW = "1970-01-01 00:00:00"  # what stands for CURRENT_TIMESTAMP
@@ -45,22 +47,8 @@ KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, c
 TABLE = TableInfo(schema="s-1", name="t<%s>", table_id=1, columns=COLUMNS, indexes=(KEY,))
 
 
-def batch_of_rows(rows, width: int = len(COLUMNS)) -> RowBatch:
-    old = [before for op, _, before, _ in rows if op != Op.INSERT]
-    new = [after for op, _, _, after in rows if op != Op.DELETE]
-    return RowBatch(
-        op=[op for op, *_ in rows],
-        commit_ts=[ts for _, ts, *_ in rows],
-        table_id=[1] * len(rows),
-        row_id=[0] * len(rows),
-        before=[[image[i] for image in old] for i in range(width)],
-        after=[[image[i] for image in new] for i in range(width)],
-    )
-
-
-def sent(table: TableInfo, rows, options: DebeziumOptions):
-    encoder = DebeziumEncoder(options)
-    return list(encoder.messages(encoder.rows(table, batch_of_rows(rows, len(table.columns)))))
+def sent(table: TableInfo, changes: Iterable[Change], options: DebeziumOptions) -> list[Message]:
+    return messages_of(DebeziumEncoder(options), table, changes)
 
 
 SMALL = TableInfo(

@@ -20,10 +20,10 @@ from tests.codec.debezium_tables import (
     SMALL,
     TABLE,
     T,
-    batch_of_rows,
     column_of,
     sent,
 )
+from tests.codec.encoding import encode_changes, framed, one_by_one
 from tests.codec.golden_messages import encode_rows
 from tests.codec.random_tables import History, histories
 
@@ -32,7 +32,7 @@ from tests.codec.random_tables import History, histories
 @given(histories())
 def test_any_json_reader_takes_messages_without_bad_utf8(history: History) -> None:
     encoder = DebeziumEncoder(DebeziumOptions(invalid_utf8="replace"))
-    for row in encode_rows(encoder, history.rows):
+    for row in one_by_one(encode_rows(encoder, history.rows)):
         if row.refusal is None:  # of dates that TiCDC cannot write there is no message
             json.loads(row.key.decode())
             json.loads(row.value.decode())
@@ -128,12 +128,13 @@ def test_a_ddl_without_its_table_is_sent_without_columns() -> None:
 def test_a_refused_date_stops_its_row_alone() -> None:
     bad = (*IMAGE[:3], b"2021-00-01 00:00:00")
     encoder = DebeziumEncoder()
-    rows = encoder.rows(SMALL, batch_of_rows([(Op.INSERT, 5, IMAGE, IMAGE), (Op.UPDATE, 6, bad, IMAGE)], 4))
-    assert [row.refusal is None for row in rows] == [True, False]
+    rows = encode_changes(encoder, SMALL, [(Op.UPDATE, 5, IMAGE, IMAGE), (Op.UPDATE, 6, bad, IMAGE)])
+    assert [row.refusal is None for row in one_by_one(rows)] == [True, False]
     with pytest.raises(EncodeError, match="Incorrect datetime value: '2021-00-01'"):
-        list(encoder.messages(rows))
+        framed(encoder, rows)
     blind = DebeziumEncoder(DebeziumOptions(output_old_value=False))
-    assert blind.rows(SMALL, batch_of_rows([(Op.UPDATE, 6, bad, IMAGE)], 4))[0].refusal is None
+    (row,) = one_by_one(encode_changes(blind, SMALL, [(Op.UPDATE, 6, bad, IMAGE)]))
+    assert row.refusal is None
 
 
 @pytest.mark.parametrize(
