@@ -129,7 +129,7 @@ def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
     options = draw(codec.options)
     encoder = codec.encoder(options)
     encoded = [row for row in one_by_one(encode_rows(encoder, draw(histories()).rows)) if row.refusal is None]
-    made = [*encoder.messages(encoded), encoder.ddl(draw(_ddls())), encoder.resolved(draw(STAMPS))]
+    made = [*framed(encoder, alone(encoded)), encoder.ddl(draw(_ddls())), encoder.resolved(draw(STAMPS))]
     return draw(st.sampled_from([message for message in made if message is not None])), codec.decoder(options)
 
 
