@@ -1,6 +1,7 @@
 """How many rows share a message: as many of one group as fit.
 
-A message starts with every new group, every ``Limits.rows`` rows, and where a row would not fit any more.
+A message starts with every new group, every ``Limits.rows`` rows, and where a row would not fit any more
+or, if the protocol sees that too late, after it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from producer.model.event import ClaimObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """:param size: most that the sizes of a message's rows may come to, unless it is one row."""
+    """:param size: most that the sizes of a message's rows may come to, unless it is one row.
+    :param rows_beyond: how many rows more a message takes that comes to more with them.
+    """
 
     rows: int
     size: int
+    rows_beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +112,5 @@ def _fitting(sizes: Numbers, runs: Numbers, limits: Limits) -> Numbers:
             starts.append(start)
             used = total[start] - sizes[start]
             fit = int(np.searchsorted(total, used + limits.size, side="right"))
-            start = min(max(fit, start + 1), start + limits.rows, end)
+            start = min(max(fit + limits.rows_beyond, start + 1), start + limits.rows, end)
     return np.array(starts)

@@ -7,23 +7,24 @@ Texts travel as they are, whatever their charset; numbers in binary. Source: tif
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from struct import pack, unpack
 from typing import TypeAlias
 
-from producer.codec.craft.varint import uvarint, uvarints, varint, varints
-from producer.model.event import Value
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec.craft.chunks import uvarints, varints
+from producer.codec.pieces import fixed_width, regrouped
 from producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
 
-Column: TypeAlias = Sequence[Value]
-Renderer: TypeAlias = Callable[[Column], Column]
+Renderer: TypeAlias = Callable[[pa.Array], pa.Array]
 
 T = MySQLType
 _NEVER_SENT = frozenset({T.UNSPECIFIED, T.NULL, T.GEOMETRY})
-_NULL_LENGTH = varint(-1)
 
 
 def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
-    """How the values of a column are written; NULL stays None.
+    """How the values of a column are written; NULL stays null.
 
     :param unsigned: UnsignedFlag. YEAR is signed although it carries the flag.
     """
@@ -38,53 +39,48 @@ def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
     return _nulls if code in _NEVER_SENT else _as_they_are
 
 
-def lengths(column: Column) -> list[bytes]:
-    """The length of each value as the nullable chunk has it: a varint, -1 for NULL."""
-    if None not in column:
-        return uvarints([len(value) << 1 for value in column if value is not None])
-    return [_NULL_LENGTH if value is None else uvarint(len(value) << 1) for value in column]
+def lengths_chunks(columns: Sequence[pa.Array], rows: int) -> pa.Array:
+    """The lengths of each row's values as the nullable chunk has them: varints, -1 for NULL."""
+    lengths = np.empty((rows, len(columns)), np.int64)
+    for place, column in enumerate(columns):
+        lengths[:, place] = pc.fill_null(pc.binary_length(column), -1)
+    return regrouped(varints(lengths.ravel()), np.arange(rows) * len(columns))
 
 
-def filled(column: Column) -> list[bytes]:
-    """The bytes of each value, none for NULL."""
-    return [value or b"" for value in column]
+def _as_they_are(values: pa.Array) -> pa.Array:
+    return values
 
 
-def _as_they_are(column: Column) -> Column:
-    return column
+def _nulls(values: pa.Array) -> pa.Array:
+    return pa.nulls(len(values), pa.binary())
 
 
-def _nulls(column: Column) -> Column:
-    return [None] * len(column)
+def _signed(values: pa.Array) -> pa.Array:
+    return _spread(values, varints(_numbers(values, pa.int64())))
 
 
-def _signed(column: Column) -> Column:
-    return _spread(column, varints([int(value) for value in column if value is not None]))
+def _unsigned(values: pa.Array) -> pa.Array:
+    return _spread(values, uvarints(_numbers(values, pa.uint64())))
 
 
-def _unsigned(column: Column) -> Column:
-    return _spread(column, uvarints([int(value) for value in column if value is not None]))
+def _doubles(values: pa.Array) -> pa.Array:
+    return _spread(values, _binary64(_numbers(values, pa.float64())))
 
 
-def _doubles(column: Column) -> Column:
-    return _spread(column, _binary64([float(value) for value in column if value is not None]))
-
-
-def _floats(column: Column) -> Column:
+def _floats(values: pa.Array) -> pa.Array:
     """A FLOAT is sent in 64 bits, yet it is the number of 32 bits that the column holds."""
-    numbers = [float(value) for value in column if value is not None]
-    form = f"<{len(numbers)}f"
-    return _spread(column, _binary64(unpack(form, pack(form, *numbers))))
+    return _spread(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
 
 
-def _binary64(numbers: Sequence[float]) -> list[bytes]:
-    packed = pack(f"<{len(numbers)}d", *numbers)
-    return [packed[place : place + 8] for place in range(0, len(packed), 8)]
+def _binary64(numbers: np.ndarray) -> pa.Array:
+    return fixed_width(numbers.astype("<f8").tobytes(), 8)
 
 
-def _spread(column: Column, present: list[bytes]) -> Column:
-    """What was made of the values that are not NULL, back in the places of the column."""
-    if len(present) == len(column):
-        return present
-    rest = iter(present)
-    return [None if value is None else next(rest) for value in column]
+def _numbers(values: pa.Array, kind: pa.DataType) -> np.ndarray:
+    """Canonical texts as numbers, any number for NULL."""
+    return pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
+
+
+def _spread(values: pa.Array, written: pa.Array) -> pa.Array:
+    """What was made of values, but for those that are NULL."""
+    return pc.if_else(values.is_null(), None, written) if values.null_count else written

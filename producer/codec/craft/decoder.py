@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from producer.codec.craft.envelope import Header, opened
 from producer.codec.craft.group import GroupReader
-from producer.codec.craft.message import NEW_VALUES, OLD_VALUES
+from producer.codec.craft.layout import NEW_VALUES, OLD_VALUES
 from producer.codec.craft.section import Section, refused
 from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
 

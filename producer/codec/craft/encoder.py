@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 
-from producer.codec.base import EncodedRow, RowBatch
-from producer.codec.craft.framing import batched
-from producer.codec.craft.message import NEW, NO_PARTITION, OLD, CraftRow, ddl_message, resolved_message
+import pyarrow as pa
+
+from producer.codec.base import RowBatch
+from producer.codec.craft.framing import messages
+from producer.codec.craft.layout import NO_PARTITION
+from producer.codec.craft.message import ddl_message, resolved_message
 from producer.codec.craft.options import CraftOptions
-from producer.codec.craft.plan import GroupPlan, TablePlan, table_plan
+from producer.codec.craft.plan import RowForm, TablePlan, table_plan
+from producer.codec.encoded_rows import EncodedRows, RowNote
+from producer.codec.message_batch import MessageBatch
 from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Message, Op
 from producer.model.losses import Losses
 from producer.model.table import TableInfo
-
-_Images = Iterator[tuple[bytes, int]]
 
 
 class CraftEncoder:
@@ -24,20 +26,38 @@ class CraftEncoder:
     def __init__(self, options: CraftOptions | None = None) -> None:
         self.options = options or CraftOptions()
         self._plans: dict[TableInfo, TablePlan] = {}
+        self._forms: list[RowForm] = []
+        self._places: dict[tuple[TableInfo, Op], int] = {}
 
-    def rows(self, table: TableInfo, batch: RowBatch) -> list[EncodedRow]:
-        """Encode rows of one table version; see ``codec.base.Encoder``."""
-        plan = self._plan(table)
-        rows = list(_rows(plan, batch))
-        if not plan.deleted.columns:
-            for row in rows:
-                if row.plan is plan.deleted:
-                    row.refusal = _no_handle_key(table, row.commit_ts)
-        return cast(list[EncodedRow], rows)
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode rows of one table version; see ``codec.base.Encoder``.
 
-    def messages(self, rows: Iterable[EncodedRow]) -> Iterator[Message]:
-        """Put consecutive rows of one partition, as ``rows`` gave them, into messages."""
-        return batched(cast(Iterable[CraftRow], rows), self.options)
+        The names of a row have no numbers before it is framed: ``value`` is the value chunk of its first
+        group, ``old`` that of an update's old values, ``form`` says what goes around them.
+        """
+        plan, rows = self._plan(table), len(batch)
+        shown = plan.shown(batch.op)
+        value, estimate = shown.images(batch.shown, rows)
+        estimate += shown.row_estimate
+        old = pa.nulls(rows, pa.binary())
+        if batch.op == Op.UPDATE:
+            old, more = plan.whole.images(batch.before, rows)
+            estimate += more
+        columns = {
+            "value": value,
+            "old": old,
+            "commit_ts": batch.commit_ts,
+            "form": pa.repeat(self._form(table, batch.op), rows),
+            "partition": batch.table_id if plan.partitioned else pa.repeat(NO_PARTITION, rows),
+            "estimate": pa.array(estimate),
+        }
+        refused = () if shown.columns else _no_handle_key(table, batch.commit_ts)
+        notes = {place: RowNote(refusal=refusal) for place, refusal in enumerate(refused)}
+        return EncodedRows(pa.record_batch(columns), notes)
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        """Put consecutive rows of one partition into messages."""
+        return messages(rows, self._forms, self.options)
 
     def ddl(
         self,
@@ -61,45 +81,20 @@ class CraftEncoder:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]
 
+    def _form(self, table: TableInfo, op: Op) -> int:
+        """The place of the form of rows among all forms."""
+        if (table, op) not in self._places:
+            self._places[table, op] = len(self._forms)
+            self._forms.append(RowForm(self._plan(table).shown(op), op))
+        return self._places[table, op]
 
-def _rows(plan: TablePlan, batch: RowBatch) -> Iterator[CraftRow]:
-    after = plan.whole.images(batch.after)
-    before = _before(plan, batch)
-    for op, commit_ts, table_id in zip(batch.op, batch.commit_ts, batch.table_id, strict=True):
-        shown = plan.deleted if op == Op.DELETE else plan.whole
-        value, estimate = next(before) if op == Op.DELETE else next(after)
-        old, more = next(before) if op == Op.UPDATE else (b"", 0)
-        yield CraftRow(
-            b"",
-            value,
-            commit_ts,
-            first=OLD if op == Op.DELETE else NEW,
-            plan=shown,
-            partition=table_id if plan.partitioned else NO_PARTITION,
-            old=old,
-            estimate=shown.row_estimate + estimate + more,
+
+def _no_handle_key(table: TableInfo, commit_ts: pa.Array) -> Iterator[EncodeError]:
+    for stamp in commit_ts.to_pylist():
+        yield EncodeError(
+            "a delete has no handle key columns to show",
+            code="CDC:ErrCraftCodecInvalidData",
+            table=table.qualified_name,
+            commit_ts=stamp,
+            hint="turn delete-only-output-handle-key-columns off for tables without a handle key",
         )
-
-
-def _before(plan: TablePlan, batch: RowBatch) -> _Images:
-    """The old images in order, those of deletes reduced to what deletes show."""
-    images = plan.whole.images(batch.before)
-    if plan.deleted is plan.whole or not plan.deleted.columns:
-        return images
-    return _chosen(batch, images, plan.deleted)
-
-
-def _chosen(batch: RowBatch, images: _Images, deleted: GroupPlan) -> _Images:
-    kinds = [op for op in batch.op if op != Op.INSERT]
-    for op, whole, key in zip(kinds, images, deleted.images(batch.before), strict=True):
-        yield key if op == Op.DELETE else whole
-
-
-def _no_handle_key(table: TableInfo, commit_ts: int) -> EncodeError:
-    return EncodeError(
-        "a delete has no handle key columns to show",
-        code="CDC:ErrCraftCodecInvalidData",
-        table=table.qualified_name,
-        commit_ts=commit_ts,
-        hint="turn delete-only-output-handle-key-columns off for tables without a handle key",
-    )

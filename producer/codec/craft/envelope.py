@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from producer.codec.craft.message import NO_PARTITION, VERSION
+from producer.codec.craft.layout import NO_PARTITION, VERSION
 from producer.codec.craft.section import Section, refused, uvarint_at
 from producer.model.event import Kind
 

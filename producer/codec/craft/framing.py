@@ -6,31 +6,30 @@ large. Source: tiflow ``craft_encoder.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from producer.codec.craft.message import CraftRow, row_message
+import numpy as np
+
+from producer.codec.batching import Limits, batched
 from producer.codec.craft.options import CraftOptions
-from producer.model.event import Message
+from producer.codec.craft.plan import RowForm
+from producer.codec.craft.row_messages import row_messages
+from producer.codec.encoded_rows import EncodedRows
+from producer.codec.message_batch import MessageBatch
 
 
-def batched(rows: Iterable[CraftRow], options: CraftOptions) -> Iterator[Message]:
+def messages(
+    rows: Iterable[EncodedRows], forms: Sequence[RowForm], options: CraftOptions
+) -> Iterator[MessageBatch]:
     """Messages of consecutive rows of one group each.
 
+    :param forms: what the rows' ``form`` is a place in.
     :raises EncodeError: the refusal of a row that has one.
     """
-    by_partition = options.batch_by == "partition"
-    batch: list[CraftRow] = []
-    estimate = 0
-    for row in rows:
-        if row.refusal is not None:
-            raise row.refusal
-        if batch and not by_partition and row.group != batch[0].group:
-            yield row_message(batch)
-            batch, estimate = [], 0
-        batch.append(row)
-        estimate += row.estimate
-        if estimate > options.max_message_bytes or len(batch) >= options.max_batch_size:
-            yield row_message(batch)
-            batch, estimate = [], 0
-    if batch:
-        yield row_message(batch)
+    limits = Limits(rows=options.max_batch_size, size=options.max_message_bytes, rows_beyond=1)
+    for batch in batched(rows, _estimates, limits, by_group=options.batch_by != "partition"):
+        yield row_messages(batch, forms)
+
+
+def _estimates(rows: EncodedRows) -> np.ndarray:
+    return rows.column("estimate").to_numpy()

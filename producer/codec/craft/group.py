@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from producer.codec.craft import values
-from producer.codec.craft.message import NEW_VALUES, OLD_VALUES
+from producer.codec.craft.layout import NEW_VALUES, OLD_VALUES
 from producer.codec.craft.section import Section, refused
 from producer.model.event import EventColumn, Image, Value
 from producer.model.flags import ColumnFlag

@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from producer.codec.craft.content import Column, Renderer, filled, lengths, renderer
+import numpy as np
+import pyarrow as pa
+
+from producer.codec.craft.content import Renderer, lengths_chunks, renderer
 from producer.codec.craft.options import CraftOptions
 from producer.codec.craft.varint import uvarint_chunk
+from producer.codec.pieces import joined, lengths
+from producer.model.event import Op
 from producer.model.flags import ColumnFlag
 from producer.model.table import TableInfo
 
@@ -50,13 +55,12 @@ class GroupPlan:
     row_estimate: int
     image_estimate: int
 
-    def images(self, image: Sequence[Column]) -> Iterator[tuple[bytes, int]]:
+    def images(self, image: Sequence[pa.Array], rows: int) -> tuple[pa.Array, np.ndarray]:
         """The value chunk of each row's image, and the image's estimated size."""
         columns = [column.render(image[column.place]) for column in self.columns]
-        heads = map(b"".join, zip(*map(lengths, columns), strict=True))
-        values = map(b"".join, zip(*map(filled, columns), strict=True))
-        for head, value in zip(heads, values, strict=True):
-            yield head + value, self.image_estimate + len(value)
+        heads = lengths_chunks(columns, rows)
+        chunks = joined((heads, *columns), rows, null=b"")
+        return chunks, self.image_estimate + lengths(chunks) - lengths(heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,21 @@ class TablePlan:
     whole: GroupPlan
     deleted: GroupPlan
     partitioned: bool
+
+    def shown(self, op: Op) -> GroupPlan:
+        """The group that stands first in the rows of an operation."""
+        return self.deleted if op == Op.DELETE else self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """What decides how the values of a row are framed.
+
+    :param plan: of its groups; an update has two, the new values first.
+    """
+
+    plan: GroupPlan
+    op: Op
 
 
 def table_plan(table: TableInfo, options: CraftOptions) -> TablePlan:
@@ -85,8 +104,8 @@ def _columns(table: TableInfo) -> Iterator[ColumnPlan]:
 
 
 def _group_plan(table: TableInfo, columns: tuple[ColumnPlan, ...]) -> GroupPlan:
-    types = uvarint_chunk([column.code for column in columns])
-    flags = uvarint_chunk([column.flag for column in columns])
+    types = uvarint_chunk(column.code for column in columns)
+    flags = uvarint_chunk(column.flag for column in columns)
     names = sum(len(column.name.encode()) for column in columns)
     return GroupPlan(
         schema=table.schema,

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from producer.codec.craft.layout import NO_NAME
 from producer.codec.craft.plan import GroupPlan
 from producer.codec.craft.varint import delta_varint_chunk, uvarint, uvarint_chunk
-
-_NO_NAME = -1
 
 
 class TermDictionary:
@@ -24,14 +23,14 @@ class TermDictionary:
 
     def id(self, term: str) -> int:
         """The term's number; -1 for an empty name, which is no term."""
-        return self._ids.setdefault(term, len(self._ids)) if term else _NO_NAME
+        return self._ids.setdefault(term, len(self._ids)) if term else NO_NAME
 
     def encoded(self) -> bytes:
         """The dictionary as written: nothing at all when there is no term, not even a count."""
         if not self._ids:
             return b""
         terms = [term.encode() for term in self._ids]
-        return uvarint(len(terms)) + uvarint_chunk([len(term) for term in terms]) + b"".join(terms)
+        return uvarint(len(terms)) + uvarint_chunk(map(len, terms)) + b"".join(terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,80 @@
+"""Messages of rows, all messages of a batch at once; ``message`` has their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from producer.codec.batching import BatchedRows
+from producer.codec.craft.chunks import (
+    delta_uvarint_chunks,
+    delta_varint_chunks,
+    uvarints,
+    varints,
+    zigzag,
+)
+from producer.codec.craft.layout import VERSION
+from producer.codec.craft.plan import RowForm
+from producer.codec.craft.varint import uvarint
+from producer.codec.craft.wording import Wording, worded
+from producer.codec.message_batch import MessageBatch
+from producer.codec.pieces import Piece, fixed_width, joined, lengths, regrouped
+from producer.model.event import Kind
+
+
+def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:
+    """The messages of batched rows.
+
+    :param forms: what the rows' ``form`` is a place in.
+    """
+    rows, starts, messages = batch.rows, batch.starts, len(batch.starts)
+    words = worded(rows.column("form").to_numpy(), starts, forms)
+    header = joined(_header(batch, words), messages)
+    bodies = joined(
+        (words.heads, rows.column("value"), words.old_heads, rows.column("old")), len(rows), null=b""
+    )
+    tables = joined(_size_tables(batch, words, header, lengths(bodies)), messages)
+    tail = pc.binary_reverse(uvarints(lengths(tables)))
+    sections = (uvarint(VERSION), header, regrouped(bodies, starts), words.dictionaries, tables, tail)
+    return MessageBatch(
+        key=pa.nulls(messages, pa.binary()),
+        value=joined(sections, messages),
+        commit_ts=batch.first("commit_ts"),
+        events=pa.array(batch.counts),
+    )
+
+
+def _header(batch: BatchedRows, words: Wording) -> Iterator[Piece]:
+    rows, starts = batch.rows, batch.starts
+    yield delta_uvarint_chunks(rows.column("commit_ts").to_numpy(), starts)
+    yield regrouped(fixed_width(uvarint(Kind.ROW) * len(rows), 1), starts)
+    for numbers in (rows.column("partition").to_numpy(), words.schemas, words.tables):
+        yield delta_varint_chunks(numbers, starts)
+
+
+def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: np.ndarray) -> Iterator[Piece]:
+    """Sizes of header and dictionary, of the rows, and of the column groups row by row.
+
+    :param sizes: of each row.
+    """
+    headers = lengths(header)
+    yield from (uvarint(2), varints(headers), varints(words.dictionary_sizes - headers))
+    yield from (uvarints(batch.counts), delta_varint_chunks(sizes, batch.starts))
+    yield _group_tables(words.head_sizes + lengths(batch.rows.column("value")), sizes, batch.starts)
+
+
+def _group_tables(first: np.ndarray, sizes: np.ndarray, starts: np.ndarray) -> pa.Array:
+    """The tables of all rows of each message: how many groups a row has, and their sizes.
+
+    :param first: sizes of the rows' first groups.
+    """
+    second = sizes - first
+    two = second > 0
+    groups = 1 + two
+    numbers = np.stack((groups, zigzag(first), zigzag(second - first)), axis=1)
+    before = np.cumsum(groups + 1) - groups - 1
+    written = np.stack((np.ones_like(two), np.ones_like(two), two), axis=1)
+    return regrouped(uvarints(numbers[written]), before[starts])

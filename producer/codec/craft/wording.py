@@ -1,0 +1,141 @@
+"""What the dictionaries of many messages make of the rows in them, worked out once per kind of message.
+
+Rows are looked at in runs: rows of one form in one message, which mostly are all the rows it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from producer.codec.craft.layout import NEW_VALUES, OLD_VALUES
+from producer.codec.craft.plan import RowForm
+from producer.codec.craft.terms import Vocabulary, vocabulary
+from producer.codec.pieces import Piece, chosen
+from producer.model.event import Op
+
+_NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """What a dictionary makes of the rows of one form.
+
+    :param head: what stands before the values of the first group.
+    :param old_head: the same of an update's old values; empty for other rows.
+    """
+
+    schema: int
+    table: int
+    head: bytes
+    old_head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Many messages.
+
+    :param words: all there are in these messages.
+    :param of_row: the place of each row's among them.
+    :param vocabularies: all there are.
+    :param of_message: the place of each message's.
+    """
+
+    words: Sequence[RowWords]
+    of_row: np.ndarray
+    vocabularies: Sequence[Vocabulary]
+    of_message: np.ndarray
+
+    @property
+    def schemas(self) -> np.ndarray:
+        """Per row."""
+        return np.array([words.schema for words in self.words])[self.of_row]
+
+    @property
+    def tables(self) -> np.ndarray:
+        """Per row."""
+        return np.array([words.table for words in self.words])[self.of_row]
+
+    @property
+    def heads(self) -> Piece:
+        """Per row."""
+        return chosen([words.head for words in self.words], self.of_row)
+
+    @property
+    def head_sizes(self) -> np.ndarray:
+        """Per row."""
+        return np.array([len(words.head) for words in self.words])[self.of_row]
+
+    @property
+    def old_heads(self) -> Piece:
+        """Per row."""
+        return chosen([words.old_head for words in self.words], self.of_row)
+
+    @property
+    def dictionaries(self) -> Piece:
+        """Per message."""
+        return chosen([words.dictionary for words in self.vocabularies], self.of_message)
+
+    @property
+    def dictionary_sizes(self) -> np.ndarray:
+        """Per message."""
+        return np.array([len(words.dictionary) for words in self.vocabularies])[self.of_message]
+
+
+def worded(forms: np.ndarray, starts: np.ndarray, known: Sequence[RowForm]) -> Wording:
+    """The words of messages.
+
+    :param forms: of each row, as a place in ``known``.
+    :param starts: place of the first row of each message.
+    """
+    runs = _runs(forms, starts)
+    form = forms[runs]
+    first = np.searchsorted(runs, starts)
+    vocabularies, of_message = _vocabularies(form, first, known)
+    spoken = np.repeat(of_message, np.diff(first, append=len(runs)))
+    pairs, of_run = np.unique(spoken * len(known) + form, return_inverse=True)
+    words = [
+        _row_words(vocabularies[speaker], known[place])
+        for speaker, place in (divmod(pair, len(known)) for pair in pairs.tolist())
+    ]
+    return Wording(words, np.repeat(of_run, np.diff(runs, append=len(forms))), vocabularies, of_message)
+
+
+def _runs(forms: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Places where a message starts, or rows of another form."""
+    begins = np.diff(forms, prepend=forms[0]) != 0
+    begins[starts] = True
+    return np.flatnonzero(begins)
+
+
+def _vocabularies(
+    form: np.ndarray, first: np.ndarray, known: Sequence[RowForm]
+) -> tuple[list[Vocabulary], np.ndarray]:
+    """The vocabularies there are, and which each message has.
+
+    :param form: of each run.
+    :param first: place of the first run of each message.
+    """
+    runs, met = form.tolist(), dict[tuple[int, ...], int]()
+    of_message = [
+        met.setdefault(tuple(dict.fromkeys(runs[start:end])), len(met))
+        for start, end in pairwise([*first.tolist(), len(runs)])
+    ]
+    return [_vocabulary(forms, known) for forms in met], np.array(of_message)
+
+
+def _vocabulary(forms: tuple[int, ...], known: Sequence[RowForm]) -> Vocabulary:
+    return vocabulary(tuple(dict.fromkeys(known[form].plan for form in forms)))
+
+
+def _row_words(words: Vocabulary, form: RowForm) -> RowWords:
+    opening = words.openings[form.plan]
+    return RowWords(
+        schema=words.schemas[form.plan],
+        table=words.tables[form.plan],
+        head=(_OLD if form.op == Op.DELETE else _NEW) + opening,
+        old_head=_OLD + opening if form.op == Op.UPDATE else b"",
+    )
