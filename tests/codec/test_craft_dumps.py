@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from producer.codec.base import RowBatch
 from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
 from producer.codec.craft.section import Section
 from producer.codec.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint, varint
@@ -12,6 +11,7 @@ from producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEv
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, PartitionInfo, TableInfo
 from tests.codec.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
+from tests.codec.encoding import framed, messages_of, row_batch
 
 T = MySQLType
 
@@ -49,10 +49,7 @@ def test_the_published_row_changed_event() -> None:
         before=dict(zip(names, OLD, strict=True)),
         after=dict(zip(names, NEW, strict=True)),
     )
-    batch = RowBatch(op=[Op.UPDATE], commit_ts=[ROW_TS], table_id=[1], row_id=[0],
-                     before=[[value] for value in OLD], after=[[value] for value in NEW])  # fmt: skip
-    encoder = CraftEncoder()
-    (message,) = encoder.messages(encoder.rows(ROW_TABLE, batch))
+    (message,) = messages_of(CraftEncoder(), ROW_TABLE, [(Op.UPDATE, ROW_TS, OLD, NEW)])
     assert (message.key, message.value) == (None, ROW)
 
 
@@ -83,13 +80,11 @@ def _keyed_table(name: str, partitions: tuple[PartitionInfo, ...] = ()) -> Table
 
 def test_two_rows_of_two_tables_share_a_dictionary() -> None:
     encoder = CraftEncoder(CraftOptions(batch_by="partition"))
-    insert = RowBatch(op=[Op.INSERT], commit_ts=[100], table_id=[1], row_id=[1],
-                      before=[[], []], after=[[b"1"], [b"x"]])  # fmt: skip
-    update = RowBatch(op=[Op.UPDATE], commit_ts=[103], table_id=[7], row_id=[-2],
-                      before=[[b"-2"], [b""]], after=[[b"-2"], [None]])  # fmt: skip
-    rows = encoder.rows(_keyed_table("b"), insert)
-    rows += encoder.rows(_keyed_table("c", (PartitionInfo(id=7, name="p"),)), update)
-    (message,) = encoder.messages(rows)
+    insert = row_batch(Op.INSERT, [], [[b"1", b"x"]], commit_ts=[100])
+    update = row_batch(Op.UPDATE, [[b"-2", b""]], [[b"-2", None]], commit_ts=[103], table_id=7)
+    partitioned = _keyed_table("c", (PartitionInfo(id=7, name="p"),))
+    rows = [encoder.rows(_keyed_table("b"), insert), encoder.rows(partitioned, update)]
+    (message,) = framed(encoder, rows)
     assert message.value == TWO_ROWS
     first, second = CraftDecoder().events(None, TWO_ROWS)
     assert isinstance(first, RowEvent)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from producer.codec.base import RowBatch
 from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
 from producer.errors import DecodeError, EncodeError
 from producer.model.event import Op, RowEvent
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 from tests.codec.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
+from tests.codec.encoding import Change, encode_changes, framed, one_by_one
 from tests.codec.golden_messages import load_messages
 from tests.golden_events import GOLDEN
 
@@ -36,18 +37,10 @@ TABLE = TableInfo(
 )
 
 
-def _inserts(values: list[bytes]) -> RowBatch:
-    count = len(values)
-    return RowBatch(op=[Op.INSERT] * count, commit_ts=[5] * count, table_id=[1] * count,
-                    row_id=[0] * count, before=[[]], after=[values])  # fmt: skip
-
-
 def _events_per_message(options: CraftOptions, values: list[bytes], groups: str) -> list[int]:
     encoder = CraftEncoder(options)
-    rows = encoder.rows(TABLE, _inserts(values))
-    for row, group in zip(rows, groups, strict=True):
-        row.group = group
-    return [message.events for message in encoder.messages(rows)]
+    (rows,) = encode_changes(encoder, TABLE, [(Op.INSERT, 5, (), (value,)) for value in values])
+    return [message.events for message in framed(encoder, [rows.with_groups(pa.array(list(groups)))])]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +65,11 @@ def test_rows_of_one_dispatch_key_share_a_message() -> None:
 
 def test_a_delete_without_a_handle_key_to_show_is_refused() -> None:
     encoder = CraftEncoder(CraftOptions(delete_only_output_handle_key_columns=True))
-    batch = RowBatch(op=[Op.INSERT, Op.DELETE], commit_ts=[1, 2], table_id=[1, 1], row_id=[1, 1],
-                     before=[[b"a"]], after=[[b"a"]])  # fmt: skip
-    insert, delete = encoder.rows(TABLE, batch)
+    changes: list[Change] = [(Op.INSERT, 1, (), (b"a",)), (Op.DELETE, 2, (b"a",), ())]
+    insert, delete = one_by_one(encode_changes(encoder, TABLE, changes))
     assert insert.refusal is None
     with pytest.raises(EncodeError) as error:
-        list(encoder.messages([delete]))
+        framed(encoder, [delete.alone])
     assert (error.value.table, error.value.commit_ts) == ("s.t", 2)
 
 

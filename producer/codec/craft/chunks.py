@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
-from producer.codec.pieces import fixed_width, regrouped
+from producer.codec.pieces import Pieces, fixed_width, regrouped
 
-_SHORT_LIMIT = 1 << 14
+ONE_BYTE = 1 << 7
+"""The first number that takes more than one byte."""
+_TWO_BYTES = 1 << 14
 
 
 def uvarints(numbers: np.ndarray) -> pa.Array:
-    """Each of many unsigned numbers.
-
-    :param numbers: 64 bits each; signed ones stand for themselves modulo 2^64.
-    """
-    numbers = numbers.view(np.uint64)
+    """Each of many unsigned numbers."""
     most = numbers.max(initial=0)
-    if most < 0x80:
+    if most < ONE_BYTE:
         return fixed_width(numbers.astype(np.uint8).tobytes(), 1)
-    return _SHORT.take(pa.array(numbers)) if most < _SHORT_LIMIT else _of_any_size(numbers)
+    return _SHORT.take(pa.array(numbers)) if most < _TWO_BYTES else _of_any_size(numbers)
 
 
 def varints(numbers: np.ndarray) -> pa.Array:
     """Each of many signed numbers (int64)."""
-    return uvarints(zigzag(numbers))
+    return uvarints(zigzag(numbers).view(np.uint64))
 
 
 def zigzag(numbers: np.ndarray) -> np.ndarray:
-    """The unsigned numbers that stand for signed ones."""
-    return numbers << 1 ^ numbers >> 63
+    """Signed numbers of some width as the unsigned ones that stand for them, which have the same type."""
+    return numbers << 1 ^ numbers >> 8 * numbers.itemsize - 1
 
 
-def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """Runs of numbers as chunks of differences.
+def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Pieces:
+    """Runs of numbers (int64) as a chunk each: the first, then each difference to the one before it.
 
     :param starts: place of the first number of each run, from 0 up.
     """
-    return regrouped(uvarints(_steps(numbers, starts)), starts)
+    return _delta_chunks(numbers, starts, lambda steps: uvarints(steps.view(np.uint64)))
 
 
-def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """The same, signed."""
-    return regrouped(varints(_steps(numbers, starts)), starts)
+def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Pieces:
+    """The same of signed numbers."""
+    return _delta_chunks(numbers, starts, varints)
 
 
-def _steps(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    steps = np.diff(numbers, prepend=0)
-    steps[starts] = numbers[starts]
-    return steps
+def _delta_chunks(
+    numbers: np.ndarray, starts: np.ndarray, written: Callable[[np.ndarray], pa.Array]
+) -> Pieces:
+    """First numbers stand apart, for differences are mostly small and the quicker to write by themselves."""
+    steps = written(np.delete(np.diff(numbers), starts[1:] - 1))
+    return written(numbers[starts]), regrouped(steps, starts - np.arange(len(starts)))
 
 
 def _of_any_size(numbers: np.ndarray) -> pa.Array:
@@ -57,7 +59,7 @@ def _of_any_size(numbers: np.ndarray) -> pa.Array:
     rounds = []
     places = np.arange(len(numbers))
     while len(places):
-        more = numbers >= 0x80
+        more = numbers >= ONE_BYTE
         rounds.append((places, numbers.astype(np.uint8) & 0x7F | more.view(np.uint8) << 7))
         sizes[places] += 1
         places, numbers = places[more], numbers[more] >> 7
@@ -68,4 +70,4 @@ def _of_any_size(numbers: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(content)])
 
 
-_SHORT = _of_any_size(np.arange(_SHORT_LIMIT, dtype=np.uint64))
+_SHORT = _of_any_size(np.arange(_TWO_BYTES, dtype=np.uint64))

@@ -32,4 +32,5 @@ def messages(
 
 
 def _estimates(rows: EncodedRows) -> np.ndarray:
-    return rows.column("estimate").to_numpy()
+    estimates: np.ndarray = rows.column("estimate").to_numpy()
+    return estimates

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from producer.codec.craft.content import Renderer, lengths_chunks, renderer
+from producer.codec.craft.content import Renderer, lengths_chunk, renderer, sizes
 from producer.codec.craft.options import CraftOptions
 from producer.codec.craft.varint import uvarint_chunk
-from producer.codec.pieces import joined, lengths
+from producer.codec.pieces import joined
 from producer.model.event import Op
 from producer.model.flags import ColumnFlag
 from producer.model.table import TableInfo
@@ -58,9 +58,11 @@ class GroupPlan:
     def images(self, image: Sequence[pa.Array], rows: int) -> tuple[pa.Array, np.ndarray]:
         """The value chunk of each row's image, and the image's estimated size."""
         columns = [column.render(image[column.place]) for column in self.columns]
-        heads = lengths_chunks(columns, rows)
-        chunks = joined((heads, *columns), rows, null=b"")
-        return chunks, self.image_estimate + lengths(chunks) - lengths(heads)
+        lengths = [sizes(column) for column in columns]
+        estimate = np.full(rows, self.image_estimate)
+        for length in lengths:
+            estimate += np.maximum(length, 0)
+        return joined((*lengths_chunk(lengths), *columns), rows, null=b""), estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,10 @@ def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:
 
 def _header(batch: BatchedRows, words: Wording) -> Iterator[Piece]:
     rows, starts = batch.rows, batch.starts
-    yield delta_uvarint_chunks(rows.column("commit_ts").to_numpy(), starts)
+    yield from delta_uvarint_chunks(rows.column("commit_ts").to_numpy(), starts)
     yield regrouped(fixed_width(uvarint(Kind.ROW) * len(rows), 1), starts)
     for numbers in (rows.column("partition").to_numpy(), words.schemas, words.tables):
-        yield delta_varint_chunks(numbers, starts)
+        yield from delta_varint_chunks(numbers, starts)
 
 
 def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: np.ndarray) -> Iterator[Piece]:
@@ -62,7 +62,7 @@ def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: np
     """
     headers = lengths(header)
     yield from (uvarint(2), varints(headers), varints(words.dictionary_sizes - headers))
-    yield from (uvarints(batch.counts), delta_varint_chunks(sizes, batch.starts))
+    yield from (uvarints(batch.counts), *delta_varint_chunks(sizes, batch.starts))
     yield _group_tables(words.head_sizes + lengths(batch.rows.column("value")), sizes, batch.starts)
 
 

@@ -5,7 +5,7 @@ Rows are looked at in runs: rows of one form in one message, which mostly are al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,12 +52,12 @@ class Wording:
     @property
     def schemas(self) -> np.ndarray:
         """Per row."""
-        return np.array([words.schema for words in self.words])[self.of_row]
+        return _taken((words.schema for words in self.words), self.of_row)
 
     @property
     def tables(self) -> np.ndarray:
         """Per row."""
-        return np.array([words.table for words in self.words])[self.of_row]
+        return _taken((words.table for words in self.words), self.of_row)
 
     @property
     def heads(self) -> Piece:
@@ -67,7 +67,7 @@ class Wording:
     @property
     def head_sizes(self) -> np.ndarray:
         """Per row."""
-        return np.array([len(words.head) for words in self.words])[self.of_row]
+        return _taken((len(words.head) for words in self.words), self.of_row)
 
     @property
     def old_heads(self) -> Piece:
@@ -82,7 +82,12 @@ class Wording:
     @property
     def dictionary_sizes(self) -> np.ndarray:
         """Per message."""
-        return np.array([len(words.dictionary) for words in self.vocabularies])[self.of_message]
+        return _taken((len(words.dictionary) for words in self.vocabularies), self.of_message)
+
+
+def _taken(numbers: Iterable[int], places: np.ndarray) -> np.ndarray:
+    taken: np.ndarray = np.array(list(numbers)).take(places)
+    return taken
 
 
 def worded(forms: np.ndarray, starts: np.ndarray, known: Sequence[RowForm]) -> Wording:
