@@ -5,7 +5,7 @@ All per-row work of the JSON encoders ends here, in Arrow's own loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TypeAlias
 
@@ -100,13 +100,6 @@ def mapped_where(places: pa.Array, values: pa.Array, function: Callable[[bytes],
     if not pc.any(some).as_py():
         return values
     return pc.replace_with_mask(values, some, mapped(values.filter(some), function))
-
-
-def chosen(texts: Sequence[bytes], places: np.ndarray) -> Piece:
-    """One of a few texts for each row."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    return pa.array(texts, pa.binary()).take(pa.array(places))
 
 
 def lengths(texts: pa.Array) -> Numbers:

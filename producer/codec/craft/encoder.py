@@ -27,7 +27,7 @@ class CraftEncoder:
         self.options = options or CraftOptions()
         self._plans: dict[TableInfo, TablePlan] = {}
         self._forms: list[RowForm] = []
-        self._places: dict[tuple[TableInfo, Op], int] = {}
+        self._places: dict[RowForm, int] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``.
@@ -47,7 +47,7 @@ class CraftEncoder:
             "value": value,
             "old": old,
             "commit_ts": batch.commit_ts,
-            "form": pa.repeat(self._form(table, batch.op), rows),
+            "form": pa.repeat(self._place(RowForm(shown, batch.op)), rows),
             "partition": batch.table_id if plan.partitioned else pa.repeat(NO_PARTITION, rows),
             "estimate": pa.array(estimate),
         }
@@ -77,16 +77,17 @@ class CraftEncoder:
         return Losses(deletes="handle-key" if only_keys else "all")
 
     def _plan(self, table: TableInfo) -> TablePlan:
-        if table not in self._plans:
-            self._plans[table] = table_plan(table, self.options)
-        return self._plans[table]
+        plan = self._plans.get(table)
+        if plan is None:
+            self._plans[table] = plan = table_plan(table, self.options)
+        return plan
 
-    def _form(self, table: TableInfo, op: Op) -> int:
-        """The place of the form of rows among all forms."""
-        if (table, op) not in self._places:
-            self._places[table, op] = len(self._forms)
-            self._forms.append(RowForm(self._plan(table).shown(op), op))
-        return self._places[table, op]
+    def _place(self, form: RowForm) -> int:
+        """The place of a form among all forms of rows."""
+        if form not in self._places:
+            self._places[form] = len(self._forms)
+            self._forms.append(form)
+        return self._places[form]
 
 
 def _no_handle_key(table: TableInfo, commit_ts: pa.Array) -> Iterator[EncodeError]:

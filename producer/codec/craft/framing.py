@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from producer.codec.batching import Limits, batched
 from producer.codec.craft.options import CraftOptions
 from producer.codec.craft.plan import RowForm
 from producer.codec.craft.row_messages import row_messages
 from producer.codec.encoded_rows import EncodedRows
 from producer.codec.message_batch import MessageBatch
+from producer.codec.pieces import Numbers, numbers
 
 
 def messages(
@@ -31,6 +30,5 @@ def messages(
         yield row_messages(batch, forms)
 
 
-def _estimates(rows: EncodedRows) -> np.ndarray:
-    estimates: np.ndarray = rows.column("estimate").to_numpy()
-    return estimates
+def _estimates(rows: EncodedRows) -> Numbers:
+    return numbers(rows.column("estimate"))

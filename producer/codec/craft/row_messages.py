@@ -21,7 +21,7 @@ from producer.codec.craft.plan import RowForm
 from producer.codec.craft.varint import uvarint
 from producer.codec.craft.wording import Wording, worded
 from producer.codec.message_batch import MessageBatch
-from producer.codec.pieces import Piece, fixed_width, joined, lengths, regrouped
+from producer.codec.pieces import Numbers, Piece, fixed_width, joined, lengths, numbers, regrouped
 from producer.model.event import Kind
 
 
@@ -31,7 +31,7 @@ def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:
     :param forms: what the rows' ``form`` is a place in.
     """
     rows, starts, messages = batch.rows, batch.starts, len(batch.starts)
-    words = worded(rows.column("form").to_numpy(), starts, forms)
+    words = worded(numbers(rows.column("form")), starts, forms)
     header = joined(_header(batch, words), messages)
     bodies = joined(
         (words.heads, rows.column("value"), words.old_heads, rows.column("old")), len(rows), null=b""
@@ -49,13 +49,13 @@ def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:
 
 def _header(batch: BatchedRows, words: Wording) -> Iterator[Piece]:
     rows, starts = batch.rows, batch.starts
-    yield from delta_uvarint_chunks(rows.column("commit_ts").to_numpy(), starts)
+    yield from delta_uvarint_chunks(numbers(rows.column("commit_ts")), starts)
     yield regrouped(fixed_width(uvarint(Kind.ROW) * len(rows), 1), starts)
-    for numbers in (rows.column("partition").to_numpy(), words.schemas, words.tables):
-        yield from delta_varint_chunks(numbers, starts)
+    for each in (numbers(rows.column("partition")), words.schemas, words.tables):
+        yield from delta_varint_chunks(each, starts)
 
 
-def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: np.ndarray) -> Iterator[Piece]:
+def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: Numbers) -> Iterator[Piece]:
     """Sizes of header and dictionary, of the rows, and of the column groups row by row.
 
     :param sizes: of each row.
@@ -66,7 +66,7 @@ def _size_tables(batch: BatchedRows, words: Wording, header: pa.Array, sizes: np
     yield _group_tables(words.head_sizes + lengths(batch.rows.column("value")), sizes, batch.starts)
 
 
-def _group_tables(first: np.ndarray, sizes: np.ndarray, starts: np.ndarray) -> pa.Array:
+def _group_tables(first: Numbers, sizes: Numbers, starts: Numbers) -> pa.Array:
     """The tables of all rows of each message: how many groups a row has, and their sizes.
 
     :param first: sizes of the rows' first groups.
@@ -74,7 +74,7 @@ def _group_tables(first: np.ndarray, sizes: np.ndarray, starts: np.ndarray) -> p
     second = sizes - first
     two = second > 0
     groups = 1 + two
-    numbers = np.stack((groups, zigzag(first), zigzag(second - first)), axis=1)
+    table = np.stack((groups, zigzag(first), zigzag(second - first)), axis=1)
     before = np.cumsum(groups + 1) - groups - 1
     written = np.stack((np.ones_like(two), np.ones_like(two), two), axis=1)
-    return regrouped(uvarints(numbers[written]), before[starts])
+    return regrouped(uvarints(table[written]), before[starts])

@@ -14,7 +14,7 @@ import numpy as np
 from producer.codec.craft.layout import NEW_VALUES, OLD_VALUES
 from producer.codec.craft.plan import RowForm
 from producer.codec.craft.terms import Vocabulary, vocabulary
-from producer.codec.pieces import Piece, chosen
+from producer.codec.pieces import Numbers, Piece, chosen
 from producer.model.event import Op
 
 _NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
@@ -45,17 +45,17 @@ class Wording:
     """
 
     words: Sequence[RowWords]
-    of_row: np.ndarray
+    of_row: Numbers
     vocabularies: Sequence[Vocabulary]
-    of_message: np.ndarray
+    of_message: Numbers
 
     @property
-    def schemas(self) -> np.ndarray:
+    def schemas(self) -> Numbers:
         """Per row."""
         return _taken((words.schema for words in self.words), self.of_row)
 
     @property
-    def tables(self) -> np.ndarray:
+    def tables(self) -> Numbers:
         """Per row."""
         return _taken((words.table for words in self.words), self.of_row)
 
@@ -65,7 +65,7 @@ class Wording:
         return chosen([words.head for words in self.words], self.of_row)
 
     @property
-    def head_sizes(self) -> np.ndarray:
+    def head_sizes(self) -> Numbers:
         """Per row."""
         return _taken((len(words.head) for words in self.words), self.of_row)
 
@@ -80,17 +80,16 @@ class Wording:
         return chosen([words.dictionary for words in self.vocabularies], self.of_message)
 
     @property
-    def dictionary_sizes(self) -> np.ndarray:
+    def dictionary_sizes(self) -> Numbers:
         """Per message."""
         return _taken((len(words.dictionary) for words in self.vocabularies), self.of_message)
 
 
-def _taken(numbers: Iterable[int], places: np.ndarray) -> np.ndarray:
-    taken: np.ndarray = np.array(list(numbers)).take(places)
-    return taken
+def _taken(numbers: Iterable[int], places: Numbers) -> Numbers:
+    return np.array(list(numbers), np.int64)[places]
 
 
-def worded(forms: np.ndarray, starts: np.ndarray, known: Sequence[RowForm]) -> Wording:
+def worded(forms: Numbers, starts: Numbers, known: Sequence[RowForm]) -> Wording:
     """The words of messages.
 
     :param forms: of each row, as a place in ``known``.
@@ -109,7 +108,7 @@ def worded(forms: np.ndarray, starts: np.ndarray, known: Sequence[RowForm]) -> W
     return Wording(words, np.repeat(of_run, np.diff(runs, append=len(forms))), vocabularies, of_message)
 
 
-def _runs(forms: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _runs(forms: Numbers, starts: Numbers) -> Numbers:
     """Places where a message starts, or rows of another form."""
     begins = np.diff(forms, prepend=forms[0]) != 0
     begins[starts] = True
@@ -117,8 +116,8 @@ def _runs(forms: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def _vocabularies(
-    form: np.ndarray, first: np.ndarray, known: Sequence[RowForm]
-) -> tuple[list[Vocabulary], np.ndarray]:
+    form: Numbers, first: Numbers, known: Sequence[RowForm]
+) -> tuple[list[Vocabulary], Numbers]:
     """The vocabularies there are, and which each message has.
 
     :param form: of each run.
