@@ -89,7 +89,7 @@ def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -
     places = np.arange(len(rows))
     runs = _group_starts(rows) if by_group and "group" in rows.columns.schema.names else places[:1]
     in_run = places - np.repeat(runs, np.diff(runs, append=len(rows)))
-    starts = places[in_run % limits.rows == 0]
+    starts: Numbers = places[in_run % limits.rows == 0]
     if np.add.reduceat(sizes, starts).max() <= limits.size:
         return starts
     return _fitting(sizes, runs, limits)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from producer.codec.craft.layout import NEW_VALUES, OLD_VALUES
 from producer.codec.craft.plan import RowForm
 from producer.codec.craft.terms import Vocabulary, vocabulary
-from producer.codec.pieces import Numbers, Piece, chosen
+from producer.codec.pieces import Numbers, Piece
 from producer.model.event import Op
 
 _NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
@@ -62,7 +63,7 @@ class Wording:
     @property
     def heads(self) -> Piece:
         """Per row."""
-        return chosen([words.head for words in self.words], self.of_row)
+        return _chosen([words.head for words in self.words], self.of_row)
 
     @property
     def head_sizes(self) -> Numbers:
@@ -72,17 +73,23 @@ class Wording:
     @property
     def old_heads(self) -> Piece:
         """Per row."""
-        return chosen([words.old_head for words in self.words], self.of_row)
+        return _chosen([words.old_head for words in self.words], self.of_row)
 
     @property
     def dictionaries(self) -> Piece:
         """Per message."""
-        return chosen([words.dictionary for words in self.vocabularies], self.of_message)
+        return _chosen([words.dictionary for words in self.vocabularies], self.of_message)
 
     @property
     def dictionary_sizes(self) -> Numbers:
         """Per message."""
         return _taken((len(words.dictionary) for words in self.vocabularies), self.of_message)
+
+
+def _chosen(texts: Sequence[bytes], places: Numbers) -> Piece:
+    if len(set(texts)) == 1:
+        return texts[0]
+    return pa.array(texts, pa.binary()).take(pa.array(places))
 
 
 def _taken(numbers: Iterable[int], places: Numbers) -> Numbers:
