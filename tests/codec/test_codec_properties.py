@@ -84,8 +84,9 @@ def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: in
     codec = CODECS[protocol]
 
     def check(history: History, options: Any) -> None:
-        together = one_by_one(encode_rows(codec.encoder(options), history.rows))
-        each = [one for row in history.rows for one in one_by_one(encode_rows(codec.encoder(options), [row]))]
+        encoder = codec.encoder(options)
+        together = one_by_one(encode_rows(encoder, history.rows))
+        each = [one for row in history.rows for one in one_by_one(encode_rows(encoder, [row]))]
         assert list(map(_bytes, together)) == list(map(_bytes, each))
 
     def _bytes(row: OneRow) -> tuple[object, ...]:
