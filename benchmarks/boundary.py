@@ -27,7 +27,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from producer.codec.base import RowBatch
-from producer.codec.open import OpenEncoder
+from producer.codec.open.encoder import OpenEncoder
 from producer.codec.pieces import lengths
 from producer.model.event import Op
 from producer.model.table import TableInfo

@@ -85,3 +85,8 @@ def test_what_needs_no_spark_loads_none(statement: str) -> None:
 def test_decoding_a_file_loads_no_spark() -> None:
     statement = "from producer.cli import main; main(['decode', '/dev/null'])"
     assert "pyspark" not in _loads(statement)
+
+
+@pytest.mark.parametrize("codec", ["open", "craft", "canal_json", "debezium"])
+def test_a_decoder_loads_no_arrow(codec: str) -> None:
+    assert _loads(f"import producer.codec.{codec}.decoder") == set()

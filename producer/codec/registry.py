@@ -20,25 +20,29 @@ def known(kind: type, options: Options) -> dict[str, Any]:
 
 
 def _open_encoder(options: Options) -> Encoder:
-    from producer.codec.open import OpenEncoder, OpenOptions
+    from producer.codec.open.encoder import OpenEncoder
+    from producer.codec.open.options import OpenOptions
 
     return OpenEncoder(OpenOptions(**known(OpenOptions, options)))
 
 
 def _craft_encoder(options: Options) -> Encoder:
-    from producer.codec.craft import CraftEncoder, CraftOptions
+    from producer.codec.craft.encoder import CraftEncoder
+    from producer.codec.craft.options import CraftOptions
 
     return CraftEncoder(CraftOptions(**known(CraftOptions, options)))
 
 
 def _canal_json_encoder(options: Options) -> Encoder:
-    from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
+    from producer.codec.canal_json.encoder import CanalJSONEncoder
+    from producer.codec.canal_json.options import CanalJSONOptions
 
     return CanalJSONEncoder(CanalJSONOptions(**known(CanalJSONOptions, options)))
 
 
 def _debezium_encoder(options: Options) -> Encoder:
-    from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
+    from producer.codec.debezium.encoder import DebeziumEncoder
+    from producer.codec.debezium.options import DebeziumOptions
 
     given = known(DebeziumOptions, options)
     for name in ("disable_schema", "include_start_ts"):
@@ -47,25 +51,25 @@ def _debezium_encoder(options: Options) -> Encoder:
 
 
 def _open_decoder(options: Options) -> Decoder:
-    from producer.codec.open import OpenDecoder
+    from producer.codec.open.decoder import OpenDecoder
 
     return OpenDecoder(legacy_varchar_base64=bool(options.get("legacy_varchar_base64")))
 
 
 def _craft_decoder(_: Options) -> Decoder:
-    from producer.codec.craft import CraftDecoder
+    from producer.codec.craft.decoder import CraftDecoder
 
     return CraftDecoder()
 
 
 def _canal_json_decoder(_: Options) -> Decoder:
-    from producer.codec.canal_json import CanalJSONDecoder
+    from producer.codec.canal_json.decoder import CanalJSONDecoder
 
     return CanalJSONDecoder()
 
 
 def _debezium_decoder(options: Options) -> Decoder:
-    from producer.codec.debezium import DebeziumDecoder
+    from producer.codec.debezium.decoder import DebeziumDecoder
 
     return DebeziumDecoder(time_zone=str(options.get("time_zone", "UTC")))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from producer.codec.open import OpenDecoder
+from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.log_lines import log_lines
 
 SHOWN = 14

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from producer.codec.canal_json import CanalJSONOptions
+from producer.codec.canal_json.options import CanalJSONOptions
 from producer.model.table import ColumnInfo, TableInfo
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
 from producer.model.event import DDLEvent, Message, Op
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo

@@ -9,10 +9,18 @@ from typing import Any
 from hypothesis import strategies as st
 
 from producer.codec.base import Decoder, Encoder
-from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONOptions
-from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
-from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOptions
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
+from producer.codec.canal_json.decoder import CanalJSONDecoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
+from producer.codec.craft.decoder import CraftDecoder
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.craft.options import CraftOptions
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.open.decoder import OpenDecoder
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from tests.codec.random_tables import NAMES
 
 _NO_LIMIT = 10 << 20

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from producer.codec.base import RowBatch
-from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONOptions
+from producer.codec.canal_json.decoder import CanalJSONDecoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
 from producer.errors import ChangefeedError, EncodeError
 from producer.model.event import DDLEvent, EventColumn, Op, RowEvent
 from producer.model.mysql_type import MySQLType

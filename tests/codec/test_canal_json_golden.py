@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONLosses
+from producer.codec.canal_json import CanalJSONLosses
+from producer.codec.canal_json.decoder import CanalJSONDecoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
 from producer.model.event import Event, RowEvent
 from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row

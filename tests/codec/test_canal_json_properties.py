@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from producer.codec.canal_json import CanalJSONDecoder
+from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.errors import DecodeError
 from producer.model.event import RowEvent
 from tests.codec.canal_json_messages import in_column_order

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
 from producer.errors import ChangefeedError
 from producer.model.event import Op
 from producer.model.mysql_type import MySQLType

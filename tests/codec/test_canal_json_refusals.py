@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from producer.codec.canal_json import CanalJSONDecoder
+from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.errors import DecodeError
 from tests.codec.canal_json_messages import row_message
 

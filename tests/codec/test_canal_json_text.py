@@ -7,7 +7,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from producer.codec.canal_json import CanalJSONEncoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
 from producer.codec.canal_json.json_text import STRINGS, latin1_strings
 from producer.codec.canal_json.mysql_type import bare_type, full_type
 from producer.codec.pieces import Renderer, joined, quoted

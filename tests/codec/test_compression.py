@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producer.codec.base import Decoder
-from producer.codec.canal_json import CanalJSONDecoder
+from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.codec.claim_check import claim_name, claimed_message
 from producer.codec.compression import COMPRESSORS, Decompressor, compressed
-from producer.codec.debezium import DebeziumDecoder
-from producer.codec.open import OpenDecoder
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.framing import framed
 from producer.errors import DecodeError
 from producer.model.event import Kind

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
+from producer.codec.craft.decoder import CraftDecoder
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.craft.options import CraftOptions
 from producer.codec.craft.section import Section
 from producer.codec.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint, varint
 from producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
+from producer.codec.craft.decoder import CraftDecoder
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.craft.options import CraftOptions
 from tests.codec.craft_golden import damaged_places, encoded, expected, has_float, units, without
 from tests.codec.golden_messages import Compared, GoldenMessage, events_of, load_messages
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from producer.codec.craft import CraftDecoder
+from producer.codec.craft.decoder import CraftDecoder
 from producer.codec.craft.varint import delta_varint_chunk, uvarint, varint
 from producer.errors import DecodeError
 from producer.model.event import Op, ResolvedEvent, RowEvent

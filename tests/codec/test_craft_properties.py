@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from producer.codec.craft import CraftDecoder, CraftEncoder, CraftOptions
+from producer.codec.craft.decoder import CraftDecoder
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.craft.options import CraftOptions
 from producer.errors import DecodeError, EncodeError
 from producer.model.event import Op, RowEvent
 from producer.model.mysql_type import MySQLType

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOptions
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
 from producer.errors import EncodeError
 from producer.model.event import Event, Message
 from tests.codec.debezium_events import DebeziumDDL, events_of

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOptions
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
 from producer.errors import ChangefeedError, EncodeError
 from producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
 from producer.model.table import TableInfo

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from producer.codec.debezium import DebeziumDecoder, DebeziumOptions
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.options import DebeziumOptions
 from producer.errors import DecodeError
 from producer.model.event import RowEvent
 from tests.codec.debezium_tables import EXTENDED, samples

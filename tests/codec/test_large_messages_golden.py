@@ -13,11 +13,17 @@ from collections.abc import Callable
 import pytest
 
 from producer.codec.base import Encoder
-from producer.codec.canal_json import CanalJSONDecoder, CanalJSONEncoder, CanalJSONOptions
+from producer.codec.canal_json.decoder import CanalJSONDecoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.claim_check import claimed_message
 from producer.codec.compression import COMPRESSORS
-from producer.codec.debezium import DebeziumDecoder, DebeziumEncoder, DebeziumOptions
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
+from producer.codec.debezium.decoder import DebeziumDecoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.open.decoder import OpenDecoder
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from producer.model.event import Event, Message, RowEvent
 from tests.codec import canal_json_messages, debezium_events
 from tests.codec.golden_messages import encode_other, events_of, load_messages, row_messages

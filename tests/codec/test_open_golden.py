@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
 from producer.codec.open.blocks import Blocks
+from producer.codec.open.decoder import OpenDecoder
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from producer.errors import EncodeError
 from producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
 from producer.model.mysql_type import STRINGS

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from producer.codec.large_message import RECORD_OVERHEAD
-from producer.codec.open import OpenDecoder, OpenEncoder, OpenOptions
+from producer.codec.open.decoder import OpenDecoder
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from producer.errors import DecodeError
 from producer.model.event import Op, ResolvedEvent, RowEvent
 from producer.model.mysql_type import MySQLType

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from producer.codec.base import Encoder
-from producer.codec.craft import CraftEncoder, CraftOptions
-from producer.codec.open import OpenEncoder, OpenOptions
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.craft.options import CraftOptions
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from tests.codec.golden_messages import load_messages, row_messages
 from tests.docs.markdown import code, table
 from tests.golden_events import GOLDEN, load_rows

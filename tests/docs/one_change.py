@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from producer.codec.base import Encoder
-from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
-from producer.codec.craft import CraftEncoder
-from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
-from producer.codec.open import OpenEncoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.open.encoder import OpenEncoder
 from producer.codec.registry import decoder
 from producer.model.event import Message, Op, RowEvent, Value
 from producer.model.losses import Losses

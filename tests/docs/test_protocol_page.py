@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from producer.codec.base import Encoder
-from producer.codec.canal_json import CanalJSONEncoder
-from producer.codec.craft import CraftEncoder
-from producer.codec.debezium import DebeziumEncoder
-from producer.codec.open import OpenEncoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.craft.encoder import CraftEncoder
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.open.encoder import OpenEncoder
 from producer.model.losses import Losses
 from tests.codec.golden_messages import load_messages
 from tests.docs.craft_dump import dumped

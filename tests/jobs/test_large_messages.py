@@ -10,7 +10,7 @@ import pytest
 
 import producer
 from producer.broker import EmbeddedKafka
-from producer.codec.canal_json import CanalJSONDecoder
+from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.errors import ChangefeedError, DeliveryError, FolderError
 from producer.model.event import RowEvent
 from producer.source import folder as source

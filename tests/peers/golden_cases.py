@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from producer.codec.base import Encoder
-from producer.codec.canal_json import CanalJSONEncoder
-from producer.codec.debezium import DebeziumEncoder
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.model.event import Image, Message, RowEvent
 from producer.model.table import ColumnInfo
 from tests.codec import canal_json_messages, debezium_events, test_debezium_golden

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from producer.codec.debezium import DebeziumEncoder
+from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.model.event import Image, Message, Op
 from producer.model.tso import LOGICAL_BITS
 from tests.codec.test_debezium_golden import VARIANTS, encoded

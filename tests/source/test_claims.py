@@ -8,7 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from producer.codec.open import OpenDecoder
+from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.framing import framed
 from producer.errors import ChangefeedError, DecodeError, StorageError
 from producer.model.event import ClaimObject, Event, Kind, Message, RowEvent

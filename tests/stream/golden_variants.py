@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from producer.codec.craft import CraftEncoder
+from producer.codec.craft.encoder import CraftEncoder
 from tests.codec import canal_json_messages, test_craft_golden, test_debezium_golden, test_open_golden
 from tests.codec.canal_json_messages import in_column_order
 from tests.codec.craft_golden import damaged_places, units

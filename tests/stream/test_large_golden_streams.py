@@ -15,10 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from producer.codec.base import Encoder
-from producer.codec.canal_json import CanalJSONEncoder, CanalJSONOptions
+from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.compression import COMPRESSORS
-from producer.codec.debezium import DebeziumEncoder, DebeziumOptions
-from producer.codec.open import OpenEncoder, OpenOptions
+from producer.codec.debezium.encoder import DebeziumEncoder
+from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.open.encoder import OpenEncoder
+from producer.codec.open.options import OpenOptions
 from producer.codec.registry import ENCODERS, Options, known
 from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare

@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow as pa
 
 from producer.codec import jsoniter
-from producer.codec.debezium import members, temporal, temporal_columns, text
+from producer.codec.debezium import member_columns, temporal, temporal_columns, text
 from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.pieces import NULL, Renderer, joined, plain
 from producer.codec.zone import zone_of
@@ -30,9 +30,9 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
     """What turns a column's values into JSON; a value that TiCDC refuses becomes ``temporal.REFUSED``."""
     match column.type:
         case T.BIT:
-            return partial(members.bits, length=column.length)
+            return partial(member_columns.bits, length=column.length)
         case T.ENUM | T.SET:
-            return partial(members.member_strings, column=column)
+            return partial(member_columns.member_strings, column=column)
         case T.NEW_DECIMAL:
             return text.decimals
         case T.DATE | T.NEW_DATE:

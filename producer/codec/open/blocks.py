@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from producer.codec.open.framing import LENGTH
+from producer.codec.open.layout import LENGTH
 from producer.errors import DecodeError
 
 

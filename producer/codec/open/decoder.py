@@ -17,7 +17,7 @@ import msgspec
 from producer.codec.compression import Decompressor
 from producer.codec.open import values
 from producer.codec.open.blocks import Blocks
-from producer.codec.open.framing import LENGTH
+from producer.codec.open.layout import LENGTH
 from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent, Value

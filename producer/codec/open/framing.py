@@ -7,7 +7,6 @@ bytes, big-endian. Source: tiflow ``open_protocol_encoder.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from struct import Struct
 
 import pyarrow as pa
 
@@ -15,12 +14,10 @@ from producer.codec.batching import Limits, batched
 from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
 from producer.codec.message_batch import MessageBatch
+from producer.codec.open.layout import LENGTH, VERSION
 from producer.codec.open.options import OpenOptions
 from producer.codec.pieces import Numbers, fixed_width, joined, lengths, regrouped
 from producer.model.event import Kind, Message
-
-LENGTH = Struct(">Q")
-VERSION = LENGTH.pack(1)
 
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
 _HEAD = len(VERSION) + RECORD_OVERHEAD
