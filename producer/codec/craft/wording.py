@@ -130,12 +130,15 @@ def _vocabularies(
     :param form: of each run.
     :param first: place of the first run of each message.
     """
+    if len(form) == len(first):  # as nearly always: all rows of a message have one form
+        only, of_message = np.unique(form, return_inverse=True)
+        return [_vocabulary((one,), known) for one in only.tolist()], of_message
     runs, met = form.tolist(), dict[tuple[int, ...], int]()
-    of_message = [
+    places = [
         met.setdefault(tuple(dict.fromkeys(runs[start:end])), len(met))
         for start, end in pairwise([*first.tolist(), len(runs)])
     ]
-    return [_vocabulary(forms, known) for forms in met], np.array(of_message)
+    return [_vocabulary(forms, known) for forms in met], np.array(places)
 
 
 def _vocabulary(forms: tuple[int, ...], known: Sequence[RowForm]) -> Vocabulary:
