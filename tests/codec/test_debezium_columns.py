@@ -59,7 +59,7 @@ def test_moments(fsp: int) -> None:
     check()
 
 
-@pytest.mark.parametrize("zone", ["UTC", "+05:30", "America/New_York"])
+@pytest.mark.parametrize("zone", ["UTC", "+05:30", "America/New_York", "Africa/Monrovia"])
 @pytest.mark.parametrize("fsp", [0, 3, 6])
 def test_instants(fsp: int, zone: str) -> None:
     dates = st.dates(min_value=date(1969, 12, 30), max_value=date(2038, 1, 19)).map(str)

@@ -15,13 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec.debezium import temporal
+from producer.codec.debezium.zone_offsets import to_utc
 from producer.codec.pieces import (
     Numbers,
     Pieces,
     contents,
     each_distinct,
     integers,
+    joined,
     lengths,
+    numbers,
     surrounded,
     text_array,
     with_nulls_of,
@@ -29,7 +32,8 @@ from producer.codec.pieces import (
 
 _EPOCH = temporal.EPOCH.removeprefix(b'"').removesuffix(b'Z"')
 _MICROS = 1_000_000
-_HEAD = len("YYYY-MM-DD")
+_DATE = len("YYYY-MM-DD")
+_MOMENT = len("YYYY-MM-DD HH:MM:SS")
 
 
 def days(values: pa.Array, invalid: bytes) -> Pieces:
@@ -55,22 +59,30 @@ def _numbered(
     some = pc.any(early).as_py()
     usual = pc.if_else(early, None, values) if some else values
     try:
-        numbers = integers(usual.cast(pa.string()).cast(moment).view(number))
+        texts = integers(usual.cast(pa.string()).cast(moment).view(number))
     except pa.ArrowInvalid:
         return each_distinct(values, one)
-    return (
-        pc.if_else(early, each_distinct(pc.if_else(early, values, None), one), numbers) if some else numbers
-    )
+    return pc.if_else(early, each_distinct(pc.if_else(early, values, None), one), texts) if some else texts
 
 
 def zoned(values: pa.Array, zone: tzinfo) -> Pieces:
     """TIMESTAMP; see ``temporal.zoned_text``."""
     early = pc.less(values, temporal.FIRST_TIMESTAMP)
     some = pc.any(early).as_py()
-    if zone is not UTC or not _are_dates(pc.if_else(early, None, values) if some else values):
+    usual = pc.if_else(early, None, values) if some else values
+    if not _are_dates(usual):
         return (each_distinct(values, partial(temporal.zoned_text, zone=zone)),)
-    texts = pc.binary_replace_slice(values, _HEAD, _HEAD + 1, b"T")
+    there = usual if zone is UTC else _in_utc(usual, zone)
+    texts = pc.binary_replace_slice(there, _DATE, _DATE + 1, b"T")
     return surrounded(b'"', pc.if_else(early, _EPOCH, texts) if some else texts, b'Z"')
+
+
+def _in_utc(values: pa.Array, zone: tzinfo) -> pa.Array:
+    """The same instants, whose digits of fraction stay."""
+    moments = pc.binary_slice(values, 0, _MOMENT).cast(pa.string()).cast(pa.timestamp("s"))
+    instants = pa.array(to_utc(numbers(moments.view(pa.int64())), zone)).view(pa.timestamp("s"))
+    fractions = pc.binary_replace_slice(values, 0, _MOMENT, b"")
+    return joined((instants.cast(pa.string()).cast(pa.binary()), fractions), len(values), null=None)
 
 
 def _are_dates(values: pa.Array) -> bool:
