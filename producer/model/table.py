@@ -126,6 +126,10 @@ class TableInfo:
     is_view: bool = field(default=False)
     profile: Profile = "classic"
 
+    def __hash__(self) -> int:
+        # Encoders look a table up for every batch; its columns would take longer than their rows.
+        return hash((self.schema, self.name, self.table_id, self.version))
+
     @cached_property
     def primary_key(self) -> IndexInfo | None:
         return next((index for index in self.indexes if index.primary), None)
