@@ -13,6 +13,8 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from producer.model.event import Op
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, image_of
 
@@ -79,4 +81,4 @@ def _other(classic: Any, raw: dict[str, Any]) -> Any:
     if isinstance(classic, GoldenDDL):
         return replace(classic, **told)
     assert is_dataclass(classic)  # a DDL with its tables
-    return replace(classic, event=replace(classic.event, **told))
+    return replace(classic, event=msgspec.structs.replace(classic.event, **told))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # decoders need no Arrow
 MOST_BYTES = 256 << 20
 """What the parts of one message may come to. TiDB's rows end at 120 MiB (``txn-entry-size-limit``)."""
 
+PLAIN_STARTS = (b'{"', b"{}")  # neither a frame nor a block that starts with a literal
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _STEP = 1 << 16
 _LONGEST_VARINT = 5
@@ -56,6 +57,14 @@ def _lz4(data: bytes) -> bytes:
 
 
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _lz4}
+
+
+def plain(data: bytes, part: str) -> bytes:
+    """The JSON text of a key or value that is compressed alone, or not at all.
+
+    :raises DecodeError: likewise.
+    """
+    return data if data.startswith(PLAIN_STARTS) else Decompressor().text(data, part)
 
 
 class Decompressor:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from producer.codec.canal_json.envelope import objects
-from producer.codec.compression import Decompressor
+from producer.codec.canal_json.envelope import opened as opened_object
+from producer.codec.compression import Decompressor, plain
 from producer.codec.craft.envelope import opened
 from producer.codec.debezium.message_json import parse_value
 from producer.codec.open.blocks import Blocks
@@ -48,7 +48,7 @@ def _craft(key: bytes, value: bytes) -> bool:
 
 
 def _canal_json(_: bytes, value: bytes) -> bool:
-    return any(objects(Decompressor().text(value, "value")))
+    return opened_object(plain(value, "value")) is not None
 
 
 def _debezium(_: bytes, value: bytes) -> bool:

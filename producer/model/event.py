@@ -1,5 +1,7 @@
 """Events as a consumer sees them: what a decoder gives, and what a golden folder expects.
 
+They are structs, since there is one for every row, and a struct is made ten times as fast as a data class.
+
 A column value is the canonical text of DESIGN "Value": the bytes that TiCDC hashes for dispatch, or
 None for SQL NULL.
 """
@@ -43,8 +45,7 @@ class Kind(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class EventColumn:
+class EventColumn(msgspec.Struct, frozen=True):
     """What a message says of a column beside its value.
 
     :param type: SQL type name, as exact as the protocol tells it.
@@ -56,8 +57,7 @@ class EventColumn:
     flag: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowEvent:
+class RowEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A row changed event.
 
     :param table_id: physical table id if the message names one (partitioned tables), else 0.
@@ -79,8 +79,7 @@ class RowEvent:
     claim_check: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DDLEvent:
+class DDLEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A DDL event; ``ddl_type`` is TiDB's action code."""
 
     commit_ts: int
@@ -90,8 +89,7 @@ class DDLEvent:
     ddl_type: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedEvent:
+class ResolvedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """All events up to ``commit_ts`` were sent."""
 
     commit_ts: int
@@ -112,7 +110,7 @@ Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A Kafka record before it has a place. A struct, since there is one for every row.
+    """A Kafka record before it has a place.
 
     :param type: ``row``, ``ddl`` or ``resolved``.
     :param commit_ts: of its first event.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from decimal import Decimal
+from math import frexp
 
 from producer.model.mysql_type import MySQLType
 
@@ -22,13 +23,43 @@ def plain_text(value: float, code: int) -> bytes:
     """
     if value == 0:
         return b"0"
-    digits = _shortest32(value) if code == MySQLType.FLOAT else repr(float(value))
+    digits = repr(float(value)) if code != MySQLType.FLOAT else _shortest32(float(value))
+    if digits.endswith(".0"):
+        return digits[:-2].encode()
+    if "e" not in digits:
+        return digits.encode()
     text = format(Decimal(digits), "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text).encode()
 
 
+_LONGEST_CERTAIN = 7  # six digits and a point
+_CERTAIN_RANGE = (1e-4, 1e9)
+
+
 def _shortest32(value: float) -> str:
-    # Only numpy knows the shortest digits of 32 bits; importing it takes longer than a short command.
+    """Shortest digits of 32 bits, with or without an exponent.
+
+    Six digits tell numbers of 32 bits apart: if those of the 64-bit number are not more, they are it.
+    Else the fewest of 6 … 9 digits that read back to the same number are, but for a power of two, around
+    which numbers stand unevenly. Digits are read with 64 bits and then rounded again: that is to read them
+    with 32 bits as long as they have at most 12 decimals.
+    """
+    digits = repr(value)
+    if len(digits) <= _LONGEST_CERTAIN and "e" not in digits:
+        return digits
+    if not _CERTAIN_RANGE[0] <= abs(value) < _CERTAIN_RANGE[1]:
+        return _printed32(value)
+    number = narrow(value, MySQLType.FLOAT)
+    if abs(frexp(number)[0]) != 0.5:
+        for form in ("%.6g", "%.7g", "%.8g", "%.9g"):
+            digits = form % number
+            if narrow(float(digits), MySQLType.FLOAT) == number:
+                return digits
+    return _printed32(value)
+
+
+def _printed32(value: float) -> str:
+    # Only numpy knows the shortest digits of any 32 bits; importing it takes longer than a short command.
     from numpy import float32, format_float_scientific
 
     return format_float_scientific(float32(value), unique=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from producer.changefeed.claim_storage import claim_storage
 from producer.codec.base import Decoder

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from producer.codec.base import Encoder
 from producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent

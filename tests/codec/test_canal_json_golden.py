@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from producer.codec.canal_json import CanalJSONLosses
 from producer.codec.canal_json.decoder import CanalJSONDecoder

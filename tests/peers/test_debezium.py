@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from producer.codec.debezium.encoder import DebeziumEncoder
@@ -142,7 +143,7 @@ def test_flink_gives_the_rows_of_the_events(software: Software, path: Path, vari
         if isinstance(answer, Taken):
             assert case.row
             before, after = _with_java_text(case.row.before), _with_java_text(case.row.after)
-            row = replace(case.row, before=before, after=after)
+            row = msgspec.structs.replace(case.row, before=before, after=after)
             assert DEBEZIUM.arrived(case.columns, answer.content) == DEBEZIUM.changes(case.columns, row)
 
 

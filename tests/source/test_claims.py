@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import fsspec
 import pytest
+from msgspec.structs import replace
 
 from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.framing import framed

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from producer.codec.canal_json import envelope
-from producer.codec.canal_json.envelope import Envelope
+from producer.codec.canal_json.envelope import Envelope, opened
 from producer.codec.canal_json.event_type import DDL_WORDS, OPS, WATERMARK, told_action
-from producer.codec.canal_json.row_key import NO_IDS, row_ids
-from producer.codec.canal_json.row_reader import row_images
-from producer.codec.compression import Decompressor
+from producer.codec.canal_json.row_reader import row_events
+from producer.codec.compression import plain
 from producer.errors import DecodeError
-from producer.model.event import DDLEvent, Event, ResolvedEvent, RowEvent
+from producer.model.event import DDLEvent, Event, ResolvedEvent
 from producer.model.tso import compose
 
 
@@ -34,20 +32,24 @@ class CanalJSONDecoder:
         :param key: of no meaning in this protocol.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        for start, message in envelope.objects(Decompressor().text(value or b"", "value")):
-            yield from _events(message, start)
+        text = plain(value or b"", "value")
+        start, end = 0, -1
+        while end:
+            message, columns, end = opened(text, start)
+            if message.type in OPS and not message.is_ddl:
+                yield from row_events(message, columns, start)
+            else:
+                yield _other(message, start)
+            start = end
 
 
-def _events(message: Envelope, start: int) -> Iterator[Event]:
+def _other(message: Envelope, start: int) -> Event:
     if message.is_ddl:
-        yield _ddl(message, start)
-    elif message.type == WATERMARK:
-        yield _watermark(message, start)
-    elif message.type in OPS:
-        yield from _rows(message, start)
-    else:
-        known = ", ".join([*OPS, WATERMARK])
-        raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=start)
+        return _ddl(message, start)
+    if message.type == WATERMARK:
+        return _watermark(message, start)
+    known = ", ".join([*OPS, WATERMARK])
+    raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=start)
 
 
 def _ddl(message: Envelope, start: int) -> DDLEvent:
@@ -67,25 +69,6 @@ def _watermark(message: Envelope, start: int) -> ResolvedEvent:
     if message.tidb is None or not message.tidb.watermark_ts:
         raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=start)
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
-
-
-def _rows(message: Envelope, start: int) -> Iterator[RowEvent]:
-    tidb = message.tidb or envelope.Extension()
-    table_id, row_id = row_ids(tidb.rowkey, start) if tidb.rowkey else NO_IDS
-    for columns, before, after in row_images(message, OPS[message.type], start):
-        yield RowEvent(
-            commit_ts=_commit_ts(message),
-            schema=message.database,
-            table=message.table,
-            op=OPS[message.type],
-            columns=columns,
-            before=before,
-            after=after,
-            table_id=table_id,
-            row_id=row_id,
-            handle_key_only=tidb.only_handle_key or bool(tidb.claim_check_location),
-            claim_check=tidb.claim_check_location,
-        )
 
 
 def _commit_ts(message: Envelope) -> int:

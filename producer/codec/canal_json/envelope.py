@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
 import msgspec
 
+from producer.codec.canal_json.columns import Columns, columns_of
 from producer.errors import DecodeError
 from producer.model.tso import LOGICAL_BITS, MAX_TS
 
 TSO: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS)]
 Milliseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS >> LOGICAL_BITS)]
 RowJSON: TypeAlias = dict[str, str | None]
+_NULL = msgspec.Raw(b"null")
 
 
 class Extension(msgspec.Struct, rename="camel"):
@@ -27,7 +28,10 @@ class Extension(msgspec.Struct, rename="camel"):
 
 
 class Envelope(msgspec.Struct, rename="camel"):
-    """One message object; ``ts`` and ``id`` say nothing of the event."""
+    """One message object; ``ts`` and ``id`` say nothing of the event.
+
+    What describes its columns is the same in message after message and stays JSON here (``Columns``).
+    """
 
     database: str
     table: str
@@ -35,9 +39,9 @@ class Envelope(msgspec.Struct, rename="camel"):
     type: str
     es: Milliseconds
     sql: str = ""
-    pk_names: list[str] | None = None
-    sql_type: dict[str, int] | None = None
-    mysql_type: dict[str, str] | None = None
+    pk_names: msgspec.Raw = _NULL
+    sql_type: msgspec.Raw = _NULL
+    mysql_type: msgspec.Raw = _NULL
     data: list[RowJSON] | None = None
     old: list[RowJSON] | None = None
     tidb: Extension | None = msgspec.field(default=None, name="_tidb")
@@ -48,33 +52,33 @@ _PLACE = re.compile(r"\(byte (\d+)\)")
 _FOLLOWED = "trailing characters"
 
 
-def objects(value: bytes) -> Iterator[tuple[int, Envelope]]:
-    """The objects of a message value with the byte each starts at.
+def opened(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
+    """The object that starts at a byte of a message value, its columns, and where the next one starts.
 
-    :raises DecodeError: for anything that is not one or more such objects.
+    Of the last one that is 0.
+
+    :raises DecodeError: for anything that is not such an object, alone or before another.
     """
-    start, end = 0, -1
-    while end:
-        message, end = _next(memoryview(value)[start:], value, start)
-        yield start, message
-        start += end
-
-
-def _next(rest: memoryview, value: bytes, start: int) -> tuple[Envelope, int]:
-    """The object that starts here, and its length; 0 if it is the last."""
     try:
-        try:
-            return _DECODER.decode(rest), 0
-        except msgspec.DecodeError as error:
-            end = _end_of_first(error, rest)
-            if not end:
-                raise
-            return _DECODER.decode(rest[:end]), end
+        message, length = _next(memoryview(value)[start:] if start else value)
+        texts = bytes(message.pk_names), bytes(message.sql_type), bytes(message.mysql_type)
+        return message, columns_of(texts), length and start + length
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _error(error, value, start) from None
 
 
-def _end_of_first(error: msgspec.DecodeError, json: memoryview) -> int:
+def _next(rest: bytes | memoryview) -> tuple[Envelope, int]:
+    """The object that starts here, and its length; 0 if it is the last."""
+    try:
+        return _DECODER.decode(rest), 0
+    except msgspec.DecodeError as error:
+        end = _end_of_first(error, rest)
+        if not end:
+            raise
+        return _DECODER.decode(rest[:end]), end
+
+
+def _end_of_first(error: msgspec.DecodeError, json: bytes | memoryview) -> int:
     """Where another object starts if only that was in the way of the first, else 0."""
     place = _PLACE.search(str(error))
     if place is None or _FOLLOWED not in str(error):

@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterator
+from itertools import repeat
 
-from producer.codec.canal_json.envelope import Envelope, RowJSON
-from producer.codec.canal_json.values import BadValue, Reader, reader_of
+from producer.codec.canal_json.columns import Columns
+from producer.codec.canal_json.envelope import Envelope, Extension, RowJSON
+from producer.codec.canal_json.event_type import OPS
+from producer.codec.canal_json.row_key import NO_IDS, row_ids
+from producer.codec.canal_json.values import BadValue
 from producer.errors import DecodeError
-from producer.model.event import EventColumn, Image, Op
-from producer.model.flags import ColumnFlag
+from producer.model.event import EventColumn, Image, Op, RowEvent, Value
+from producer.model.tso import compose
 
-Images: TypeAlias = tuple[tuple[EventColumn, ...], Image | None, Image | None]
-S = TypeVar("S")
-_PRIMARY = int(ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY)
+_NO_EXTENSION = Extension()
 
 
-def row_images(message: Envelope, op: Op, start: int) -> Iterator[Images]:
-    """Columns, old and new image of every row of a message.
+def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowEvent]:
+    """The row events of a message.
 
     :param start: byte of the message object, for errors.
     :raises DecodeError: if the rows, their columns or values do not fit together.
     """
+    op, tidb = OPS[message.type], message.tidb or _NO_EXTENSION
+    table_id, row_id = row_ids(tidb.rowkey, start) if tidb.rowkey else NO_IDS
     new = message.data or []
     if not new:
         raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=start)
     old = _old_rows(message, op, start)
-    types, keys = message.mysql_type or {}, frozenset(message.pk_names or ())
-    readers = {name: _placed(reader_of, text, name, start) for name, text in types.items()}
-    if not keys <= types.keys():
-        raise DecodeError("CANAL-COLUMN", "columns of mysqlType in pkNames", part="value", byte=start)
-    for place, row in enumerate(new):
-        _check_names(row, message, start)
-        columns = tuple(EventColumn(name, types[name], _PRIMARY if name in keys else 0) for name in row)
-        image = _image(row, readers, start)
-        if op == Op.DELETE:
-            yield columns, image, None
-        elif op == Op.INSERT:
-            yield columns, None, image
-        else:
-            yield columns, _image(old[place], readers, start), image
+    if columns.fault is not None:
+        raise DecodeError(columns.fault.code, columns.fault.expected, part="value", byte=start)
+
+    def event(row: RowJSON, old_row: RowJSON | None) -> RowEvent:
+        shown = _shown(row, columns, start)
+        image = _image(row, columns, start)
+        return RowEvent(
+            # Where no extension tells the commit-ts, it is the first TSO of the millisecond.
+            commit_ts=tidb.commit_ts or compose(message.es),
+            schema=message.database,
+            table=message.table,
+            op=op,
+            columns=shown,
+            before=image if op == Op.DELETE else None if old_row is None else _image(old_row, columns, start),
+            after=None if op == Op.DELETE else image,
+            table_id=table_id,
+            row_id=row_id,
+            handle_key_only=tidb.only_handle_key or bool(tidb.claim_check_location),
+            claim_check=tidb.claim_check_location,
+        )
+
+    return map(event, new, old if op == Op.UPDATE else repeat(None))
+
+
+def _shown(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...]:
+    """The columns of a row, whose order is its own."""
+    names = tuple(row)
+    if names == columns.names and columns.same_sql_types:
+        return columns.columns
+    if row.keys() != columns.readers.keys():
+        expected = "the same columns in data and mysqlType"
+    elif not columns.same_sql_types:
+        expected = "the same columns in data and sqlType"
+    else:
+        return columns.in_order(names)
+    raise DecodeError("CANAL-COLUMN", expected, part="value", byte=start)
 
 
 def _old_rows(message: Envelope, op: Op, start: int) -> list[RowJSON]:
@@ -56,27 +81,21 @@ def _old_rows(message: Envelope, op: Op, start: int) -> list[RowJSON]:
     raise DecodeError("CANAL-OLD", expected, part="value", byte=start)
 
 
-def _check_names(row: RowJSON, message: Envelope, start: int) -> None:
-    if row.keys() != (message.mysql_type or {}).keys():
-        expected = "the same columns in data and mysqlType"
-    elif row.keys() != (message.sql_type or row).keys():
-        expected = "the same columns in data and sqlType"
-    else:
-        return
-    raise DecodeError("CANAL-COLUMN", expected, part="value", byte=start)
+def _image(row: RowJSON, columns: Columns, start: int) -> Image:
+    if len(row) == len(columns.names) and tuple(row) == columns.names:
+        readers = columns.readers.values()
+        try:
+            texts = zip(readers, row.values(), strict=True)
+            return dict(zip(row, [text if text is None else read(text) for read, text in texts], strict=True))
+        except BadValue:
+            pass  # the other way tells whose it is
+    return {name: _value(name, text, columns, start) for name, text in row.items()}
 
 
-def _image(row: RowJSON, readers: Mapping[str, Reader], start: int) -> Image:
-    image = {}
-    for name, text in row.items():
-        if name not in readers:
-            raise DecodeError("CANAL-COLUMN", f"no column {name!r} in old", part="value", byte=start)
-        image[name] = None if text is None else _placed(readers[name], text, name, start)
-    return image
-
-
-def _placed(read: Callable[[str], S], text: str, name: str, start: int) -> S:
+def _value(name: str, text: str | None, columns: Columns, start: int) -> Value:
+    if name not in columns.readers:
+        raise DecodeError("CANAL-COLUMN", f"no column {name!r} in old", part="value", byte=start)
     try:
-        return read(text)
+        return None if text is None else columns.readers[name](text)
     except BadValue as bad:
         raise DecodeError(bad.code, f"{bad.expected} in column {name!r}", part="value", byte=start) from None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import TypeAlias
 
+from producer.codec.digit_forms import DATES, DATETIMES, TIMES, has_form
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import (
     FLOATS,
@@ -79,27 +80,69 @@ _short_type = lru_cache(maxsize=4096)(_parsed)
 @cache
 def _reader(code: MySQLType, binary: bool, unsigned: bool) -> Reader:
     if code in INTEGERS | NUMBERED:
-        return partial(_integer, *integer_range(code, unsigned=unsigned))
+        return _integer_reader(*integer_range(code, unsigned=unsigned))
     if code in FLOATS:
-        return partial(_float, code)
+        return _float_reader(code)
+    if code in _DIGIT_FORMS:
+        return _digits_reader(_DIGIT_FORMS[code], partial(_formed, *_FORMS[code]))
     if code in _FORMS:
         return partial(_formed, *_FORMS[code])
     return _bytes if binary and code in STRINGS | LOBS else str.encode
 
 
+_ZERO = ord("0")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")
 
 
-def _integer(low: int, high: int, text: str) -> bytes:
-    if _INTEGER.fullmatch(text) is None:
-        raise BadValue("CANAL-VALUE", "decimal digits")
-    if not low <= int(text) <= high:
-        raise BadValue("CANAL-RANGE", f"{low} … {high}")
-    return text.encode()
+def _integer_reader(low: int, high: int) -> Reader:
+    highest, lowest = b"%d" % high, b"%d" % -low
+    most, most_below = len(highest), len(lowest)
+
+    def read(text: str) -> bytes:
+        content = text.encode()
+        # Digits of one length stand in the order of their numbers.
+        if content.isdigit():
+            size = len(content)
+            if content[0] != _ZERO and (size < most or (size == most and content <= highest)):
+                return content
+        elif content[:1] == b"-":
+            digits = content[1:]
+            size = len(digits)
+            fits = size < most_below or (size == most_below and digits <= lowest)
+            if fits and digits.isdigit() and digits[0] != _ZERO:
+                return content
+        if _INTEGER.fullmatch(text) is None:
+            raise BadValue("CANAL-VALUE", "decimal digits")
+        if not low <= int(text) <= high:
+            raise BadValue("CANAL-RANGE", f"{low} … {high}")
+        return content
+
+    return read
 
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
 _NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:E-?[0-9]{1,3})?")  # official Canal writes 1.0E10
+
+
+def _float_reader(code: MySQLType) -> Reader:
+    longest = _LONGEST_FLOAT if code == T.FLOAT else _LONGEST_DOUBLE
+
+    def read(text: str) -> bytes:
+        return text.encode() if len(text) <= longest and _is_shortest(text) else _float(code, text)
+
+    return read
+
+
+_LONGEST_FLOAT = 7  # six digits, which any 32 bits keep, and a point
+_LONGEST_DOUBLE = 24
+
+
+def _is_shortest(text: str) -> bool:
+    """Whether this is a number in plain form with a fraction, of the fewest digits."""
+    try:
+        return "1" <= text[-1] <= "9" and repr(float(text)) == text and "e" not in text
+    except (ValueError, IndexError):
+        return False
 
 
 def _float(code: MySQLType, text: str) -> bytes:
@@ -122,6 +165,15 @@ _FORMS = {
     T.DURATION: (re.compile(f"-?[0-9]{{2,3}}{_TIME}"), "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
+_DIGIT_FORMS = {T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES}
+
+
+def _digits_reader(forms: frozenset[bytes], others: Reader) -> Reader:
+    def read(text: str) -> bytes:
+        content = text.encode()
+        return content if has_form(content, forms) else others(text)
+
+    return read
 
 
 def _formed(form: re.Pattern[str], expected: str, text: str) -> bytes:

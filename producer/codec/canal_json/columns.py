@@ -1,0 +1,81 @@
+"""What a message says of its columns, understood once for all messages that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import msgspec
+
+from producer.codec.canal_json.values import BadValue, Reader, reader_of
+from producer.model.event import EventColumn
+from producer.model.flags import ColumnFlag
+
+Texts: TypeAlias = tuple[bytes, bytes, bytes]
+"""JSON of ``pkNames``, ``sqlType`` and ``mysqlType``."""
+
+_PRIMARY = int(ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY)
+_LARGEST_KEPT = 1 << 18  # bytes of a description that is worth remembering
+
+
+class Described(msgspec.Struct, rename="camel"):
+    """The members as they stand in the message."""
+
+    pk_names: list[str] | None
+    sql_type: dict[str, int] | None
+    mysql_type: dict[str, str] | None
+
+
+_DECODER = msgspec.json.Decoder(Described)
+
+
+class Columns:
+    """The columns of a message, in the order of ``mysqlType``.
+
+    :param fault: what is wrong with them, which concerns messages of rows alone.
+    """
+
+    __slots__ = ("columns", "fault", "names", "readers", "same_sql_types")
+
+    def __init__(self, described: Described) -> None:
+        types, keys = described.mysql_type or {}, frozenset(described.pk_names or ())
+        self.names = tuple(types)
+        self.columns = tuple([EventColumn(n, types[n], _PRIMARY if n in keys else 0) for n in types])
+        self.readers: Mapping[str, Reader] = {}
+        self.same_sql_types = (described.sql_type or types).keys() == types.keys()
+        self.fault = self._understand(types, keys)
+
+    def _understand(self, types: Mapping[str, str], keys: frozenset[str]) -> BadValue | None:
+        readers = {}
+        for name, text in types.items():
+            try:
+                readers[name] = reader_of(text)
+            except BadValue as bad:
+                return BadValue(bad.code, f"{bad.expected} in column {name!r}")
+        self.readers = readers
+        return None if keys <= types.keys() else BadValue("CANAL-COLUMN", "columns of mysqlType in pkNames")
+
+    def in_order(self, names: Sequence[str]) -> tuple[EventColumn, ...]:
+        """The columns of these names."""
+        by_name = {column.name: column for column in self.columns}
+        return tuple([by_name[name] for name in names])
+
+
+def columns_of(texts: Texts) -> Columns:
+    """The columns that a message's texts describe.
+
+    Equal texts have equal meaning, so that of one message serves for the next ones; how many are kept, and
+    how long ones, is limited, since a message may say anything.
+
+    :raises msgspec.DecodeError: if the texts are of another form.
+    """
+    return _remembered(texts) if sum(map(len, texts)) <= _LARGEST_KEPT else _understood(texts)
+
+
+def _understood(texts: Texts) -> Columns:
+    # Names of members are there for the sake of errors, which tell them.
+    return Columns(_DECODER.decode(b'{"pkNames":%b,"sqlType":%b,"mysqlType":%b}' % texts))
+
+
+_remembered = lru_cache(maxsize=256)(_understood)
