@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from producer.codec.debezium import members, temporal, temporal_columns, text
+from producer.codec.debezium import member_columns, temporal, temporal_columns, text
 from producer.codec.pieces import NULL, Pieces, joined
 from producer.codec.zone import zone_of
 from producer.model.event import Value
@@ -124,7 +124,7 @@ def test_bits(length: int) -> None:
 
     @given(_columns(st.integers(0, 2**length - 1).map(str)))
     def check(values: list[Value]) -> None:
-        _holds(members.bits(_array(values), length), values, boolean if length == 1 else little)
+        _holds(member_columns.bits(_array(values), length), values, boolean if length == 1 else little)
 
     check()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from producer.codec.debezium import text
 from producer.codec.debezium.bad_value import BadValue, JSONValue
 from producer.codec.debezium.column_reader import ColumnReader, untyped
 from producer.codec.debezium.message_json import ValueParts
@@ -79,13 +78,18 @@ def _value(parts: ValueParts, name: str, json: JSONValue, readers: Readers) -> V
     try:
         value = _read(name, json, readers)
     except BadValue as bad:
-        place = parts.json.find(text.string(name) + b":")
-        expected = f"{bad.expected} in column {name!r}"
-        raise DecodeError("DEBEZIUM-COLUMN", expected, part="value", byte=max(place, 0)) from None
+        expected, byte = f"{bad.expected} in column {name!r}", _place(parts, name)
+        raise DecodeError("DEBEZIUM-COLUMN", expected, part="value", byte=byte) from None
     marks = parts.marks
     if marks is None or value is None or not isinstance(json, str) or not marks.stands_in(json):
         return value
     return marks.restored(value)  # text: no other reader takes a string with marks
+
+
+def _place(parts: ValueParts, name: str) -> int:
+    from producer.codec.debezium import text  # comes with Arrow, which good messages are read without
+
+    return max(parts.json.find(text.string(name) + b":"), 0)
 
 
 def _read(name: str, json: JSONValue, readers: Readers) -> Value:
