@@ -1,0 +1,123 @@
+"""A whole run into Kafka beside a bare loop of ``produce()``, on the same cores and the same broker.
+
+``run sysbench --only messages`` draws the changes, orders, encodes and sends them. The loop sends exactly the
+messages of that run, read from parquet, with the same settings. Both go to the embedded broker, four
+partitions, dispatched by ``index-value``, acks=all, idempotent. They take turns, and what counts is the ratio
+of the medians.
+
+    python benchmarks/end_to_end.py --transactions 200000 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import pyarrow.parquet as pq
+from confluent_kafka import Producer
+
+from producer.broker import EmbeddedKafka
+from producer.changefeed import Changefeed
+from producer.changefeed.kafka_client import producer_properties
+from producer.jobs.prepare import prepare
+from producer.jobs.run import run
+from producer.session import spark_session
+from producer.sink.topics import Topics
+
+PROTOCOLS = ("open-protocol", "canal-json")
+WANTED = 0.5
+_ROUNDS = 3
+_ROWS = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
+
+
+class Sent:
+    """One protocol's messages, sent in two ways."""
+
+    def __init__(self, protocol: str, transactions: int, bootstrap: str, work: Path) -> None:
+        self._sets = [f"steps[1].generate.transactions={transactions}"]
+        self._uri = f"kafka://{bootstrap}/{{}}?protocol={protocol}&partition-num=4"
+        self._messages = work / protocol / "messages.parquet"
+        self._bootstrap = bootstrap
+        self.rows = transactions * _ROWS
+        run("sysbench", out=work / protocol, sets=self._sets, sink_uri=self._uri.format("x"), only="messages")
+
+    def by_run(self, topic: str) -> None:
+        run("sysbench", sets=self._sets, sink_uri=self._uri.format(topic), only="messages")
+
+    def by_loop(self, topic: str) -> None:
+        feed = self._changefeed(topic)
+        Topics(self._bootstrap).prepare(feed, [topic], append=False)
+        producer = Producer(producer_properties(feed, self._bootstrap))
+        for batch in pq.ParquetDataset(self._messages).read(["partition", "key", "value"]).to_batches():
+            for partition, key, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                while True:
+                    try:
+                        producer.produce(topic, value, key, partition)
+                        break
+                    except BufferError:
+                        producer.poll(1)
+                producer.poll(0)
+        producer.flush()
+
+    def _changefeed(self, topic: str) -> Changefeed:
+        return prepare("sysbench", sets=self._sets, sink_uri=self._uri.format(topic)).changefeed
+
+
+def seconds(work: Callable[[str], None], topic: str) -> float:
+    """One run from its call to its last acknowledgement; the Spark session is there."""
+    start = perf_counter()
+    work(topic)
+    return perf_counter() - start
+
+
+def measured(protocol: str, transactions: int, bootstrap: str, work: Path) -> dict[str, Any]:
+    """Both ways in turn, after one of each that does not count."""
+    sent = Sent(protocol, transactions, bootstrap, work)
+    ways = {"run": sent.by_run, "loop": sent.by_loop}
+    times: dict[str, list[float]] = {"run": [], "loop": []}
+    for number in range(_ROUNDS + 1):
+        for name, way in ways.items():
+            spent = seconds(way, f"{protocol}-{name}-{number}")
+            if number:
+                times[name].append(round(spent, 2))
+    middle = {name: median(spent) for name, spent in times.items()}
+    return {
+        "rows": sent.rows,
+        "seconds": times,
+        "rows_per_second": {name: round(sent.rows / spent) for name, spent in middle.items()},
+        "ratio": round(middle["loop"] / middle["run"], 3),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--transactions", type=int, default=200_000, help="of sysbench, four changes each")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    spark_session(rows=arguments.transactions * _ROWS)
+    report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "protocols": {}}
+    with EmbeddedKafka() as broker, tempfile.TemporaryDirectory() as work:
+        for protocol in PROTOCOLS:
+            report["protocols"][protocol] = measured(
+                protocol, arguments.transactions, broker.bootstrap, Path(work)
+            )
+    if arguments.json:
+        print(json.dumps(report, indent=2))
+        return
+    for protocol, one in report["protocols"].items():
+        speed = one["rows_per_second"]
+        told = f"run {speed['run']:,} rows/s, produce() {speed['loop']:,} rows/s"
+        print(f"{protocol:<14} {told}, ratio {one['ratio']:.2f} (wanted {WANTED})")
+
+
+if __name__ == "__main__":
+    main()
