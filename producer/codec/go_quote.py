@@ -66,6 +66,8 @@ _PIECE = re.compile(
     r"""|\\(?:(?P<short>[abfnrtv\\"])|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})"""
     r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))"""
 )
+_QUOTED = re.compile(r"""(?:[^"\\\n]++|\\(?:[abfnrtv\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}))*+""")
+_ESCAPE = re.compile(r"""\\(x..|[0-7]{3}|.)""")
 _SHORT_BYTES = {text[1]: bytes([code]) for code, text in _SHORT.items()}
 
 
@@ -77,6 +79,8 @@ def unquote(text: str) -> bytes:
     """
     if "\\" not in text and '"' not in text and "\n" not in text:
         return text.encode()
+    if _QUOTED.fullmatch(text):
+        return _ESCAPE.sub(_unescaped, text).encode("utf-8", "surrogateescape")
     out, place = [], 0
     while place < len(text):
         match = _PIECE.match(text, place)
@@ -85,6 +89,25 @@ def unquote(text: str) -> bytes:
         out.append(_piece(match, place))
         place = match.end()
     return b"".join(out)
+
+
+class _Unescaped(dict[str, str]):
+    """What stands behind the backslash of an escape to its byte, as Python's surrogateescape shows it.
+
+    There are a few hundred escapes of bytes; those of code points are not asked for here.
+    """
+
+    def __missing__(self, escape: str) -> str:
+        code = int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)
+        self[escape] = byte = chr(code if code < 0x80 else 0xDC00 + code)
+        return byte
+
+
+_UNESCAPED = _Unescaped({short: content.decode() for short, content in _SHORT_BYTES.items()})
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _UNESCAPED[match[1]]
 
 
 def _piece(match: re.Match[str], place: int) -> bytes:

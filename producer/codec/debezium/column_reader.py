@@ -105,21 +105,14 @@ def column_reader(schema: FieldSchema, zone: tzinfo) -> ColumnReader:
     return ColumnReader(type_name, schema.optional, _reader(schema, code, binary, unsigned, zone))
 
 
-def untyped(json: JSONValue) -> bytes:
-    """A value of a message without a schema: a number's digits, a string's text."""
-    if isinstance(json, str):
-        return json.encode()
-    return _number(T.DOUBLE, json) if isinstance(json, float) else b"%d" % int(json or 0)
-
-
 def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, zone: tzinfo) -> Reader:
     if code in INTEGERS:
-        return partial(_integer, code, unsigned)
+        return _integer_reader(code, unsigned)
     match code:
         case T.FLOAT | T.DOUBLE:
-            return partial(_number, code)
+            return partial(number_text, code)
         case T.NEW_DECIMAL:
-            return partial(_number, T.DOUBLE)
+            return partial(number_text, T.DOUBLE)
         case T.YEAR:
             return _year
         case T.DATE:
@@ -141,17 +134,21 @@ def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, 
     return _bytes if binary and code in CHARSET_BEARING else _text
 
 
-def _integer(code: MySQLType, unsigned: bool, json: JSONValue) -> bytes:
+def _integer_reader(code: MySQLType, unsigned: bool) -> Reader:
     low, high = integer_range(code, unsigned=unsigned)
     if unsigned and code == T.LONGLONG:  # the same 64 bits with a sign
         low, high = integer_range(code, unsigned=False)
-    if isinstance(json, bool) or not isinstance(json, int) or not low <= json <= high:
-        raise BadValue(f"an integer, {low} … {high}")
-    return b"%d" % (json + (1 << 64) if unsigned and json < 0 else json)
+
+    def read(json: JSONValue) -> bytes:
+        if isinstance(json, bool) or not isinstance(json, int) or not low <= json <= high:
+            raise BadValue(f"an integer, {low} … {high}")
+        return b"%d" % (json + (1 << 64) if unsigned and json < 0 else json)
+
+    return read
 
 
-def _number(code: MySQLType, json: JSONValue) -> bytes:
-    if isinstance(json, bool) or not isinstance(json, int | float):
+def number_text(code: MySQLType, json: JSONValue) -> bytes:
+    if isinstance(json, bool | str) or json is None:
         raise BadValue("a number")
     try:
         number = float(json)
@@ -162,10 +159,13 @@ def _number(code: MySQLType, json: JSONValue) -> bytes:
     return plain_text(number, code)
 
 
+_YEAR = _integer_reader(T.YEAR, unsigned=False)
+
+
 def _year(json: JSONValue) -> bytes:
     if isinstance(json, str) and re.fullmatch(r"[0-9]{4}", json):  # a DEFAULT in the place of NULL
         json = int(json)
-    return _integer(T.YEAR, False, json)
+    return _YEAR(json)
 
 
 def _boolean(json: JSONValue) -> bytes:

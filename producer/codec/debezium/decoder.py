@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from producer.codec.compression import Decompressor
+from producer.codec.compression import PLAIN_STARTS, Decompressor
 from producer.codec.debezium.bad_value import BadValue, JSONValue
-from producer.codec.debezium.column_reader import ColumnReader
 from producer.codec.debezium.message_json import ValueParts, parse_key, parse_value
 from producer.codec.debezium.row_reader import row_event
-from producer.codec.debezium.row_schema import row_readers
+from producer.codec.debezium.row_schema import RowReaders, row_readers
 from producer.codec.raw_bytes import Marks
 from producer.codec.zone import zone_of
 from producer.errors import DecodeError
@@ -43,9 +42,9 @@ class DebeziumDecoder:
         :raises DecodeError: for anything that is not a message of this protocol.
         """
         decompressor = Decompressor()
-        named, marks = ({}, None) if key is None else parse_key(decompressor.text(key, "key"))
+        named, marks = ({}, None) if key is None else parse_key(_text(key, "key", decompressor))
         if value is not None:
-            yield self._event(parse_value(decompressor.text(value, "value")), named, marks)
+            yield self._event(parse_value(_text(value, "value", decompressor)), named, marks)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
@@ -62,7 +61,7 @@ class DebeziumDecoder:
             raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m", b'"op"')
         return row_event(parts, _OPS[payload.op], key, key_marks, self._readers(parts))
 
-    def _readers(self, parts: ValueParts) -> Mapping[str, ColumnReader] | None:
+    def _readers(self, parts: ValueParts) -> RowReaders | None:
         if parts.schema is None:
             return None
         try:
@@ -76,12 +75,18 @@ class DebeziumDecoder:
         raise _error(parts, "DEBEZIUM-SCHEMA", expected, b'"schema"')
 
 
+def _text(data: bytes, part: str, decompressor: Decompressor) -> bytes:
+    return data if data.startswith(PLAIN_STARTS) else decompressor.text(data, part)
+
+
 def _check_source(parts: ValueParts) -> None:
     source = parts.payload.source
     if not 0 <= source.commit_ts <= MAX_TS:
         raise _error(parts, "DEBEZIUM-SOURCE", "a commit_ts of 0 … 2^63-1", b'"commit_ts"')
+    if parts.marks is None:
+        return
     names = (source.db, source.table, *(parts.payload.before or ()), *(parts.payload.after or ()))
-    if parts.marks is not None and any(map(parts.marks.stands_in, names)):
+    if any(map(parts.marks.stands_in, names)):
         raise _error(parts, "DEBEZIUM-SOURCE", "names in UTF-8", b'"source"')
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -45,8 +44,7 @@ _BAD_JSON = "DEBEZIUM-JSON"
 _PLACE = re.compile(r"\(byte (\d+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class ValueParts:
+class ValueParts(msgspec.Struct, frozen=True):
     """A message's value.
 
     :param json: its text, in which ``marks`` stand for bytes that are not UTF-8.
@@ -64,11 +62,14 @@ def parse_value(value: bytes) -> ValueParts:
 
     :raises DecodeError: if it is not of the protocol's form.
     """
-    json, marks = readable("value", value, _BAD_JSON)
-    wrapped = parse(_VALUE, "value", json)
-    schema = bytes(wrapped.schema)
+    wrapped, json, marks = _parse_any(_VALUE, "value", value)
     if wrapped.payload is msgspec.UNSET:
-        return ValueParts(json, marks, parse(_BARE_VALUE, "value", json), None)
+        payload, json, marks = _parse_any(_BARE_VALUE, "value", value)
+        return ValueParts(json, marks, payload, None)
+    schema = bytes(wrapped.schema)
+    if not schema.isascii():  # nobody has looked yet whether it is UTF-8
+        wrapped, json, marks = _parse_marked(_VALUE, "value", value)
+        schema = bytes(wrapped.schema)
     return ValueParts(json, marks, wrapped.payload, None if schema == b"null" else schema)
 
 
@@ -77,9 +78,24 @@ def parse_key(key: bytes) -> tuple[dict[str, JSONValue], Marks | None]:
 
     :raises DecodeError: likewise.
     """
-    json, marks = readable("key", key, _BAD_JSON)
-    payload = parse(_KEY, "key", json).payload
-    return (parse(_BARE_KEY, "key", json) if payload is msgspec.UNSET else payload), marks
+    wrapped, _, marks = _parse_any(_KEY, "key", key)
+    if wrapped.payload is not msgspec.UNSET:
+        return wrapped.payload, marks
+    payload, _, marks = _parse_any(_BARE_KEY, "key", key)
+    return payload, marks
+
+
+def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Marks | None]:
+    """What a text says, the text, and the marks in it; there are none where no byte has to be replaced."""
+    try:
+        return decoder.decode(json), json, None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _parse_marked(decoder, part, json)
+
+
+def _parse_marked(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Marks | None]:
+    json, marks = readable(part, text, _BAD_JSON)
+    return parse(decoder, part, json), json, marks
 
 
 def parse(decoder: Any, part: str, json: bytes, start: int = 0) -> Any:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from operator import call
+from typing import Any
 
 from producer.codec.debezium.bad_value import BadValue, JSONValue
-from producer.codec.debezium.column_reader import ColumnReader, untyped
+from producer.codec.debezium.column_reader import number_text
 from producer.codec.debezium.message_json import ValueParts
+from producer.codec.debezium.row_schema import RowReaders
 from producer.codec.raw_bytes import Marks
 from producer.errors import DecodeError
 from producer.model.event import EventColumn, Image, Op, RowEvent, Value
 from producer.model.flags import ColumnFlag
+from producer.model.mysql_type import MySQLType
 
 Members = Mapping[str, JSONValue]
-Readers = Mapping[str, ColumnReader] | None
+_HANDLE_KEY = int(ColumnFlag.HANDLE_KEY)
+_LONGEST_KEPT = 1 << 16  # characters of names that are worth remembering
+Readers = RowReaders | None
+
+_UNTYPED: Mapping[type, Callable[[Any], Value]] = {
+    str: str.encode,
+    int: b"%d".__mod__,
+    bool: lambda json: b"1" if json else b"0",
+    float: partial(number_text, MySQLType.DOUBLE),
+    type(None): lambda _: None,
+}
+"""Values of a message without a schema: a number's digits, a string's text."""
 
 
 def row_event(parts: ValueParts, op: Op, key: Members, key_marks: Marks | None, readers: Readers) -> RowEvent:
@@ -34,7 +50,7 @@ def row_event(parts: ValueParts, op: Op, key: Members, key_marks: Marks | None, 
         schema=source.db,
         table=source.table,
         op=op,
-        columns=tuple(_column(name, key, readers) for name in shown),
+        columns=_columns(tuple(shown), tuple(key), readers),
         before=None if before is None else _image(parts, before, readers),
         after=None if after is None else _image(parts, after, readers),
     )
@@ -65,13 +81,39 @@ def _bytes_of(value: JSONValue, marks: Marks | None) -> object:
     return value.encode() if marks is None else marks.restored(value.encode())
 
 
-def _column(name: str, key: Members, readers: Readers) -> EventColumn:
-    flag = int(ColumnFlag.HANDLE_KEY) if name in key else 0
-    return EventColumn(name, readers[name].type if readers is not None and name in readers else "", flag)
+def _columns(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
+    """What the message says of its columns: the same of all whose schema and names are.
+
+    How many are kept, and of how many columns, is limited, since a message may say anything.
+    """
+    few = sum(map(len, names)) + sum(map(len, key)) <= _LONGEST_KEPT
+    return _remembered(names, key, readers) if few else _described(names, key, readers)
+
+
+def _described(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
+    types = {} if readers is None else {name: each.type for name, each in readers.by_name.items()}
+    keys = frozenset(key)
+    return tuple([EventColumn(n, types.get(n, ""), _HANDLE_KEY if n in keys else 0) for n in names])
+
+
+_remembered = lru_cache(maxsize=256)(_described)
 
 
 def _image(parts: ValueParts, members: Members, readers: Readers) -> Image:
+    if parts.marks is None:
+        try:
+            return _unmarked_image(members, readers)
+        except (BadValue, KeyError):
+            pass  # the other way tells whose it is
     return {name: _value(parts, name, json, readers) for name, json in members.items()}
+
+
+def _unmarked_image(members: Members, readers: Readers) -> Image:
+    if readers is None:
+        kinds = map(_UNTYPED.__getitem__, map(type, members.values()))
+        return dict(zip(members, map(call, kinds, members.values()), strict=True))
+    by_name = readers.by_name
+    return {name: by_name[name].value(json) for name, json in members.items()}
 
 
 def _value(parts: ValueParts, name: str, json: JSONValue, readers: Readers) -> Value:
@@ -94,10 +136,10 @@ def _place(parts: ValueParts, name: str) -> int:
 
 def _read(name: str, json: JSONValue, readers: Readers) -> Value:
     if readers is None:
-        return None if json is None else untyped(json)
-    if name not in readers:
+        return _UNTYPED[type(json)](json)
+    if name not in readers.by_name:
         raise BadValue("a column of the schema")
-    return readers[name].value(json)
+    return readers.by_name[name].value(json)
 
 
 def _error(parts: ValueParts, code: str, expected: str) -> DecodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
 
@@ -28,8 +29,15 @@ _ENVELOPE = msgspec.json.Decoder(_EnvelopeJSON)
 _FIELDS = msgspec.json.Decoder(list[FieldSchema])
 
 
-def row_readers(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
-    """Readers of the columns, by name; virtual columns are among them.
+@dataclass(frozen=True, slots=True, eq=False)
+class RowReaders:
+    """Readers of the columns, by name; virtual columns are among them."""
+
+    by_name: Mapping[str, ColumnReader]
+
+
+def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
+    """Readers of the columns that a schema describes.
 
     :raises BadValue: for a schema that is no row's.
     :raises msgspec.DecodeError: for one of another form.
@@ -37,7 +45,7 @@ def row_readers(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
     return _remembered(schema, zone) if len(schema) <= _LARGEST_KEPT else _compiled(schema, zone)
 
 
-def _compiled(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
+def _compiled(schema: bytes, zone: tzinfo) -> RowReaders:
     found = {bytes(entry.fields) for entry in _ENVELOPE.decode(schema).fields if entry.field in _IMAGES}
     if len(found) != 1:
         raise BadValue("one row schema, that of before and after")
@@ -45,7 +53,7 @@ def _compiled(schema: bytes, zone: tzinfo) -> Mapping[str, ColumnReader]:
     for entry in _FIELDS.decode(found.pop()):
         if entries.setdefault(entry.field, entry) != entry:
             raise BadValue(f"column {entry.field!r} once")
-    return {name: column_reader(entry, zone) for name, entry in entries.items()}
+    return RowReaders({name: column_reader(entry, zone) for name, entry in entries.items()})
 
 
 _remembered = lru_cache(maxsize=256)(_compiled)

@@ -30,15 +30,16 @@ class Blocks:
 
         :raises DecodeError: if its length or the block itself is cut short.
         """
-        start = self.place
-        if len(self._data) - start < LENGTH.size:
+        start, data = self.place, self._data
+        body = start + LENGTH.size
+        if len(data) < body:
             raise self._truncated(start, "8 bytes of length")
-        length = self._number()
-        block = self._data[self.place : self.place + length]
-        if len(block) < length:
-            raise self._truncated(start, f"a length of at most {len(self._data) - self.place}, not {length}")
-        self.place += length
-        return block
+        length = int.from_bytes(data[start:body], "big")
+        end = body + length
+        if len(data) < end:
+            raise self._truncated(start, f"a length of at most {len(data) - body}, not {length}")
+        self.place = end
+        return data[body:end]
 
     def _number(self) -> int:
         (number,) = LENGTH.unpack_from(self._data, self.place)

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
-from producer.codec.compression import Decompressor
+from producer.codec.compression import PLAIN_STARTS, Decompressor
 from producer.codec.open import values
 from producer.codec.open.blocks import Blocks
 from producer.codec.open.layout import LENGTH
+from producer.codec.open.row_shape import ColumnJSON, ColumnsJSON, Shape, shape_of
 from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
-from producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent, Value
-from producer.model.flags import ColumnFlag
-from producer.model.mysql_type import LOBS, bare_name
+from producer.model.event import DDLEvent, Event, Image, Kind, Op, ResolvedEvent, RowEvent, Value
+from producer.model.mysql_type import LOBS
 
 _MAX_TS = (1 << 63) - 1
-S = TypeVar("S")
 
 
 class _KeyJSON(msgspec.Struct):
@@ -39,17 +39,10 @@ class _KeyJSON(msgspec.Struct):
     ccl: str = ""
 
 
-class _ColumnJSON(msgspec.Struct):
-    t: int
-    v: int | float | str | None
-    h: bool | None = None
-    f: int | None = None
-
-
 class _RowJSON(msgspec.Struct):
-    u: dict[str, _ColumnJSON] | None = None
-    p: dict[str, _ColumnJSON] | None = None
-    d: dict[str, _ColumnJSON] | None = None
+    u: ColumnsJSON | None = None
+    p: ColumnsJSON | None = None
+    d: ColumnsJSON | None = None
 
 
 class _DDLJSON(msgspec.Struct):
@@ -60,6 +53,7 @@ class _DDLJSON(msgspec.Struct):
 _KEY = msgspec.json.Decoder(_KeyJSON)
 _ROW = msgspec.json.Decoder(_RowJSON)
 _DDL = msgspec.json.Decoder(_DDLJSON)
+_VALUE = attrgetter("v")
 
 
 class OpenDecoder:
@@ -99,46 +93,58 @@ class OpenDecoder:
         if blocks.at_end:
             raise DecodeError("OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.place)
         start = blocks.place + LENGTH.size
-        text = decompressor.text(blocks.next(), "value", start)
-        json, marks = readable("value", text, "OPEN-VALUE-JSON")
+        block = blocks.next()
+        text = block if block.startswith(PLAIN_STARTS) else decompressor.text(block, "value", start)
         if head.t == Kind.DDL:
-            return _ddl(head, _parse(_DDL, "OPEN-VALUE-JSON", "value", start, json), start, marks)
-        return self._row(head, _parse(_ROW, "OPEN-VALUE-JSON", "value", start, json), start, marks)
+            return _ddl(head, *_parse_value(_DDL, start, text), start)
+        row, marks = _parse_value(_ROW, start, text)
+        return self._row(head, row, start, marks, len(text))
 
-    def _row(self, head: _KeyJSON, row: _RowJSON, start: int, marks: Marks | None) -> RowEvent:
+    def _row(self, head: _KeyJSON, row: _RowJSON, start: int, marks: Marks | None, size: int) -> RowEvent:
         op = _row_kind(row, start)
-        shown = row.d if op == Op.DELETE else row.u
-        before = row.d if op == Op.DELETE else row.p
+        new = row.d if op == Op.DELETE else row.u
+        old = None if op == Op.DELETE else row.p
+        shape = shape_of(new or {}, self._legacy, size)
+        if shape.fault:
+            raise DecodeError("OPEN-COLUMN", shape.fault, part="value", byte=start)
+        before = None if old is None else _image(old, shape_of(old, self._legacy, size), start, marks)
+        image = _image(new or {}, shape, start, marks)
         return RowEvent(
             commit_ts=head.ts,
             schema=head.scm,
             table=head.tbl,
             op=op,
-            columns=_columns(shown or {}, start),
-            before=None if before is None else self._image(before, start, marks),
-            after=self._image(row.u, start, marks) if row.u else None,
+            columns=shape.columns,
+            before=image if op == Op.DELETE else before,
+            after=None if op == Op.DELETE else image,
             table_id=head.ptn or 0,
             row_id=head.rid,
             handle_key_only=head.ohk or bool(head.ccl),
             claim_check=head.ccl,
         )
 
-    def _image(self, columns: dict[str, _ColumnJSON], start: int, marks: Marks | None) -> Image:
-        image = {}
-        for name, column in columns.items():
-            if marks is not None and marks.stands_in(name):
-                raise DecodeError("OPEN-COLUMN", "column names in UTF-8", part="value", byte=start)
-            try:
-                value = values.canonical(column.t, column.f, column.v, legacy_base64=self._legacy)
-                image[name] = _unmarked(column, value, marks)
-            except values.BadValue as bad:
-                raise DecodeError(
-                    bad.code, f"{bad.expected} in column {name!r}", part="value", byte=start
-                ) from None
-        return image
+
+def _image(columns: ColumnsJSON, shape: Shape, start: int, marks: Marks | None) -> Image:
+    if marks is None:
+        try:
+            cells = zip(shape.readers, map(_VALUE, columns.values()), strict=True)
+            return dict(zip(columns, [None if v is None else read(v) for read, v in cells], strict=True))
+        except values.BadValue:
+            pass  # the other way tells whose it is
+    image: dict[str, Value] = {}
+    for (name, column), read in zip(columns.items(), shape.readers, strict=True):
+        if marks is not None and marks.stands_in(name):
+            raise DecodeError("OPEN-COLUMN", "column names in UTF-8", part="value", byte=start)
+        try:
+            value = None if column.v is None else read(column.v)
+        except values.BadValue as bad:
+            expected = f"{bad.expected} in column {name!r}"
+            raise DecodeError(bad.code, expected, part="value", byte=start) from None
+        image[name] = _unmarked(column, value, marks)
+    return image
 
 
-def _unmarked(column: _ColumnJSON, value: Value, marks: Marks | None) -> Value:
+def _unmarked(column: ColumnJSON, value: Value, marks: Marks | None) -> Value:
     """The value with the bytes that marks stood for; those of a Base64 text are the value's own."""
     if marks is None or value is None or not isinstance(column.v, str) or column.t in LOBS:
         return value
@@ -155,20 +161,7 @@ def _row_kind(row: _RowJSON, start: int) -> Op:
     return Op.INSERT if row.p is None else Op.UPDATE
 
 
-def _columns(columns: dict[str, _ColumnJSON], start: int) -> tuple[EventColumn, ...]:
-    return tuple(_column(name, column, start) for name, column in columns.items())
-
-
-def _column(name: str, column: _ColumnJSON, start: int) -> EventColumn:
-    sent = column.f or 0
-    if not 0 <= column.t <= 0xFF or not 0 <= sent <= 0xFFFFFFFF:
-        raise DecodeError("OPEN-COLUMN", f"a type of one byte in column {name!r}", part="value", byte=start)
-    flag = sent | ColumnFlag.HANDLE_KEY if column.h else sent
-    binary, unsigned = bool(flag & ColumnFlag.BINARY), bool(flag & ColumnFlag.UNSIGNED)
-    return EventColumn(name, bare_name(column.t, binary=binary, unsigned=unsigned), int(flag))
-
-
-def _ddl(head: _KeyJSON, ddl: _DDLJSON, start: int, marks: Marks | None) -> DDLEvent:
+def _ddl(head: _KeyJSON, ddl: _DDLJSON, marks: Marks | None, start: int) -> DDLEvent:
     if not 0 <= ddl.t <= 0xFF:
         raise DecodeError("OPEN-VALUE-JSON", "a DDL type of one byte", part="value", byte=start)
     query = ddl.q if marks is None else marks.replaced(ddl.q)
@@ -181,6 +174,15 @@ def _resolved(head: _KeyJSON, blocks: Blocks) -> ResolvedEvent:
         if blocks.next():
             raise DecodeError("OPEN-RESOLVED-VALUE", "a length of 0", part="value", byte=place)
     return ResolvedEvent(commit_ts=head.ts)
+
+
+def _parse_value(decoder: Any, start: int, text: bytes) -> tuple[Any, Marks | None]:
+    """What a value says, and the marks in it; there are none where no byte has to be replaced."""
+    try:
+        return decoder.decode(text), None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        json, marks = readable("value", text, "OPEN-VALUE-JSON")
+        return _parse(decoder, "OPEN-VALUE-JSON", "value", start, json), marks
 
 
 _PLACE = re.compile(r"\(byte (\d+)\)")

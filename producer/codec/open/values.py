@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from producer.codec import go_quote
-from producer.model.event import Value
+from producer.codec.digit_forms import DATES, DATETIMES, TIMES, has_form
 from producer.model.flags import ColumnFlag
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import (
@@ -26,6 +27,7 @@ from producer.model.mysql_type import (
 )
 
 JSONValue: TypeAlias = int | float | str | None
+Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 T = MySQLType
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
@@ -39,6 +41,9 @@ _TEXT_FORMS = {
     T.DURATION: (re.compile(r"-?\d{2,3}:\d\d:\d\d" + _FRACTION), "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
+_USUAL_FORMS = {
+    T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
+}  # fmt: skip
 
 
 class BadValue(Exception):
@@ -50,36 +55,50 @@ class BadValue(Exception):
         self.expected = expected
 
 
-def canonical(code: int, flag: int | None, value: JSONValue, *, legacy_base64: bool = False) -> Value:
-    """Canonical text of one column value.
+@lru_cache(maxsize=1024)
+def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reader:
+    """What turns the values of a column, NULL apart, into canonical text.
+
+    It raises ``BadValue`` for a value that has not the form of the type.
 
     :param code: MySQL type code.
     :param flag: column flag, None where the producer is too old to send one.
-    :raises BadValue: if the value has not the form of its type.
     """
-    if value is None:
-        return None
-    reader = _READERS.get(code)
-    if reader is None:
-        raise BadValue("OPEN-COLUMN", f"null for type {code}")
-    if legacy_base64 and code in STRINGS and not (flag or 0) & ColumnFlag.BINARY:
-        return _lob(code, flag, value)
-    return reader(code, flag, value)
+    if code in INTEGERS or code in NUMBERED:
+        return _integer_reader(code, flag)
+    if code in FLOATS:
+        return partial(_float, code)
+    if code in _TEXT_FORMS:
+        return _text_reader(T(code))
+    is_binary = bool((flag or 0) & ColumnFlag.BINARY)
+    if code in STRINGS:
+        return _quoted if is_binary else _lob if legacy_base64 else _text
+    if code in LOBS:
+        return _lob
+    return _text if code == T.JSON else partial(_never, code)
 
 
-def _integer(code: int, flag: int | None, value: JSONValue) -> bytes:
-    if not isinstance(value, int):
-        raise BadValue("OPEN-COLUMN", "an integer")
+def _never(code: int, _value: JSONValue) -> bytes:
+    raise BadValue("OPEN-COLUMN", f"null for type {code}")
+
+
+def _integer_reader(code: int, flag: int | None) -> Reader:
     if flag is None:  # signed or not: it may be either
         low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
     else:
         low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))
-    if not low <= value <= high:
-        raise BadValue("OPEN-RANGE", f"{low} … {high}")
-    return b"%d" % value
+
+    def read(value: JSONValue) -> bytes:
+        if not isinstance(value, int):
+            raise BadValue("OPEN-COLUMN", "an integer")
+        if not low <= value <= high:
+            raise BadValue("OPEN-RANGE", f"{low} … {high}")
+        return b"%d" % value
+
+    return read
 
 
-def _float(code: int, _flag: int | None, value: JSONValue) -> bytes:
+def _float(code: int, value: JSONValue) -> bytes:
     if isinstance(value, str) or value is None:
         raise BadValue("OPEN-COLUMN", "a number")
     try:
@@ -91,47 +110,40 @@ def _float(code: int, _flag: int | None, value: JSONValue) -> bytes:
     return plain_text(number, code)
 
 
-def _plain_text(code: int, _flag: int | None, value: JSONValue) -> bytes:
-    text = _text(value)
-    form, expected = _TEXT_FORMS[T(code)]
-    if form.fullmatch(text) is None:
-        raise BadValue("OPEN-COLUMN", expected)
-    return text.encode()
+def _text_reader(code: MySQLType) -> Reader:
+    usual = _USUAL_FORMS.get(code, frozenset())
+    form, expected = _TEXT_FORMS[code]
+
+    def read(value: JSONValue) -> bytes:
+        if not isinstance(value, str):
+            raise BadValue("OPEN-COLUMN", "a string")
+        content = value.encode()
+        if not has_form(content, usual) and form.fullmatch(value) is None:
+            raise BadValue("OPEN-COLUMN", expected)
+        return content
+
+    return read
 
 
-def _json(_code: int, _flag: int | None, value: JSONValue) -> bytes:
-    return _text(value).encode()
+def _text(value: JSONValue) -> bytes:
+    if not isinstance(value, str):
+        raise BadValue("OPEN-COLUMN", "a string")
+    return value.encode()
 
 
-def _lob(_code: int, _flag: int | None, value: JSONValue) -> bytes:
+def _lob(value: JSONValue) -> bytes:
+    if not isinstance(value, str):
+        raise BadValue("OPEN-COLUMN", "a string")
     try:
-        return b64decode(_text(value), validate=True)
+        return a2b_base64(value, strict_mode=True)
     except ValueError:
         raise BadValue("OPEN-BASE64", "Base64 with padding") from None
 
 
-def _string(_code: int, flag: int | None, value: JSONValue) -> bytes:
-    text = _text(value)
-    if not (flag or 0) & ColumnFlag.BINARY:
-        return text.encode()
-    try:
-        return go_quote.unquote(text)
-    except ValueError as error:
-        raise BadValue("OPEN-QUOTE", f"Go-quoted bytes (at character {error})") from None
-
-
-def _text(value: JSONValue) -> str:
+def _quoted(value: JSONValue) -> bytes:
     if not isinstance(value, str):
         raise BadValue("OPEN-COLUMN", "a string")
-    return value
-
-
-_Reader: TypeAlias = Callable[[int, int | None, JSONValue], bytes]
-_READERS: dict[int, _Reader] = {
-    **dict.fromkeys(INTEGERS | NUMBERED, _integer),
-    **dict.fromkeys(FLOATS, _float),
-    **dict.fromkeys(_TEXT_FORMS, _plain_text),
-    **dict.fromkeys(LOBS, _lob),
-    **dict.fromkeys(STRINGS, _string),
-    T.JSON: _json,
-}
+    try:
+        return go_quote.unquote(value)
+    except ValueError as error:
+        raise BadValue("OPEN-QUOTE", f"Go-quoted bytes (at character {error})") from None
