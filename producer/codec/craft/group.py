@@ -91,6 +91,11 @@ def _column(name: str, code: int, flag: int) -> EventColumn:
 
 def _image(group: Section, described: Description) -> dict[str, Value]:
     lengths = group.varints(len(described.columns))
+    if min(lengths) >= -1 and sum(lengths) + lengths.count(-1) == group.left:
+        try:
+            return _whole_image(group, described, lengths)
+        except values.BadValue:
+            pass  # the other way tells whose it is
     image: dict[str, Value] = {}
     for column, read, length in zip(described.columns, described.readers, lengths, strict=True):
         if length == -1:
@@ -105,4 +110,19 @@ def _image(group: Section, described: Description) -> dict[str, Value]:
         except values.BadValue as bad:
             name = column.name[:_SHORT_NAME]
             raise refused("CRAFT-VALUE", f"{bad.expected} in column {name!r}", start) from None
+    return image
+
+
+def _whole_image(group: Section, described: Description, lengths: Sequence[int]) -> dict[str, Value]:
+    """The values of these lengths, which fill the group."""
+    data, place = group.data, group.place
+    image: dict[str, Value] = {}
+    for column, read, length in zip(described.columns, described.readers, lengths, strict=True):
+        if length < 0:
+            image[column.name] = None
+        else:
+            end = place + length
+            image[column.name] = read(data[place:end])
+            place = end
+    group.place = place
     return image

@@ -66,7 +66,21 @@ class Section:
         if len(chunk) == count and chunk.isascii():
             self.place += count
             return list(chunk)
-        return [self.uvarint() for _ in range(count)]
+        data, place, last = self.data, self.place, self.end - 1
+        numbers = []
+        for _ in range(count):
+            # Nearly all are of one byte or two.
+            first = data[place] if place < last else 0x80
+            second = data[place + 1] if first >= 0x80 and place < last else 0x80
+            if first < 0x80:
+                number, place = first, place + 1
+            elif second < 0x80:
+                number, place = first & 0x7F | second << 7, place + 2
+            else:
+                number, place = uvarint_at(data, place, self.end)
+            numbers.append(number)
+        self.place = place
+        return numbers
 
     def varints(self, count: int) -> list[int]:
         """A chunk of signed numbers."""

@@ -82,6 +82,8 @@ def _integer_reader(code: int, flag: int) -> Reader:
 
 def _complete(content: bytes) -> int:
     """The number that these bytes are."""
+    if len(content) == 1 and content[0] < 0x80:
+        return content[0]
     try:
         number, end = uvarint_at(content, 0, len(content))
     except DecodeError:
