@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from producer.codec.base import Encoder
 from producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
