@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from producer.codec.canal_json import CanalJSONLosses
 from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.codec.canal_json.encoder import CanalJSONEncoder
+from producer.codec.canal_json.losses import CanalJSONLosses
 from producer.model.event import Event, RowEvent
 from tests.codec.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
