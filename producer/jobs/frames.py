@@ -11,14 +11,23 @@ from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.shapes import CHANGE_LOG
+from producer.scenario.dataframe.data import data_changes
 from producer.scenario.generate.log import generated_changes
 from producer.scenario.history import Change, History
 from producer.sink.messages import NOTES, REFUSED
 
 
-def change_log(spark: SparkSession, history: History) -> DataFrame:
-    """The change log of a scenario that was played on the driver, generated changes included."""
+def told_changes(spark: SparkSession, history: History) -> DataFrame:
+    """The change log of what a scenario's SQL did on the driver, and of the data it names."""
     log = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
+    for plan in history.data:
+        log = log.unionByName(data_changes(spark, plan))
+    return log
+
+
+def change_log(spark: SparkSession, history: History) -> DataFrame:
+    """The change log of a whole scenario, each of its generated changes included."""
+    log = told_changes(spark, history)
     for plan in history.generated:
         log = log.unionByName(generated_changes(spark, plan))
     return log

@@ -1,4 +1,4 @@
-"""The expected rows of generated tables: DataFrames, as the driver never holds them."""
+"""The expected rows of tables that were generated or read: DataFrames, as the driver never holds them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from producer.jobs.local_rows import local_frame
 from producer.jobs.prepare import Job
 from producer.model.shapes import IMAGE
 from producer.model.table import TableInfo
+from producer.scenario.dataframe.data import data_rows
 from producer.scenario.generate.log import generated_rows
 from producer.scenario.history import RowImage
 from producer.stream.told_values import told_values
@@ -19,7 +20,7 @@ from producer.stream.told_values import told_values
 def generated_state(
     spark: SparkSession, job: Job, commits: int | None = None
 ) -> Iterator[tuple[TableInfo, DataFrame]]:
-    """``(table, rows)`` of the tables that ``generate`` steps filled.
+    """``(table, rows)`` of the tables that ``generate`` and ``data`` steps filled.
 
     :param commits: the rows there were after so many commits; None: those at the end.
     """
@@ -27,6 +28,10 @@ def generated_state(
         if commits is None or commits > plan.first_commit:
             rows = generated_rows(spark, plan, commits)
             yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)
+    for source in job.history.data:
+        if commits is None or commits > source.first_commit:
+            rows = data_rows(spark, source, commits)
+            yield source.table, local_frame(source.table, rows, job.changefeed.time_zone)
 
 
 def images(rows: DataFrame) -> Iterator[RowImage]:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from producer.model.catalog import Catalog
 from producer.model.event import Op, Value
+from producer.scenario.data_step import DataPlan
 from producer.scenario.generate.plan import GeneratePlan
 
 RowImage: TypeAlias = tuple[Value, ...]
@@ -75,6 +76,7 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(after how many commits, ts)``.
     :param generated: what ``generate`` steps add to ``changes`` and ``state``, as plans.
+    :param data: what ``data`` steps add.
     :param state: rows at the end by ``(schema, table)``, eligible or not.
     :param state_at: the same after so many commits, where it was asked for.
     """
@@ -85,12 +87,13 @@ class History:
     pinned: Mapping[int, int] = field(default_factory=dict)
     resolved: tuple[tuple[int, int], ...] = ()
     generated: tuple[GeneratePlan, ...] = ()
+    data: tuple[DataPlan, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
 
     @property
     def row_changes(self) -> int:
-        """How many row changes there are, generated ones included."""
+        """How many row changes there are, generated ones included; of ``data`` steps nobody knows."""
         return len(self.changes) + sum(plan.events for plan in self.generated)
 
     def crowded(self, most: int) -> set[tuple[int, int]]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from producer.changefeed.model_errors import Path as KeyPath
 from producer.errors import ScenarioError, nearest
 from producer.scenario.check_form import check_form
+from producer.scenario.data_step import Data
 from producer.scenario.generate.form import Generate
 from producer.scenario.library import shipped
 from producer.scenario.spec import Step
@@ -64,7 +65,19 @@ class GenerateStep:
         return self.lines.get((), 0)
 
 
-ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataStep:
+    """Changes to read.
+
+    :param commit_ts: TSO of the first commit, None to take the clock's.
+    """
+
+    form: Data
+    line: int
+    commit_ts: int | None = None
+
+
+ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +195,9 @@ def _step(step: Step, tree: YAMLTree, place: int) -> ScenarioStep:
             lines=_lines_below(tree, ("steps", place, "generate")),
             commit_ts=step.commit_ts,
         )
+    if step.data is not None:
+        line = tree.keys.get(("steps", place, "data"), 0)
+        return DataStep(form=step.data, line=line, commit_ts=step.commit_ts)
     text = step.sql if step.sql is not None else step.txn
     return SQLStep(
         text=text or "",

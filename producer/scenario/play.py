@@ -11,11 +11,12 @@ from producer.errors import ScenarioError
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.model.profile import Profile
+from producer.scenario.data_step import DataPlan, bind_data
 from producer.scenario.generate.bind import bind
 from producer.scenario.generate.places import Lines
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import History
-from producer.scenario.load import GenerateStep, ResolvedStep, ScenarioFile, SQLStep
+from producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from producer.scenario.new_program import is_rebuilt, told_by_new
 from producer.scenario.sql.session import Session
 
@@ -62,6 +63,7 @@ def _played(
     pinned: dict[int, int] = {}
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
+    data: list[DataPlan] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
@@ -69,12 +71,20 @@ def _played(
         before = session.commits
         if isinstance(step, GenerateStep):
             generated.extend(_generate(session, step, scenario, generated))
+        elif isinstance(step, DataStep):
+            data.append(_data(session, step, scenario))
         else:
             _run(session, step)
         if step.commit_ts is not None:
             pinned[before] = step.commit_ts
             _check_pin(scenario, step, pinned, before, session.commits)
-    return replace(session.history(), pinned=pinned, resolved=tuple(resolved), generated=tuple(generated))
+    return replace(
+        session.history(),
+        pinned=pinned,
+        resolved=tuple(resolved),
+        generated=tuple(generated),
+        data=tuple(data),
+    )
 
 
 def told(catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original") -> Catalog:
@@ -147,8 +157,20 @@ def _generate(
     return plans
 
 
+def _data(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
+    table = session.table(step.form.table, line=step.line)
+    plan = bind_data(step.form, table, first_commit=session.commits, file=scenario.file, line=step.line)
+    session.leave(step.form.table, line=step.line)
+    session.pass_over(step.form.transactions)
+    return plan
+
+
 def _check_pin(
-    scenario: ScenarioFile, step: SQLStep | GenerateStep, pinned: dict[int, int], before: int, commits: int
+    scenario: ScenarioFile,
+    step: SQLStep | GenerateStep | DataStep,
+    pinned: dict[int, int],
+    before: int,
+    commits: int,
 ) -> None:
     if commits == before:
         raise ScenarioError(

@@ -25,6 +25,7 @@ from producer.changefeed import ChangefeedFile
 from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.changefeed.value_rule import TimeZone
 from producer.model import tso
+from producer.scenario.data_step import Data
 from producer.scenario.generate.form import Generate
 from producer.scenario.part import Part
 
@@ -33,7 +34,7 @@ DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
 KEYS_NOT_YET = frozenset({"faults"} | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET})
 """Keys, without list places, that a later version brings; refused by name until then."""
 
-_STEPS = ("sql", "txn", "resolved", "generate")
+_STEPS = ("sql", "txn", "resolved", "generate", "data")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
 _LONGEST = timedelta(days=3650)
 
@@ -148,7 +149,7 @@ class Resolved(Part):
 
 
 class Step(Part):
-    """One step: SQL that runs as it stands, one transaction, a resolved event, or generated changes."""
+    """One step: SQL that runs as it stands, one transaction, a resolved event, generated or given changes."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
 
@@ -156,6 +157,7 @@ class Step(Part):
     txn: str | None = Field(default=None, description="Statements of one transaction.")
     resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
     generate: Generate | None = Field(default=None, description="Generated changes of tables.")
+    data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
     commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must grow.")
 
     @model_validator(mode="after")
@@ -163,7 +165,7 @@ class Step(Part):
         kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a step is one of sql, txn, resolved and generate, this one has {found}")
+            raise ValueError(f"a step is one of sql, txn, resolved, generate and data, this one has {found}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step has its time stamp itself, and no commit-ts")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():

@@ -78,6 +78,7 @@ _GIVEN = {
     "tables[].table": "required",
     "tables[].share": "`1`",
     "transactions": "required",
+    **{f"steps[].data.{key}": "required" for key in ("table", "transactions", "format", "order")},
     "mix": "`{insert: 20, update: 70, delete: 10}`",
     "resolved": "`{after: transaction}`",
 }

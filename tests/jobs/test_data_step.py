@@ -1,0 +1,101 @@
+"""Changes that lie in files of the user's, as steps of a scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import producer
+from producer.errors import ProducerError
+
+SCENARIO = """\
+version: 1
+changefeed: {sink-uri: "kafka:///shop?protocol=open-protocol&partition-num=2"}
+steps:
+  - sql: |
+      CREATE DATABASE shop;
+      CREATE TABLE shop.items (id BIGINT PRIMARY KEY, price DECIMAL(8,2));
+      CREATE TABLE shop.orders (id INT PRIMARY KEY, item BIGINT);
+  - data:
+      table: shop.items
+      format: parquet
+      path: items.parquet
+      transactions: 4
+      order: n
+      before: old
+  - data:
+      table: shop.orders
+      format: csv
+      path: orders.csv
+      schema: n INT, m INT, op STRING, id INT, item BIGINT
+      options: {header: 'true'}
+      transactions: 2
+      order: [n, m]
+"""
+ITEMS = [
+    (0, "insert", 1, "1.50", None),
+    (0, "insert", 2, "2.00", None),
+    (1, "update", 1, "3.25", (1, "1.50")),
+    (2, "update", 7, "2.00", (2, "2.00")),
+    (3, "delete", 1, "3.25", None),
+]
+ORDERS = "n,m,op,id,item\n0,0,i,1,7\n0,1,i,2,7\n1,0,u,2,1\n"
+
+
+@pytest.fixture
+def scenario(spark: SparkSession, tmp_path: Path) -> Path:
+    types = "n int, op string, id long, price string, old struct<id:long,price:string>"
+    price, old = "cast(price as decimal(8,2)) price", "struct(old.id, cast(old.price as decimal(8,2)) price)"
+    items = spark.createDataFrame(ITEMS, types)
+    typed = items.selectExpr("n", "op", "id", price, f"if(old is null, null, {old}) old")
+    typed.write.parquet(str(tmp_path / "items.parquet"))
+    (tmp_path / "orders.csv").write_text(ORDERS)
+    place = tmp_path / "shop.yaml"
+    place.write_text(SCENARIO)
+    return place
+
+
+def test_parquet_and_csv_run_and_verify(spark: SparkSession, scenario: Path, tmp_path: Path) -> None:
+    report = producer.run(scenario, out=tmp_path / "out")
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    assert report.counts.by_kind()["row"]["events"] == 5 + 1 + 3  # the update of a key is two events
+    items, orders = (
+        [json.loads(line) for line in (tmp_path / "out" / "state" / f"shop.{name}.jsonl").open()]
+        for name in ("items", "orders")
+    )
+    assert items == [{"id": "7", "price": "2.00"}]
+    assert orders == [{"id": "1", "item": "7"}, {"id": "2", "item": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("was", "instead", "line", "what"),
+    [
+        ("items.parquet", "nowhere.parquet", 8, "Spark does not read the data of shop.items"),
+        ("n INT, m INT, op STRING, id INT", "n INT, m INT, op STRING, id STRING", 15, "cannot be made from"),
+        ("table: shop.items", "table: shop.things", 8, "shop.things"),
+        ("order: n", "orders: n", 13, "orders"),
+        ("      path: items.parquet\n", "", 8, "a path, or options"),
+    ],
+)
+def test_what_does_not_fit_names_its_line(
+    spark: SparkSession, scenario: Path, was: str, instead: str, line: int, what: str
+) -> None:
+    scenario.write_text(SCENARIO.replace(was, instead, 1))
+    with pytest.raises(ProducerError) as caught:
+        producer.run(scenario, dry_run=True)
+    assert what in str(caught.value)
+    assert f"shop.yaml:{line}" in str(caught.value)
+
+
+def test_a_transaction_beyond_those_announced_stops_the_run(
+    spark: SparkSession, scenario: Path, tmp_path: Path
+) -> None:
+    scenario.write_text(SCENARIO.replace("transactions: 4", "transactions: 3"))
+    with pytest.raises(Exception, match="not below 3") as caught:
+        producer.run(scenario, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert isinstance(caught.value, ProducerError) or "raise_error" in str(caught.value)
