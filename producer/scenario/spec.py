@@ -165,7 +165,7 @@ class Step(Part):
         kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a step is one of sql, txn, resolved, generate and data, this one has {found}")
+            raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {found}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step has its time stamp itself, and no commit-ts")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():

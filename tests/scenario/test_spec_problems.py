@@ -80,10 +80,10 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
             "0 is not a whole number from 1 to 2147483647"
         ),
         "s.yaml:16: 'changefeed.filter' is not supported yet",
-        "s.yaml:18: steps[0]: a step is one of sql, txn, resolved and generate, this one has sql and txn",
+        "s.yaml:18: steps[0]: a step is sql, txn, resolved, generate or data, this one has sql and txn",
         "s.yaml:20: 'steps[1].generate.table' is missing",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
-        "s.yaml:21: steps[2]: a step is one of sql, txn, resolved and generate, this one has none of them",
+        "s.yaml:21: steps[2]: a step is sql, txn, resolved, generate or data, this one has none of them",
         "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
         "s.yaml:24: 'steps[4]' must hold keys",
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
