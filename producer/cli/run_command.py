@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -49,6 +49,10 @@ def run(
             "--state-at", metavar="TS", help="Also write the expected state at this TSO; with --out."
         ),
     ] = None,
+    only: Annotated[
+        Literal["messages"] | None,
+        typer.Option("--only", help="Write messages in one pass: nothing beside them, nothing read back."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Run a scenario, write its messages, read them back, verify them.
@@ -67,7 +71,13 @@ def run(
         "append": append,
         "keep": keep,
     }
-    unpaced: dict[str, Any] = {"out": out, "resume": resume, "dry_run": dry_run, "state_at": state_at or ()}
+    unpaced: dict[str, Any] = {
+        "out": out,
+        "resume": resume,
+        "dry_run": dry_run,
+        "only": only,
+        "state_at": state_at or (),
+    }
     if rate is not None:
         _check_paced(unpaced)
     elif duration is not None:

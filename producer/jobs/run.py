@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from producer.broker import EmbeddedKafka
 from producer.changefeed.claim_storage import claim_storage
-from producer.errors import EncodeError, FolderError
+from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
-from producer.jobs.frames import change_log, count, discarded
+from producer.jobs.frames import Counts, change_log, count, discarded
 from producer.jobs.judge import judge
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.refused import refused, skipped_events
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.watch import Watcher, watched
-from producer.jobs.write_folder import check_same_run, read_folder, write_folder
+from producer.jobs.write_folder import check_same_run, read_folder, write_folder, write_only_messages
 from producer.session import spark_session
-from producer.sink.messages import REFUSED, messages
+from producer.sink.messages import messages
 from producer.sink.topics import Topics
 from producer.source import folder as source
 from producer.stream.event_stream import event_stream
 
 LIGHT_CHANGES = 20_000
 """Scenarios below it get a session that starts quickly; above, one that works quickly."""
-MOST_SKIPPED = 1000
-"""So many refused events are listed by name; all are counted."""
+
+Only: TypeAlias = Literal["messages"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +42,7 @@ class Manner:
     :param append: write behind the messages that a topic holds.
     :param resume: go on with the same run, which ended before it was done.
     :param keep: leave the embedded broker running.
+    :param only: write the messages in one pass, and nothing beside them.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
     """
@@ -51,6 +51,7 @@ class Manner:
     resume: bool = False
     dry_run: bool = False
     keep: bool = False
+    only: Only | None = None
     say: Say = silent
     watcher: Watcher | None = None
 
@@ -67,13 +68,15 @@ def run(
     resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
+    only: Only | None = None,
     state_at: Sequence[int] = (),
     say: Say = silent,
     watcher: Watcher | None = None,
 ) -> RunReport:
     """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
 
-    Nothing is written before all of the input was checked and every event was encoded once.
+    Nothing is written before all of the input was checked and, unless ``only`` is given, every event was
+    encoded once.
 
     :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
     :param sink_uri: TiCDC's sink URI; without a host it means the folder where ``out`` is given, else
@@ -85,12 +88,15 @@ def run(
     :param resume: go on with the same run, which ended before it was done.
     :param dry_run: count and encode, write nothing.
     :param keep: leave the embedded broker running.
+    :param only: ``messages``: write them in one pass and nothing beside them, and do not read them back.
     :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
     :raises ProducerError: if something is wrong with the input (nothing was written then), or the
         environment fails.
     """
+    if only and (dry_run or state_at):
+        raise FolderError("only messages are written: no state, and no dry run", path=str(out or ""))
     if state_at and out is None:
         raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
     job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at)
@@ -98,9 +104,12 @@ def run(
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
     say("starting Spark")
-    spark = spark_session(light=played.commits + played.row_changes < LIGHT_CHANGES)
+    light = played.commits + played.row_changes < LIGHT_CHANGES and not played.data
+    spark = spark_session(light=light, rows=played.row_changes)
     changes = change_log(spark, job.history)
-    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say, watcher=watcher)
+    manner = Manner(
+        append=append, resume=resume, dry_run=dry_run, keep=keep, only=only, say=say, watcher=watcher
+    )
     return execute(job, changes, folder, manner)
 
 
@@ -129,7 +138,10 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
 
 def execute(job: Job, changes: DataFrame, folder: Path | None, manner: Manner) -> RunReport:
     """The run of a planned job on a change log, wherever that came from."""
-    events = event_stream(changes.sparkSession, changes, job.stream).persist(StorageLevel.MEMORY_AND_DISK)
+    events = event_stream(changes.sparkSession, changes, job.stream)
+    if manner.only:
+        return _Run(job, changes.sparkSession, events, folder, manner).only_messages()
+    events = events.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         return _Run(job, changes.sparkSession, events, folder, manner).execute()
     finally:
@@ -147,19 +159,9 @@ class _Run:
     def execute(self) -> RunReport:
         encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
         counts = count(encoded)
-        skipped = refused(encoded) if counts.refused else []  # it encodes once more
-        if skipped and self.job.scenario.on_error == "stop":
-            raise _stops(skipped[0])
+        skipped = skipped_events(self.job, encoded, counts.refused)
         self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
-        report = RunReport(
-            scenario=self.job.scenario.name,
-            target="",
-            dry_run=self.manner.dry_run,
-            counts=counts,
-            discarded=discarded(self.job),
-            skipped=skipped,
-            warnings=(*self.job.changefeed.warnings, *self.job.stream.router.warnings),
-        )
+        report = self._report(counts, skipped)
         if self.manner.dry_run:
             return report
         if self.folder is not None:
@@ -167,6 +169,47 @@ class _Run:
         if self.folder is None or not self.job.changefeed.sink_uri.embedded:
             report = self._to_kafka(encoded, report)
         return report
+
+    def only_messages(self) -> RunReport:
+        """Write the messages in one pass; whoever wants to, verifies them later."""
+        uri = self.job.changefeed.sink_uri
+        if self.folder is not None:
+            self.manner.say(f"writing {self.folder}")
+            counts, skipped = write_only_messages(self.folder, self.job, self.events)
+            return self._report(counts, skipped, target=str(self.folder))
+        if not uri.embedded:
+            return self._only_delivered(uri.bootstrap_servers)
+        self.manner.say("starting the embedded Kafka broker")
+        with EmbeddedKafka(keep=self.manner.keep) as broker:
+            done = self._only_delivered(broker.bootstrap)
+            return replace(done, broker_pid=broker.pid if self.manner.keep else 0)
+
+    def _only_delivered(self, bootstrap: str) -> RunReport:
+        """A refused row ends the run with an account of what was delivered, unless such rows are skipped."""
+        skips = self.job.scenario.on_error == "skip"
+        plan = self.job.encode_plan(skip_refused=skips)
+        skipped = refused(messages(self.events, plan)) if skips else []
+        target = self._target(bootstrap)
+        self.manner.say(f"writing to {bootstrap}, topic {', '.join(self.job.stream.slots.topics)}")
+        return self._report(target.write(self.events, plan), skipped, target=self._name(bootstrap))
+
+    def _report(self, counts: Counts, skipped: list[dict[str, Any]], *, target: str = "") -> RunReport:
+        return RunReport(
+            scenario=self.job.scenario.name,
+            target=target,
+            dry_run=self.manner.dry_run,
+            counts=counts,
+            discarded=discarded(self.job),
+            skipped=skipped,
+            warnings=(*self.job.changefeed.warnings, *self.job.stream.router.warnings),
+        )
+
+    def _target(self, bootstrap: str) -> KafkaTarget:
+        starts = begin(self.job, bootstrap, append=self.manner.append, resume=self.manner.resume)
+        return KafkaTarget(self.job.changefeed, bootstrap, starts)
+
+    def _name(self, bootstrap: str) -> str:
+        return f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
 
     def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
         self.manner.say(f"writing {folder}")
@@ -186,14 +229,12 @@ class _Run:
 
     def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
-        starts = begin(self.job, bootstrap, append=self.manner.append, resume=self.manner.resume)
-        target = KafkaTarget(self.job.changefeed, bootstrap, starts)
+        target = self._target(bootstrap)
         self.manner.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
         with watched(target, report.counts.total, self.manner.watcher):
             target.write(self.events, self.job.encode_plan(skip_refused=True))
-        name = f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
         storage = self.job.changefeed.claim_check_storage_uri
-        return self._judged(target.read(self.spark), encoded, report, name, storage)
+        return self._judged(target.read(self.spark), encoded, report, self._name(bootstrap), storage)
 
     def _judged(
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
@@ -218,22 +259,3 @@ def judged(
     finally:
         back.unpersist()
     return replace(report, verdict=verdict, log=log)
-
-
-def refused(encoded: DataFrame) -> list[dict[str, Any]]:
-    """The first of the events that TiCDC would not send.
-
-    :param encoded: messages, notes included.
-    """
-    lines = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
-    return [json.loads(row["value"]) for row in lines.select("value").limit(MOST_SKIPPED).collect()]
-
-
-def _stops(refused: dict[str, Any]) -> EncodeError:
-    return EncodeError(
-        f"{refused['error'].removeprefix(refused['code'] + ': ')}, commit-ts {refused['commit_ts']}",
-        code=refused["code"],
-        table=refused["table"],
-        commit_ts=refused["commit_ts"],
-        hint="TiCDC's changefeed would stop here; on-error: skip leaves such events out",
-    )

@@ -20,7 +20,8 @@ from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.pace import paced_job, started
 from producer.jobs.prepare import Job
 from producer.jobs.real_time import Pacemaker, RealTime
-from producer.jobs.run import checked_target, judged, refused
+from producer.jobs.refused import refused
+from producer.jobs.run import checked_target, judged
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
 from producer.model import tso

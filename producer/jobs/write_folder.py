@@ -6,20 +6,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from producer.errors import FolderError
 from producer.jobs.events import expected_events
-from producer.jobs.frames import Counts
+from producer.jobs.frames import Counts, count, discarded
 from producer.jobs.generated_state import generated_state, images
 from producer.jobs.local_rows import local_rows
 from producer.jobs.prepare import Job
+from producer.jobs.refused import skipped_events
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
 from producer.sink.claims import claims
-from producer.sink.messages import NOTES
+from producer.sink.messages import NOTES, REFUSED, messages
 from producer.source import folder as source
 from producer.source.frame import frame as message_frame
 
@@ -37,11 +38,11 @@ def write_folder(
 
     :param events: the event stream; ``encoded`` its messages.
     """
-    messages = encoded.where(~F.col("type").isin(*NOTES))
+    told = encoded.where(~F.col("type").isin(*NOTES))
     wanted = expected_events(job, events, encoded)
     plan = job.encode_plan(skip_refused=True)
     with sink.golden_folder(place) as folder:
-        sink.write_messages(folder, messages, counts.total)
+        sink.write_messages(folder, told, counts.total)
         sink.write_events(folder, wanted, counts.total)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
@@ -57,6 +58,26 @@ def write_folder(
             for table, frame in generated_state(events.sparkSession, job, job.commits_until(ts)):
                 sink.write_state(at, table, images(frame))
         sink.write_manifest(folder, _manifest(job, counts, discarded, skipped))
+
+
+def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+    """Messages, claim-check objects and the manifest; each event is encoded once.
+
+    :return: what was written, and what was skipped.
+    :raises EncodeError: for an event that TiCDC refuses, where the scenario says stop; no folder is left.
+    """
+    plan = job.encode_plan(skip_refused=True)
+    encoded = messages(events, plan)
+    seen = Observation()
+    watched = encoded.observe(seen, F.count_if(F.col("type") == REFUSED).alias("refused"))
+    with sink.golden_folder(place) as folder:
+        sink.write_message_files(folder, watched.where(~F.col("type").isin(*NOTES)))
+        skipped = skipped_events(job, encoded, seen.get["refused"])
+        if plan.claim_storage:
+            sink.write_claims(folder, claims(events, plan))
+        counts = count(events.sparkSession.read.parquet(str(folder / sink.MESSAGE_FILES)))
+        sink.write_manifest(folder, _manifest(job, counts, discarded(job), skipped))
+    return counts, skipped
 
 
 def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowImage, ...]]]:
@@ -101,7 +122,7 @@ def check_same_run(place: Path, job: Job) -> None:
 def read_folder(spark: SparkSession, place: Path) -> DataFrame:
     """The messages of a golden folder, after its files were checked against the manifest."""
     source.manifest(place)
-    parquet = place / "messages.parquet"
+    parquet = place / sink.MESSAGE_FILES
     if parquet.exists():
         return spark.read.parquet(str(parquet))
     return message_frame(spark, source.records(place / "messages.jsonl"))

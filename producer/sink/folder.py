@@ -28,6 +28,7 @@ MOST_LINES = 100_000
 """Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
 
 MANIFEST = "manifest.json"
+MESSAGE_FILES = "messages.parquet"
 CLAIMS = "claims"
 """Folder of the claim-check objects, wherever the changefeed would store them: so nothing is missing."""
 _LONGEST_NAME, _KEPT = 240, 200
@@ -62,11 +63,16 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
     :param messages: shape ``MESSAGES``.
     :param count: how many there are.
     """
-    ordered = messages.orderBy("topic", "partition", "offset")
     if count > MOST_LINES:
-        ordered.write.parquet(str(folder / "messages.parquet"))
+        write_message_files(folder, messages)
         return
+    ordered = messages.orderBy("topic", "partition", "offset")
     _write_lines(folder / "messages.jsonl", map(_message_line, ordered.toLocalIterator()))
+
+
+def write_message_files(folder: Path, messages: DataFrame) -> None:
+    """``messages.parquet``: a file for each Kafka partition, as the tasks have them, in order."""
+    messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
 
 
 def _message_line(row: Row) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     """
     ordered = events.orderBy("topic", "partition", "offset", "index")
     if count > MOST_LINES:
-        ordered.write.parquet(str(folder / "events.parquet"))
+        ordered.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
     _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 

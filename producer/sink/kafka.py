@@ -6,10 +6,11 @@ instead of repeating itself.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeAlias
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, Producer
@@ -46,7 +47,10 @@ _ARROW = pa.schema(
         ("foreign", pa.int64()),
     ]
 )
+_Headers: TypeAlias = list[tuple[str, str | bytes | None]] | None
 _FLUSH_SECONDS = 1.0
+_POLL_EVERY = 256
+"""Messages between two looks at what the broker refused; only that is reported."""
 
 
 def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts: Offsets) -> DataFrame:
@@ -85,10 +89,12 @@ def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
 
 
 @dataclass
-class _Account:
-    messages: Counter[str]
-    events: Counter[str]
-    size: Counter[str]
+class _Tally:
+    """Of one kind of message."""
+
+    messages: int = 0
+    events: int = 0
+    size: int = 0
 
 
 class PartitionWriter:
@@ -116,15 +122,18 @@ class PartitionWriter:
         """
         bootstrap = str(self._properties["bootstrap.servers"])
         before = Continuation(bootstrap, self._topic, self._partition, start)
-        account = _Account(Counter(), Counter(), Counter())
+        account: defaultdict[str, _Tally] = defaultdict(_Tally)
         counted = self._counted(messages, account)
         before.pass_over(counted)
         producer = Producer({**self._properties, "error_cb": self._on_error})
         try:
-            for message in counted:
-                if self._claims is not None:
+            for number, message in enumerate(counted):
+                if message.claims and self._claims is not None:
                     self._claims.write(message.claims)
                 self._produce(producer, message)
+                if number % _POLL_EVERY == 0:
+                    producer.poll(0)
+                    self._check()
             while producer.flush(_FLUSH_SECONDS):
                 self._check()
             self._check()
@@ -134,36 +143,37 @@ class PartitionWriter:
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)
             raise
-        before.check_end(account.messages.total())
+        before.check_end(sum(tally.messages for tally in account.values()))
         failed = (None, None, None)
         return [
-            (self._topic, self._partition, kind, count, account.events[kind], account.size[kind], *failed)
-            for kind, count in sorted(account.messages.items())
+            (self._topic, self._partition, kind, tally.messages, tally.events, tally.size, *failed)
+            for kind, tally in sorted(account.items())
         ]
 
-    def _counted(self, messages: Iterable[Message], account: _Account) -> Iterator[Message]:
+    def _counted(self, messages: Iterable[Message], account: defaultdict[str, _Tally]) -> Iterator[Message]:
         for message in messages:
-            account.messages[message.type] += 1
-            account.events[message.type] += message.events
-            account.size[message.type] += message.size
+            tally = account[message.type]
+            tally.messages += 1
+            tally.events += message.events
+            tally.size += message.size
             yield message
 
     def _produce(self, producer: Producer, message: Message) -> None:
+        headers: _Headers = [*message.headers] if message.headers else None
         while True:
-            self._check()
             try:
                 producer.produce(
                     self._topic,
                     key=message.key,
                     value=message.value,
                     partition=self._partition,
-                    headers=list(message.headers) or None,
+                    headers=headers,
                     on_delivery=self._on_delivery,
                 )
             except BufferError:  # the queue is full: wait for acknowledgements
                 producer.poll(_FLUSH_SECONDS)
+                self._check()
             else:
-                producer.poll(0)
                 return
 
     def _on_delivery(self, error: KafkaError | None, _message: Delivered) -> None:
