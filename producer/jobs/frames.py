@@ -16,6 +16,8 @@ from producer.scenario.generate.log import generated_changes
 from producer.scenario.history import Change, History
 from producer.sink.messages import NOTES, REFUSED
 
+FEW_CHANGES = 100_000
+
 
 def told_changes(spark: SparkSession, history: History) -> DataFrame:
     """The change log of what a scenario's SQL did on the driver, and of the data it names."""
@@ -29,8 +31,16 @@ def change_log(spark: SparkSession, history: History) -> DataFrame:
     """The change log of a whole scenario, each of its generated changes included."""
     log = told_changes(spark, history)
     for plan in history.generated:
-        log = log.unionByName(generated_changes(spark, plan))
+        log = log.unionByName(settled(generated_changes(spark, plan), history))
     return log
+
+
+def settled(generated: DataFrame, history: History) -> DataFrame:
+    """A DataFrame of generated rows, worked out now if they are few.
+
+    Planning is all that few rows cost, and whatever follows would plan their windows and cells again.
+    """
+    return generated.localCheckpoint() if history.row_changes < FEW_CHANGES else generated
 
 
 def _row(change: Change) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from producer.jobs.frames import settled
 from producer.jobs.local_rows import local_frame
 from producer.jobs.prepare import Job
 from producer.model.shapes import IMAGE
@@ -26,7 +27,7 @@ def generated_state(
     """
     for plan in job.history.generated:
         if commits is None or commits > plan.first_commit:
-            rows = generated_rows(spark, plan, commits)
+            rows = settled(generated_rows(spark, plan, commits), job.history)
             yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)
     for source in job.history.data:
         if commits is None or commits > source.first_commit:
