@@ -23,8 +23,8 @@ SMALL_MESSAGES = "kafka:///t?protocol=open-protocol&partition-num=2&max-message-
 
 
 def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Path) -> None:
-    whole = producer.run("sysbench", sets=SETS, out=tmp_path / "whole")
-    alone = producer.run("sysbench", sets=SETS, out=tmp_path / "alone", only="messages")
+    whole = producer.run("bank", sets=SETS, out=tmp_path / "whole")
+    alone = producer.run("bank", sets=SETS, out=tmp_path / "alone", only="messages")
     assert alone.counts == whole.counts
     assert alone.verdict is None
     assert alone.ok
@@ -38,7 +38,7 @@ def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Pa
         "manifest.json",
         "messages.parquet",
     ]
-    assert producer.verify(folder=tmp_path / "alone", scenario="sysbench", sets=SETS).ok
+    assert producer.verify(folder=tmp_path / "alone", scenario="bank", sets=SETS).ok
 
 
 def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> 
 
 def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka) -> None:
     uri = f"kafka://{kafka.bootstrap}/only?protocol=open-protocol&partition-num=4"
-    report = producer.run("sysbench", sets=SETS, sink_uri=uri, only="messages")
+    report = producer.run("bank", sets=SETS, sink_uri=uri, only="messages")
     assert report.verdict is None
-    verdict = producer.verify(sink_uri=uri, scenario="sysbench", sets=SETS)
+    verdict = producer.verify(sink_uri=uri, scenario="bank", sets=SETS)
     assert verdict.ok, verdict.to_json()
     assert verdict.kinds["row"] == report.counts.by_kind()["row"]["events"]
 
