@@ -1,0 +1,163 @@
+"""What a large run costs: sysbench's writes into a folder and into Kafka, by size.
+
+Each measurement is a process of its own that starts a Spark session, then times ``run --only messages`` from
+there; a thread of it looks at the memory of the driver's JVM and of the Python workers, and at the disk that
+spills, topics and files take. All of it lies in one folder, which is removed.
+
+    python benchmarks/scale.py 1000000 10000000 100000000 --targets folder --work /mnt/large
+    python benchmarks/scale.py 1000000 20000000 --targets kafka
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pyspark.sql import SparkSession
+
+from producer.jobs.run import run
+from producer.session import spark_session
+
+TARGETS = ("folder", "kafka")
+_SAMPLE_SECONDS = 0.5
+_TABLES, _CHANGES_PER_TRANSACTION = 4, 4
+
+
+def sets(changes: int) -> list[str]:
+    """Settings of the sysbench scenario: a tenth of the changes are the rows inserted first."""
+    rows = changes // 10 // _TABLES
+    transactions = (changes - rows * _TABLES) // _CHANGES_PER_TRANSACTION
+    return [f"steps[1].generate.rows={rows}", f"steps[1].generate.transactions={transactions}"]
+
+
+@dataclass
+class Peaks:
+    """The most that was seen, in bytes."""
+
+    driver: int = 0
+    workers: int = 0
+    disk: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self, jvm: int, folder: Path) -> None:
+        """Look again and again until ``ended``."""
+        while not self.ended.wait(_SAMPLE_SECONDS):
+            self.driver = max(self.driver, _memory(jvm))
+            below = _children(jvm)
+            self.workers = max(self.workers, sum(_memory(pid) for pid in below))
+            self.disk = max(self.disk, _disk(folder))
+
+
+def _memory(pid: int) -> int:
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _disk(folder: Path) -> int:
+    total = 0
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # spills go while they are counted
+                total += (Path(above) / name).stat().st_blocks * 512
+    return total
+
+
+@contextmanager
+def watched(jvm: int, folder: Path) -> Iterator[Peaks]:
+    """Peaks of the block."""
+    peaks = Peaks()
+    thread = threading.Thread(target=peaks.watch, args=(jvm, folder), daemon=True)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        peaks.ended.set()
+        thread.join()
+
+
+def measure(target: str, changes: int, work: Path) -> dict[str, Any]:
+    """One run, in this process."""
+    spark = spark_session(rows=changes)
+    out = work / "out" if target == "folder" else None
+    with watched(_jvm(spark), work) as peaks:
+        start = time.perf_counter()
+        report = run("sysbench", out=out, sets=sets(changes), only="messages")
+        seconds = time.perf_counter() - start
+    totals = [
+        sum(kind[name] for kind in report.to_json()["kinds"].values()) for name in ("messages", "bytes")
+    ]
+    return {
+        "target": target,
+        "changes": changes,
+        "messages": totals[0],
+        "message_bytes": totals[1],
+        "seconds": round(seconds, 2),
+        "us_per_change": round(seconds / changes * 1e6, 3),
+        "us_per_message": round(seconds / totals[0] * 1e6, 3),
+        "driver_peak_mb": peaks.driver >> 20,
+        "workers_peak_mb": peaks.workers >> 20,
+        "disk_peak_mb": peaks.disk >> 20,
+    }
+
+
+def _jvm(spark: SparkSession) -> int:
+    """Process id of the driver's JVM: the child of this process that Spark started."""
+    return int(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]  # None on a cluster only
+
+
+def in_process(target: str, changes: int, parent: Path) -> dict[str, Any]:
+    """One run in a process of its own, whose files are removed."""
+    work = Path(tempfile.mkdtemp(prefix="scale-", dir=parent))
+    (work / "tmp").mkdir()
+    places = {"SPARK_LOCAL_DIRS": str(work / "spill"), "TMPDIR": str(work / "tmp")}
+    command = [sys.executable, __file__, str(changes), "--one", target, "--work", str(work)]
+    try:
+        done = subprocess.run(
+            command, env={**os.environ, **places}, stdout=subprocess.PIPE, text=True, check=True
+        )
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("changes", nargs="+", type=int, help="row changes of each run")
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=["folder", "kafka"])
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="where there is room")
+    parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one, options.changes[0], options.work)))
+        return
+    report = [
+        in_process(target, changes, options.work) for target in options.targets for changes in options.changes
+    ]
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
