@@ -81,7 +81,6 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
         ),
         "s.yaml:16: 'changefeed.filter' is not supported yet",
         "s.yaml:18: steps[0]: a step is sql, txn, resolved, generate or data, this one has sql and txn",
-        "s.yaml:20: 'steps[1].generate.table' is missing",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
         "s.yaml:21: steps[2]: a step is sql, txn, resolved, generate or data, this one has none of them",
         "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
