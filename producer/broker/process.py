@@ -39,7 +39,8 @@ def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:
     :raises BrokerError: Kafka's own tool fails.
     """
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    tool = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", "server.properties"]
+    # One word: every 64th identity begins with "-", which the tool would take for an option.
+    tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", "server.properties"]
     with folder.new_log() as log:
         try:
             subprocess.run(

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +131,15 @@ def test_a_start_that_fails_tells_the_logs_end_and_leaves_nothing(monkeypatch: p
     assert not folders[0].exists()
     with pytest.raises(BrokerError, match="not started"):
         _ = broker.bootstrap
+
+
+def test_an_identity_may_begin_like_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = uuid.UUID(bytes=b"\xf8" + bytes(15))  # in Base64 it begins with "-"
+    monkeypatch.setattr("producer.broker.process.uuid.uuid4", lambda: identity)
+    with EmbeddedKafka() as broker:
+        assert (
+            AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).cluster_id[0] == "-"
+        )
 
 
 def test_settings_that_kafka_refuses_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
