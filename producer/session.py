@@ -26,6 +26,8 @@ _LOCAL = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.log.level": "ERROR",
+    # Else each function of a DataFrame tells the JVM first where it was called: half of all calls.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 # For a few thousand rows, compiling plans and hot loops costs more than it saves (measured on seed_t1,
 # cold, whole run: 0.42 of the CPU time; docs/decisions/0003).

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from producer.jobs.frames import settled
 from producer.jobs.local_rows import local_frame
 from producer.jobs.prepare import Job
+from producer.jobs.upstream import Upstream
 from producer.model.shapes import IMAGE
 from producer.model.table import TableInfo
 from producer.scenario.dataframe.data import data_rows
@@ -19,19 +19,19 @@ from producer.stream.told_values import told_values
 
 
 def generated_state(
-    spark: SparkSession, job: Job, commits: int | None = None
+    committed: Upstream, job: Job, commits: int | None = None
 ) -> Iterator[tuple[TableInfo, DataFrame]]:
     """``(table, rows)`` of the tables that ``generate`` and ``data`` steps filled.
 
     :param commits: the rows there were after so many commits; None: those at the end.
     """
-    for plan in job.history.generated:
+    for plan, made in zip(job.history.generated, committed.images, strict=True):
         if commits is None or commits > plan.first_commit:
-            rows = settled(generated_rows(spark, plan, commits), job.history)
+            rows = generated_rows(made, commits)
             yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)
     for source in job.history.data:
         if commits is None or commits > source.first_commit:
-            rows = data_rows(spark, source, commits)
+            rows = data_rows(committed.spark, source, commits)
             yield source.table, local_frame(source.table, rows, job.changefeed.time_zone)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from producer.changefeed import Changefeed
 from producer.codec import registry
@@ -15,6 +15,7 @@ from producer.jobs.events import expected_events
 from producer.jobs.generated_state import generated_state, state_lines
 from producer.jobs.prepare import Job, codec_options
 from producer.jobs.untold import tables_in_part, untold_tables
+from producer.jobs.upstream import Upstream
 from producer.jobs.write_folder import replicated_state
 from producer.model.losses import Losses
 from producer.source.decode import decoded
@@ -26,8 +27,24 @@ from producer.verifier.table_state import STATE, StateComparison, compare_state,
 from producer.verifier.verdict import Verdict
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What a scenario says that must come.
+
+    :param committed: what the job's scenario committed.
+    :param events: the events that a reader must see, placed.
+    :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
+    """
+
+    job: Job
+    committed: Upstream
+    events: DataFrame
+    skipped: frozenset[str]
+
+
 def judge(
     job: Job,
+    committed: Upstream,
     events: DataFrame,
     encoded: DataFrame,
     back: DataFrame,
@@ -37,28 +54,26 @@ def judge(
 ) -> Verdict:
     """The verdict on messages that were read back.
 
-    :param events: the event stream; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``encoded`` its messages.
     :param back: messages as the topic or folder has them.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     :param claims: where claim-check objects are, as URI or path.
     """
     wanted = expected_events(job, events, encoded)
-    return verdict(job.changefeed, back, job=job, wanted=wanted, skipped=skipped, claims=claims)
+    expected = Expected(job, committed, wanted, frozenset(skipped))
+    return verdict(job.changefeed, back, expected, claims=claims)
 
 
 def verdict(
     changefeed: Changefeed,
     back: DataFrame,
+    expected: Expected | None = None,
     *,
-    job: Job | None = None,
-    wanted: DataFrame | None = None,
-    skipped: Collection[str] = (),
     strict_seed: bool = False,
     claims: str = "",
 ) -> Verdict:
-    """Check messages; with a job, also against its expected events and state.
+    """Check messages, also against what a scenario says if it is there.
 
-    :param wanted: the job's expected events, placed.
     :param claims: where claim-check objects are, as URI or path; empty: rows in them are not looked at.
     """
     options = codec_options(changefeed)
@@ -66,16 +81,16 @@ def verdict(
     stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
-        if job is not None and losses.table_ids == "none":
-            known = replace(known, partitioned=_partitioned(job))
+        if expected is not None and losses.table_ids == "none":
+            known = replace(known, partitioned=_partitioned(expected.job))
         findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
         return Verdict(
             findings=tuple(findings),
             checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
             kinds=census.kinds,
-            comparison=None if wanted is None else compare(wanted, stream),
-            state=None if job is None else _state_compared(job, stream, known, skipped),
+            comparison=None if expected is None else compare(expected.events, stream),
+            state=None if expected is None else _state_compared(expected, stream, known),
         )
     finally:
         stream.unpersist()
@@ -85,20 +100,19 @@ def _partitioned(job: Job) -> frozenset[str]:
     return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
 
 
-def _state_compared(
-    job: Job, stream: DataFrame, options: VerifyOptions, skipped: Collection[str]
-) -> StateComparison:
-    untold = untold_tables(job) | tables_in_part(stream)
-    wanted = _expected_state(stream.sparkSession, job, {*skipped, *untold})
+def _state_compared(expected: Expected, stream: DataFrame, options: VerifyOptions) -> StateComparison:
+    untold = untold_tables(expected.job) | tables_in_part(stream)
+    wanted = _expected_state(expected, untold)
     return compare_state(wanted, final_state(stream, options), tuple(sorted(untold)))
 
 
-def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> DataFrame:
+def _expected_state(expected: Expected, untold: Collection[str]) -> DataFrame:
     """Rows of the replicated tables as a reader gets them; a table without rows is a line without row."""
+    job, left_out = expected.job, expected.skipped.union(untold)
     losses = job.encoder.losses
     lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
     for table, rows in replicated_state(job, job.history.state):
-        if table.handle_index is None or table.qualified_name in skipped:
+        if table.handle_index is None or table.qualified_name in left_out:
             continue
         columns = [(column.name, losses.told(column)) for column in table.sent_columns]
         lines.append((table.schema, table.name, None))
@@ -110,9 +124,9 @@ def _expected_state(spark: SparkSession, job: Job, skipped: Collection[str]) -> 
             )
             for row in rows
         ]
-    state = spark.createDataFrame(lines, STATE)
-    for table, frame in generated_state(spark, job, job.sent):
-        if table.qualified_name not in skipped:
+    state = expected.committed.spark.createDataFrame(lines, STATE)
+    for table, frame in generated_state(expected.committed, job, job.sent):
+        if table.qualified_name not in left_out:
             state = state.unionByName(state_lines(job, table, frame))
     return state
 

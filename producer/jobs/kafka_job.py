@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from producer.changefeed import Changefeed
 from producer.changefeed.kafka_client import producer_properties
 from producer.errors import DeliveryError, ForeignMessageError, SparkError
-from producer.jobs.frames import Counts
+from producer.jobs.counts import Counts
 from producer.jobs.ranges import ranges
 from producer.sink.encode import EncodePlan
 from producer.sink.kafka import deliver

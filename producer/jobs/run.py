@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
 from producer.changefeed.claim_storage import claim_storage
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
-from producer.jobs.frames import Counts, change_log, count, discarded
+from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.judge import judge
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
 from producer.jobs.refused import refused, skipped_events
 from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, read_folder, write_folder, write_only_messages
 from producer.session import spark_session
@@ -106,11 +107,11 @@ def run(
     say("starting Spark")
     light = played.commits + played.row_changes < LIGHT_CHANGES and not played.data
     spark = spark_session(light=light, rows=played.row_changes)
-    changes = change_log(spark, job.history)
+    committed = upstream(spark, job.history)
     manner = Manner(
         append=append, resume=resume, dry_run=dry_run, keep=keep, only=only, say=say, watcher=watcher
     )
-    return execute(job, changes, folder, manner)
+    return execute(job, committed, folder, manner)
 
 
 def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: bool = False) -> Path | None:
@@ -136,14 +137,14 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
     return folder
 
 
-def execute(job: Job, changes: DataFrame, folder: Path | None, manner: Manner) -> RunReport:
-    """The run of a planned job on a change log, wherever that came from."""
-    events = event_stream(changes.sparkSession, changes, job.stream)
+def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) -> RunReport:
+    """The run of a planned job on what was committed, wherever that came from."""
+    events = event_stream(committed.spark, committed.changes, job.stream)
     if manner.only:
-        return _Run(job, changes.sparkSession, events, folder, manner).only_messages()
+        return _Run(job, committed, events, folder, manner).only_messages()
     events = events.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _Run(job, changes.sparkSession, events, folder, manner).execute()
+        return _Run(job, committed, events, folder, manner).execute()
     finally:
         events.unpersist()
 
@@ -151,7 +152,7 @@ def execute(job: Job, changes: DataFrame, folder: Path | None, manner: Manner) -
 @dataclass
 class _Run:
     job: Job
-    spark: SparkSession
+    committed: Upstream
     events: DataFrame
     folder: Path | None
     manner: Manner
@@ -213,8 +214,8 @@ class _Run:
 
     def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
         self.manner.say(f"writing {folder}")
-        write_folder(folder, self.job, self.events, encoded, report.counts, report.discarded, report.skipped)
-        back = read_folder(self.spark, folder)
+        write_folder(folder, self.job, self.committed, self.events, encoded, report)
+        back = read_folder(self.committed.spark, folder)
         return self._judged(back, encoded, report, str(folder), source.claims(folder))
 
     def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:
@@ -234,27 +235,36 @@ class _Run:
         with watched(target, report.counts.total, self.manner.watcher):
             target.write(self.events, self.job.encode_plan(skip_refused=True))
         storage = self.job.changefeed.claim_check_storage_uri
-        return self._judged(target.read(self.spark), encoded, report, self._name(bootstrap), storage)
+        return self._judged(
+            target.read(self.committed.spark), encoded, report, self._name(bootstrap), storage
+        )
 
     def _judged(
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
         self.manner.say("reading back and verifying")
-        done = judged(self.job, self.events, encoded, back, report, claims=claims)
+        done = judged(self.job, self.committed, self.events, encoded, back, report, claims=claims)
         return replace(done, target=target)
 
 
 def judged(
-    job: Job, events: DataFrame, encoded: DataFrame, back: DataFrame, report: RunReport, *, claims: str
+    job: Job,
+    committed: Upstream,
+    events: DataFrame,
+    encoded: DataFrame,
+    back: DataFrame,
+    report: RunReport,
+    *,
+    claims: str,
 ) -> RunReport:
     """A report with the verdict on the messages that were read back.
 
-    :param events: the event stream; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``encoded`` its messages.
     """
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         tables = {entry["table"] for entry in report.skipped}
-        verdict = judge(job, events, encoded, back, tables, claims=claims)
+        verdict = judge(job, committed, events, encoded, back, tables, claims=claims)
         log = first_lines(back, job.changefeed.protocol)
     finally:
         back.unpersist()

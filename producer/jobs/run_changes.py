@@ -12,6 +12,7 @@ from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
 from producer.jobs.run import Manner, checked_target, execute
 from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.upstream import Upstream
 from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START
 from producer.scenario.dataframe import Tables
 from producer.scenario.history import History
@@ -59,7 +60,7 @@ def run_changes(
     folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
     manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
-    return execute(job, behind, folder, manner)
+    return execute(job, Upstream(behind), folder, manner)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

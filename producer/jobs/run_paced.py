@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from producer.broker import EmbeddedKafka
 from producer.jobs.begin import begin
-from producer.jobs.frames import change_log, count, discarded
+from producer.jobs.counts import count, discarded
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.pace import paced_job, started
 from producer.jobs.prepare import Job
@@ -24,6 +24,7 @@ from producer.jobs.refused import refused
 from producer.jobs.run import checked_target, judged
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
+from producer.jobs.upstream import Upstream, upstream
 from producer.model import tso
 from producer.session import spark_session
 from producer.sink.messages import messages
@@ -62,31 +63,33 @@ def run_paced(
     say("starting Spark")
     spark = spark_session()
     # In the order of commits, so that a slice finds its changes without a look at all of them.
-    log = change_log(spark, job.history).repartition("commit_seq").sortWithinPartitions("commit_seq")
+    committed = upstream(spark, job.history)
+    log = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
     log = log.persist(StorageLevel.MEMORY_AND_DISK)
+    committed = replace(committed, changes=log)
     try:
         say(f"making {log.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
             bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
-            report = _run(job, log, bootstrap, append, time or RealTime(), say)
+            report = _run(job, committed, bootstrap, append, time or RealTime(), say)
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
     finally:
         log.unpersist()
 
 
-def _run(job: Job, log: DataFrame, bootstrap: str, append: bool, time: Pacemaker, say: Say) -> RunReport:
+def _run(job: Job, committed: Upstream, bootstrap: str, append: bool, time: Pacemaker, say: Say) -> RunReport:
     starts = begin(job, bootstrap, append=append, resume=False)
     job = started(job, time.begin())
     with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():
-        end = _write(job, log, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
+        end = _write(job, committed.changes, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
     say("reading back and verifying")
-    events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
+    events = _events(job, committed.changes, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _judged(job, events, KafkaTarget(job.changefeed, bootstrap, starts))
+        return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts))
     finally:
         events.unpersist()
 
@@ -130,7 +133,7 @@ def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
     return events.where((F.col("at") > part.behind) & (F.col("at") <= part.to))
 
 
-def _judged(job: Job, events: DataFrame, target: KafkaTarget) -> RunReport:
+def _judged(job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget) -> RunReport:
     encoded = messages(events, job.encode_plan(skip_refused=True))
     counts = count(encoded)
     report = RunReport(
@@ -143,4 +146,5 @@ def _judged(job: Job, events: DataFrame, target: KafkaTarget) -> RunReport:
         warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
     )
     back = target.read(events.sparkSession)
-    return judged(job, events, encoded, back, report, claims=job.changefeed.claim_check_storage_uri)
+    storage = job.changefeed.claim_check_storage_uri
+    return judged(job, committed, events, encoded, back, report, claims=storage)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from producer.jobs.frames import Counts
+from producer.jobs.counts import Counts
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]

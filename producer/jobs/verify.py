@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.changefeed import Changefeed
 from producer.errors import ChangefeedError
 from producer.jobs.events import expected_events
-from producer.jobs.frames import change_log
-from producer.jobs.judge import verdict
+from producer.jobs.judge import Expected, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import whole_topics
 from producer.jobs.untold import tables_with_refused_rows
+from producer.jobs.upstream import upstream
 from producer.jobs.write_folder import read_folder
 from producer.session import spark_session
 from producer.sink.messages import messages
@@ -93,22 +93,18 @@ def _verdict(
     say("verifying")
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        if job is None:
-            return verdict(feed, back, strict_seed=strict_seed, claims=claims)
-        wanted, skipped = _wanted(back.sparkSession, job)
-        return verdict(
-            feed, back, job=job, wanted=wanted, skipped=skipped, strict_seed=strict_seed, claims=claims
-        )
+        wanted = None if job is None else _wanted(back.sparkSession, job)
+        return verdict(feed, back, wanted, strict_seed=strict_seed, claims=claims)
     finally:
         back.unpersist()
 
 
-def _wanted(spark: SparkSession, job: Job) -> tuple[DataFrame, set[str]]:
-    """The expected events, and the tables of which rows were left out."""
-    events = event_stream(spark, change_log(spark, job.history), job.stream)
+def _wanted(spark: SparkSession, job: Job) -> Expected:
+    committed = upstream(spark, job.history)
+    events = event_stream(spark, committed.changes, job.stream)
     encoded = messages(events, job.encode_plan(skip_refused=True))
     skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()
-    return expected_events(job, events, encoded), skipped
+    return Expected(job, committed, expected_events(job, events, encoded), frozenset(skipped))
 
 
 def _bootstrap(feed: Changefeed) -> str:

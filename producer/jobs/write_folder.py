@@ -10,12 +10,14 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from producer.errors import FolderError
+from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.events import expected_events
-from producer.jobs.frames import Counts, count, discarded
 from producer.jobs.generated_state import generated_state, images
 from producer.jobs.local_rows import local_rows
 from producer.jobs.prepare import Job
 from producer.jobs.refused import skipped_events
+from producer.jobs.run_report import RunReport
+from producer.jobs.upstream import Upstream
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
@@ -28,36 +30,36 @@ from producer.source.frame import frame as message_frame
 def write_folder(
     place: Path,
     job: Job,
+    committed: Upstream,
     events: DataFrame,
     encoded: DataFrame,
-    counts: Counts,
-    discarded: list[dict[str, Any]],
-    skipped: list[dict[str, Any]],
+    report: RunReport,
 ) -> None:
     """Messages, expected events, claim-check objects, expected state and the manifest.
 
-    :param events: the event stream; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``encoded`` its messages.
+    :param report: what was counted, discarded and skipped.
     """
     told = encoded.where(~F.col("type").isin(*NOTES))
     wanted = expected_events(job, events, encoded)
     plan = job.encode_plan(skip_refused=True)
     with sink.golden_folder(place) as folder:
-        sink.write_messages(folder, told, counts.total)
-        sink.write_events(folder, wanted, counts.total)
+        sink.write_messages(folder, told, report.counts.total)
+        sink.write_events(folder, wanted, report.counts.total)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
         for table, rows in replicated_state(job, job.history.state):
             sink.write_state(folder / "state", table, rows)
-        for table, frame in generated_state(events.sparkSession, job):
+        for table, frame in generated_state(committed, job):
             sink.write_state(folder / "state", table, images(frame))
         for ts in job.state_at:
             at = folder / "state.at" / str(ts)
             at.mkdir(parents=True)  # there may have been no table yet
             for table, rows in replicated_state(job, job.state_until(ts)):
                 sink.write_state(at, table, rows)
-            for table, frame in generated_state(events.sparkSession, job, job.commits_until(ts)):
+            for table, frame in generated_state(committed, job, job.commits_until(ts)):
                 sink.write_state(at, table, images(frame))
-        sink.write_manifest(folder, _manifest(job, counts, discarded, skipped))
+        sink.write_manifest(folder, _manifest(job, report.counts, report.discarded, report.skipped))
 
 
 def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:

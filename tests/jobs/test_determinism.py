@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import prepare
+from producer.jobs.upstream import upstream
 from producer.sink.messages import messages
 from producer.stream.event_stream import event_stream
 from tests.golden_events import GOLDEN
@@ -26,7 +26,7 @@ CONFIG = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]
 def digest(spark: SparkSession, config: Path, scenario: Path | str = KEYS, sets: Sequence[str] = ()) -> str:
     """SHA-256 over all messages in (topic, partition, offset) order."""
     job = prepare(scenario, sink_uri=SINK_URI, config=config, sets=sets)
-    stream = event_stream(spark, change_log(spark, job.history), job.stream)
+    stream = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     frame = messages(stream, job.encode_plan(skip_refused=False))
     total = hashlib.sha256()
     for row in frame.orderBy("topic", "partition", "offset").collect():

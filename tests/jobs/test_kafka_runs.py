@@ -108,14 +108,14 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path
 ) -> None:
     from producer.changefeed.kafka_client import producer_properties
-    from producer.jobs.frames import change_log
     from producer.jobs.prepare import prepare
+    from producer.jobs.upstream import upstream
     from producer.sink.kafka import deliver
     from producer.stream.event_stream import event_stream
 
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
-    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     properties = producer_properties(job.changefeed, kafka.bootstrap)
     work = deliver(events, job.encode_plan(skip_refused=False), properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]

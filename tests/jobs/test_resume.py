@@ -13,8 +13,8 @@ import producer
 from producer.broker import EmbeddedKafka
 from producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
 from producer.jobs.begin import begin
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import prepare
+from producer.jobs.upstream import upstream
 from producer.sink.messages import messages
 from producer.stream.event_stream import event_stream
 from tests.kafka_topic import Message, read_topic
@@ -56,7 +56,7 @@ def undisturbed(spark: SparkSession, folder: Path) -> Topic:
     """What a run writes; the topic's name is no part of it."""
     uri = "kafka:///any?protocol=open-protocol&partition-num=3"
     job = prepare(folder / "script.sql", sink_uri=uri, config=folder / "changefeed.toml")
-    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     lines = messages(events, job.encode_plan(skip_refused=True)).orderBy("partition", "offset").collect()
     made: Topic = {0: [], 1: [], 2: []}
     for line in lines:

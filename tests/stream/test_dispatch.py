@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from producer.changefeed import resolve
 from producer.dispatch import spark as rules
 from producer.dispatch.rules import Route, Router
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.upstream import upstream
 from producer.model.table import TableInfo
 from producer.stream.commit import commit
 from producer.stream.dispatch import dispatch
@@ -100,7 +100,7 @@ def _route(table: TableInfo, rule: Rule | None) -> Route:
 def _placed(spark: SparkSession, job: Job) -> DataFrame:
     """What the dispatch stage takes; the same under every rule, so computed once."""
     known = facts(spark, job.stream.replicated, job.stream.routes)
-    committed = commit(change_log(spark, job.history), job.stream.resolved.clock)
+    committed = commit(upstream(spark, job.history).changes, job.stream.resolved.clock)
     return unstable_order(split(mutations(committed), known), job.stream.crowded).localCheckpoint()
 
 

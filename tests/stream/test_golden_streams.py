@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.upstream import upstream
 from producer.model.event import Kind, Message
 from producer.sink.encode import PartitionEncoder
 from producer.stream.event_stream import event_stream
@@ -75,7 +75,7 @@ def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "
     config = folder / "changefeed.toml"
     config.write_text(f"force-replicate = {str(force).lower()}\n")
     job = prepare(path, sink_uri=uri, config=config)
-    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     return Stream(path, job, events.toArrow())
 
 

@@ -23,8 +23,8 @@ from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.open.encoder import OpenEncoder
 from producer.codec.open.options import OpenOptions
 from producer.codec.registry import ENCODERS, Options, known
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.upstream import upstream
 from producer.model.event import Message
 from producer.sink.encode import PartitionEncoder
 from producer.stream.event_stream import event_stream
@@ -47,7 +47,7 @@ STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})
 def stream(request: pytest.FixtureRequest, spark: SparkSession) -> tuple[Job, pa.Table]:
     uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
     job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri)
-    return job, event_stream(spark, change_log(spark, job.history), job.stream).toArrow()
+    return job, event_stream(spark, upstream(spark, job.history).changes, job.stream).toArrow()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from producer.errors import ChangefeedError, ScenarioError
-from producer.jobs.frames import change_log
 from producer.jobs.prepare import Job, prepare
+from producer.jobs.upstream import upstream
 from producer.model.event import Kind, Op
 from producer.stream.event_stream import event_stream
 
@@ -44,7 +44,7 @@ def play(spark: SparkSession, tmp_path: Path) -> Any:
         path = tmp_path / "script.sql"
         path.write_text(sql)
         job = prepare(path, **options)
-        return job, event_stream(spark, change_log(spark, job.history), job.stream)
+        return job, event_stream(spark, upstream(spark, job.history).changes, job.stream)
 
     return _play
 
@@ -126,7 +126,7 @@ def test_timestamps_in_the_changefeeds_time_zone(play: Any) -> None:
 
 def test_pinned_commit_ts_and_explicit_resolved(spark: SparkSession) -> None:
     job = prepare("seed_t1")
-    events = event_stream(spark, change_log(spark, job.history), job.stream)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     first = events.where("partition = 0").orderBy("at", "rank", "place").select("kind", "commit_ts").collect()
     assert [tuple(row) for row in first] == [
         (Kind.DDL, 415508856908021766),

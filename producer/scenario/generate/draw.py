@@ -80,11 +80,10 @@ def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
 
 def normal(salt: int, of: Column, count: Column | int) -> Column:
     """0 … count-1 around the middle; a deviation is a twelfth of all."""
+    drawn = [draw(salt, of, F.lit(block)) for block in range(12 // _PIECES)]
     pieces = [
-        F.shiftrightunsigned(draw(salt, of, F.lit(block)), _PIECE_BITS * piece).bitwiseAND(
-            F.lit((1 << _PIECE_BITS) - 1)
-        )
-        for block in range(12 // _PIECES)
+        F.shiftrightunsigned(block, _PIECE_BITS * piece).bitwiseAND(F.lit((1 << _PIECE_BITS) - 1))
+        for block in drawn
         for piece in range(_PIECES)
     ]
     total = pieces[0]
@@ -114,9 +113,12 @@ def _pieces(pool: bytes, salt: int, of: Column, most: int) -> Column:
     """
     whole = min(most, _LONGEST_UNREPEATED)
     size = _SHORT_PIECE if whole <= _SHORT_TEXT else _PIECE
+    starts = range(0, whole, size)
+    # A hash serves for five pieces.
+    drawn = [draw(salt, of, F.lit(number)) for number in range(-(-len(starts) // _PLACES))]
     pieces = [
-        F.substring(F.lit(pool), _place(salt, of, number), F.lit(min(size, whole - start)))
-        for number, start in enumerate(range(0, whole, size))
+        F.substring(F.lit(pool), _place(drawn[number // _PLACES], number), F.lit(min(size, whole - start)))
+        for number, start in enumerate(starts)
     ]
     if not pieces:
         return F.lit(b"")
@@ -127,8 +129,7 @@ def _pieces(pool: bytes, salt: int, of: Column, most: int) -> Column:
     return F.substring(repeated, F.lit(1), F.lit(most))
 
 
-def _place(salt: int, of: Column, number: int) -> Column:
-    """Where in its pool a piece begins, counted from 1; a hash serves for five pieces."""
-    drawn = draw(salt, of, F.lit(number // _PLACES))
+def _place(drawn: Column, number: int) -> Column:
+    """Where in its pool a piece begins, counted from 1."""
     place = F.shiftrightunsigned(drawn, _PLACE_BITS * (number % _PLACES))
     return place.bitwiseAND(F.lit((1 << _PLACE_BITS) - 1)).cast("int") + F.lit(1)

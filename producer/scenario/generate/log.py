@@ -17,15 +17,26 @@ from producer.scenario.generate.steps import by_row, steps
 from producer.scenario.generate.versions import with_versions
 
 
-def generated_changes(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+def generated_images(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+    """What each event of the step leaves of the row that it hits; changes and rows are made of it.
+
+    :return: ``event, slot, commit_seq, row_seq, op, row_key, row_id, after``.
+    :raises ScenarioError: with the step's place, for a key or an expression that Spark has no way for.
+    """
+    try:
+        return _filled(with_versions(steps(spark, plan), plan), plan)
+    except ScenarioError as error:
+        raise error.at(plan.file, plan.line) from None
+
+
+def generated_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
     """The step's changes.
 
     :return: shape ``CHANGE_LOG``.
-    :raises ScenarioError: with the step's place, for a key or an expression that Spark has no way for.
     """
     in_row = by_row()
     table = {"table_version": F.lit(plan.table.version), "table_id": F.lit(plan.table.table_id).cast("long")}
-    log = _images(spark, plan).withColumns(table)
+    log = images.withColumns(table)
     left_key, left_id = F.lag("row_key").over(in_row), F.lag("row_id").over(in_row)
     looked_back = log.withColumns(
         {"image": F.lag("after").over(in_row), "left_key": left_key, "left_id": left_id}
@@ -41,25 +52,16 @@ def generated_changes(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     return whole.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
 
 
-def generated_rows(spark: SparkSession, plan: GeneratePlan, commits: int | None = None) -> DataFrame:
+def generated_rows(images: DataFrame, commits: int | None = None) -> DataFrame:
     """The rows that the step leaves: ``row_key`` and ``row``, an image.
 
     :param commits: those there are after so many commits of the whole history; None: at the end.
     """
-    images = _images(spark, plan)
     if commits is not None:
         images = images.where(F.col("commit_seq") < commits)
     # A struct, since max_by would pass over the NULL that a delete leaves.
     last = images.groupBy("slot").agg(F.max_by(F.struct("row_key", "after"), "event").alias("last"))
     return last.where("last.after IS NOT NULL").select("last.row_key", F.col("last.after").alias("row"))
-
-
-def _images(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
-    """``event, slot, commit_seq, row_seq, op, row_key, row_id, after``."""
-    try:
-        return _filled(with_versions(steps(spark, plan), plan), plan)
-    except ScenarioError as error:
-        raise error.at(plan.file, plan.line) from None
 
 
 def _filled(versions: DataFrame, plan: GeneratePlan) -> DataFrame:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pyspark.sql import DataFrame, SparkSession
 
+from producer.scenario.generate.log import generated_changes, generated_images
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.load import load_scenario
 from producer.scenario.play import play
@@ -31,3 +33,8 @@ def plans(folder: Path, sql: str, seed: int = 1, /, **step: Any) -> tuple[Genera
     path = folder / "generated.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return play(load_scenario(path)).generated
+
+
+def changes_of(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
+    """The change log of a step."""
+    return generated_changes(generated_images(spark, plan), plan)

@@ -11,9 +11,9 @@ from pyspark.sql import Row, SparkSession
 from producer.errors import ScenarioError
 from producer.model.event import Op
 from producer.model.shapes import CHANGE_LOG
-from producer.scenario.generate.log import generated_changes, generated_rows
+from producer.scenario.generate.log import generated_images, generated_rows
 from producer.scenario.generate.plan import GeneratePlan
-from tests.scenario.generate.plans import planned
+from tests.scenario.generate.plans import changes_of, planned
 
 BUSY = {
     "transactions": 200,
@@ -26,7 +26,7 @@ BUSY = {
 
 
 def collected(spark: SparkSession, plan: GeneratePlan) -> list[Row]:
-    log = generated_changes(spark, plan)
+    log = changes_of(spark, plan)
     assert log.schema.simpleString() == CHANGE_LOG.simpleString()
     return log.orderBy("commit_seq", "row_seq").collect()
 
@@ -105,7 +105,7 @@ def test_the_state_is_what_the_changes_leave(
 ) -> None:
     for commits in (None, busy.first_commit + 1, busy.first_commit + 70):
         wanted = replayed([row for row in changes if commits is None or row.commit_seq < commits])
-        rows = generated_rows(spark, busy, commits).collect()
+        rows = generated_rows(generated_images(spark, busy), commits).collect()
         assert {row.row_key: row.row for row in rows} == wanted
         assert len(rows) == len(wanted)
 
@@ -169,4 +169,4 @@ def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path:
     table = "CREATE TABLE t (code VARCHAR(9) COLLATE utf8mb4_unicode_ci PRIMARY KEY CLUSTERED, n INT)"
     plan = planned(tmp_path, table, transactions=5)
     with pytest.raises(ScenarioError, match=r"generated.yaml:\d+: collation utf8mb4_unicode_ci of a key"):
-        generated_changes(spark, plan)
+        changes_of(spark, plan)

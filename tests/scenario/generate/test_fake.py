@@ -10,15 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from producer.errors import ScenarioError, ScenarioProblems
-from producer.scenario.generate.log import generated_changes
-from tests.scenario.generate.plans import planned
+from tests.scenario.generate.plans import changes_of, planned
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(60) NOT NULL, n INT NOT NULL, born DATE)"
 
 
 def names(spark: SparkSession, folder: Path, form: dict[str, Any], seed: int = 1) -> list[str]:
     plan = planned(folder, TABLE, seed, rows=300, transactions=1, mix={"update": 1}, columns={"name": form})
-    changes = generated_changes(spark, plan).where("op = 1").orderBy("commit_seq", "row_seq").collect()
+    changes = changes_of(spark, plan).where("op = 1").orderBy("commit_seq", "row_seq").collect()
     return [change.after[1].decode() for change in changes]
 
 

@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from producer.model.event import Op
-from producer.scenario.generate.log import generated_changes, generated_rows
+from producer.scenario.generate.log import generated_images, generated_rows
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.generate.turns import CYCLE, turns_by_share
-from tests.scenario.generate.plans import plans
+from tests.scenario.generate.plans import changes_of, plans
 from tests.scenario.generate.test_changes import replayed
 
 TABLES = "; ".join(
@@ -35,7 +35,7 @@ SHARES = {
 
 
 def collected(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[Row]:
-    logs = [generated_changes(spark, plan) for plan in found]
+    logs = [changes_of(spark, plan) for plan in found]
     return reduce(DataFrame.unionByName, logs).orderBy("commit_seq", "row_seq").collect()
 
 
@@ -50,7 +50,7 @@ def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[R
     for plan in found:
         of_table = [change for change in changes if change.table_id == plan.table.table_id]
         assert len(of_table) == plan.events
-        rows = generated_rows(spark, plan).collect()
+        rows = generated_rows(generated_images(spark, plan)).collect()
         assert {row.row_key: row.row for row in rows} == replayed(of_table)
     return transactions
 

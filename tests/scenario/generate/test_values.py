@@ -14,8 +14,7 @@ from producer.errors import ScenarioError
 from producer.model.coerce import coerce, read
 from producer.model.sql_mode import SQLMode
 from producer.scenario.generate.domain import edges_of
-from producer.scenario.generate.log import generated_changes
-from tests.scenario.generate.plans import planned
+from tests.scenario.generate.plans import changes_of, planned
 
 EVERY_TYPE = """CREATE TABLE t (
   id INT UNSIGNED PRIMARY KEY, ti TINYINT, bu BIGINT UNSIGNED, bs BIGINT, de DECIMAL(9,3),
@@ -30,14 +29,14 @@ def column(spark: SparkSession, folder: Path, kind: str, form: dict[str, Any]) -
     """The values of a column in so many inserted rows."""
     table = f"CREATE TABLE t (id BIGINT PRIMARY KEY, c {kind})"
     plan = planned(folder, table, transactions=COUNT, mix={"insert": 1}, columns={"c": form})
-    rows = generated_changes(spark, plan).orderBy("commit_seq").select("after").collect()
+    rows = changes_of(spark, plan).orderBy("commit_seq").select("after").collect()
     return [row.after[1] for row in rows]
 
 
 def test_every_type_has_values_that_its_column_takes(spark: SparkSession, tmp_path: Path) -> None:
     plan = planned(tmp_path, EVERY_TYPE, transactions=60, mix={"insert": 1})
     loose = SQLMode(zero_dates=True)
-    for row in generated_changes(spark, plan).collect():
+    for row in changes_of(spark, plan).collect():
         for info, value in zip(plan.table.columns, row.after, strict=True):
             assert coerce(info, read(info, value, loose), loose) == value
 
@@ -49,7 +48,7 @@ def test_every_type_shows_its_edges(spark: SparkSession, tmp_path: Path) -> None
         tmp_path, EVERY_TYPE, transactions=COUNT, mix={"insert": 1},
         columns={name: {"edges": 1.0} for name in names},
     )  # fmt: skip
-    images = [row.after for row in generated_changes(spark, plan).collect()]
+    images = [row.after for row in changes_of(spark, plan).collect()]
     for place, info in enumerate(plan.table.columns[1:], start=1):
         assert {image[place] for image in images} == set(edges_of(info)), info.name
 

@@ -1,4 +1,4 @@
-"""The driver's small collections as DataFrames, and DataFrames as what a report needs."""
+"""Counting a stream, and what of a scenario never enters it: the figures of a report."""
 
 from __future__ import annotations
 
@@ -6,58 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
-from producer.model.shapes import CHANGE_LOG
-from producer.scenario.dataframe.data import data_changes
-from producer.scenario.generate.log import generated_changes
-from producer.scenario.history import Change, History
 from producer.sink.messages import NOTES, REFUSED
-
-FEW_CHANGES = 100_000
-
-
-def told_changes(spark: SparkSession, history: History) -> DataFrame:
-    """The change log of what a scenario's SQL did on the driver, and of the data it names."""
-    log = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
-    for plan in history.data:
-        log = log.unionByName(data_changes(spark, plan))
-    return log
-
-
-def change_log(spark: SparkSession, history: History) -> DataFrame:
-    """The change log of a whole scenario, each of its generated changes included."""
-    log = told_changes(spark, history)
-    for plan in history.generated:
-        log = log.unionByName(settled(generated_changes(spark, plan), history))
-    return log
-
-
-def settled(generated: DataFrame, history: History) -> DataFrame:
-    """A DataFrame of generated rows, worked out now if they are few.
-
-    Planning is all that few rows cost, and whatever follows would plan their windows and cells again.
-    """
-    return generated.localCheckpoint() if history.row_changes < FEW_CHANGES else generated
-
-
-def _row(change: Change) -> tuple[Any, ...]:
-    return (
-        change.commit_seq,
-        change.row_seq,
-        change.table_version,
-        change.table_id,
-        change.row_key,
-        change.row_id,
-        int(change.op),
-        None if change.before is None else list(change.before),
-        None if change.after is None else list(change.after),
-        change.old_table_id,
-        change.old_row_key,
-        change.old_row_id,
-    )
 
 
 @dataclass(frozen=True)
