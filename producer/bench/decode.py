@@ -15,10 +15,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from producer.bench.encode import ENCODERS, LEAST_ROWS, PASSES, event_batches
-from producer.bench.recorded import recorded_rows
+from producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
+from producer.bench.encode import PASSES
 from producer.codec import registry
-from producer.errors import FolderError
 from producer.model.event import Message
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
@@ -99,20 +98,19 @@ def measure_decoders(path: Path, *, passes: int = PASSES) -> DecodeReport:
     :param path: recorded events; its ``row`` lines are taken round and round.
     :raises FolderError: if there are none.
     """
-    recorded = list(recorded_rows(path))
-    if not recorded:
-        raise FolderError("has no row events", path=str(path))
-    catalog, batches = event_batches(recorded, LEAST_ROWS)
-    report = DecodeReport(LEAST_ROWS)
+    catalog, batches = event_batches(path, LEAST_ROWS)
+    report = DecodeReport(sum(batch.num_rows for batch in batches))
     for name, (protocol, options) in ENCODERS.items():
         plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
         messages = list(PartitionEncoder(plan).messages(batches))
         decoder = registry.decoder(protocol, options)
-        report.decoders[name] = _speed(messages, decoder.events, _PLAIN.get(protocol), passes)
+        report.decoders[name] = _speed(messages, report.rows, decoder.events, _PLAIN.get(protocol), passes)
     return report
 
 
-def _speed(messages: Sequence[Message], events: Reader, plain: Reader | None, passes: int) -> DecoderSpeed:
+def _speed(
+    messages: Sequence[Message], rows: int, events: Reader, plain: Reader | None, passes: int
+) -> DecoderSpeed:
     """Both ways in turn, so that a drift of the machine meets both."""
     pairs = [(message.key or b"", message.value or b"") for message in messages]
     ours, others = [], []
@@ -120,7 +118,7 @@ def _speed(messages: Sequence[Message], events: Reader, plain: Reader | None, pa
         ours.append(_seconds(pairs, events))
         if plain is not None:
             others.append(_seconds(pairs, plain))
-    per_row = 1e6 / LEAST_ROWS
+    per_row = 1e6 / rows
     return DecoderSpeed(us_per_row=min(ours) * per_row, plain=min(others) * per_row if others else None)
 
 

@@ -56,9 +56,10 @@ class EncodedRows:
     def without(self, places: Sequence[int]) -> EncodedRows:
         """The rows but those at some places."""
         kept = np.delete(np.arange(len(self)), places)
-        return self._taken(kept)
+        return self.take(kept)
 
-    def _taken(self, places: Numbers) -> EncodedRows:
+    def take(self, places: Numbers) -> EncodedRows:
+        """The rows at some places, in their order."""
         back = {int(place): new for new, place in enumerate(places)} if self.notes else {}
         notes = {back[place]: note for place, note in self.notes.items() if place in back}
         return EncodedRows(self.columns.take(pa.array(places)), notes)
@@ -95,7 +96,7 @@ def in_places(parts: Sequence[EncodedRows], places: Sequence[Numbers]) -> Encode
     if len(parts) == 1:
         return parts[0]
     order = pc.array_sort_indices(pa.array(np.concatenate(places))).to_numpy()
-    return appended(parts)._taken(order)  # its own class
+    return appended(parts).take(order)
 
 
 def encoded_rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from unittest.mock import patch
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -45,6 +46,7 @@ class FailingOnce(PartitionEncoder):
         reader.close()
 
 
-kafka.PartitionEncoder = FailingOnce  # type: ignore[misc]  # the writer's code takes it to the workers
-spark_session("local[2,4]")
-sys.exit(main(["run", *sys.argv[1:]]))
+# The writer's code takes it to the workers.
+with patch.object(kafka, "PartitionEncoder", FailingOnce):
+    spark_session("local[2,4]")
+    sys.exit(main(["run", *sys.argv[1:]]))

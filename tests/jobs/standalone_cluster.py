@@ -21,10 +21,6 @@ ROOT = Path(__file__).parents[2]
 HOST = "127.0.0.1"
 
 
-class NotStarted(Exception):
-    """A cluster that this machine does not let us have."""
-
-
 @dataclass(frozen=True)
 class Cluster:
     """:param url: ``spark://HOST:PORT``."""
@@ -35,10 +31,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
-    """A master and workers of one core and 1 GB each.
-
-    :raises NotStarted: with the last lines that the one said which did not start.
-    """
+    """A master and workers of one core and 1 GB each."""
     port, _ = free_ports()
     url = f"spark://{HOST}:{port}"
     with ExitStack() as running:
@@ -96,4 +89,4 @@ def _wait_for(process: subprocess.Popen[str], ready: str) -> None:
             # What it says from now on nobody needs, but somebody has to take it.
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return
-    raise NotStarted("".join(said[-5:]))
+    raise AssertionError(f"{' '.join(process.args[1:2])} ended:\n{''.join(said[-5:])}")

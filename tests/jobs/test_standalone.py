@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from producer.broker import EmbeddedKafka
-from tests.jobs.standalone_cluster import HOST, ROOT, SPARK, NotStarted, cluster, environment
+from tests.jobs.standalone_cluster import HOST, ROOT, SPARK, cluster, environment
 from tests.jobs.test_killed import wait_for_messages
 from tests.kafka_topic import read_topic
 
@@ -43,10 +43,7 @@ def _submit(master: str, uri: str) -> list[str]:
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(kafka: EmbeddedKafka, tmp_path: Path) -> None:
     with ExitStack() as running:
-        try:
-            spark = running.enter_context(cluster(tmp_path, workers=2))
-        except NotStarted as reason:
-            pytest.skip(f"not run, the cluster does not start: {reason}")
+        spark = running.enter_context(cluster(tmp_path, workers=2))
         job = subprocess.Popen(
             _submit(spark.url, _uri(kafka, "cluster")),
             env=environment(),

@@ -1,18 +1,22 @@
-"""``bench encode``: rows through the worker's own path, which take as many bytes as in TiCDC."""
+"""``bench``: rows through the worker's own path, which take as many bytes as in TiCDC."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from producer.bench import encode
-from producer.bench.encode import LEAST_ROWS, event_batches, measure_encoders
-from producer.bench.recorded import recorded_rows
+from producer.bench import decode, encode
+from producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
+from producer.bench.decode import measure_decoders
+from producer.bench.encode import measure_encoders
 from producer.cli.app import main
+from producer.codec import registry
 from producer.errors import FolderError
 from producer.sink import messages
+from producer.sink.encode import EncodePlan, PartitionEncoder
 from tests.golden_events import GOLDEN
 from tests.stream import test_golden_streams
 
@@ -36,16 +40,14 @@ def test_a_row_takes_as_many_bytes_as_in_ticdc(name: str) -> None:
 
 
 def test_rows_go_round_until_there_are_enough() -> None:
-    recorded = list(recorded_rows(ROWS))
-    catalog, batches = event_batches(recorded, 700)
-    assert len(recorded) == 256
+    catalog, batches = event_batches(ROWS, 700)
     assert [batch.num_rows for batch in batches] == [700]
     images = batches[0].column("after").to_pylist()
-    assert images[:256] == images[256:512]
+    assert images[:256] == images[256:512] != images[1:257]
     assert len(catalog.tables) == 1
 
 
-def test_the_report_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_of_the_encoders_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "encode", "--rows", str(ROWS), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == LEAST_ROWS
@@ -53,6 +55,29 @@ def test_the_report_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(set(speed) == {"us_per_row", "bytes_per_row"} for speed in report["encoders"].values())
 
 
+def test_the_report_of_the_decoders_for_machines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode, "LEAST_ROWS", 500)
+    assert main(["bench", "decode", "--rows", str(ROWS), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["rows"] == 500
+    assert set(report["decoders"]) == set(NAMES)
+    plain = {name for name, speed in report["decoders"].items() if speed["plain_us_per_row"] is not None}
+    assert plain == {*NAMES} - {"craft"}
+    assert all(speed["us_per_row"] > 0 for speed in report["decoders"].values())
+
+
+def test_every_decoder_reads_every_row() -> None:
+    catalog, batches = event_batches(ROWS, 700)
+    for protocol, options in ENCODERS.values():
+        plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
+        sent = PartitionEncoder(plan).messages(batches)
+        decoder = registry.decoder(protocol, options)
+        assert sum(1 for one in sent for _ in decoder.events(one.key or b"", one.value or b"")) == 700
+
+
+@pytest.mark.parametrize("measure", [measure_encoders, measure_decoders])
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -61,10 +86,12 @@ def test_the_report_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
         ("nonsense", "line 1 is no recorded"),
     ],
 )
-def test_a_file_without_rows_is_refused(tmp_path: Path, content: str, told: str) -> None:
+def test_a_file_without_rows_is_refused(
+    tmp_path: Path, measure: Callable[[Path], object], content: str, told: str
+) -> None:
     path = tmp_path / "x.events.jsonl"
     path.write_text(content)
     with pytest.raises(FolderError, match=told):
-        measure_encoders(path)
+        measure(path)
     with pytest.raises(FolderError, match="cannot be read"):
-        measure_encoders(tmp_path / "missing")
+        measure(tmp_path / "missing")
