@@ -1,7 +1,7 @@
 """How many rows share a message: as many of one group as fit.
 
-A message starts with every new group, every ``Limits.rows`` rows, and where a row would not fit any more
-or, if the protocol sees that too late, after it.
+A message starts with every new group or stretch, every ``Limits.rows`` rows, and where a row would not fit
+any more or, if the protocol sees that too late, after it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def batched(
 
 def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -> Numbers:
     places = np.arange(len(rows))
-    runs = _group_starts(rows) if by_group and "group" in rows.columns.schema.names else places[:1]
+    runs = _run_starts(rows, ["stretch", "group"] if by_group else ["stretch"])
     in_run = places - np.repeat(runs, np.diff(runs, append=len(rows)))
     starts: Numbers = places[in_run % limits.rows == 0]
     if np.add.reduceat(sizes, starts).max() <= limits.size:
@@ -95,10 +95,14 @@ def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -
     return _fitting(sizes, runs, limits)
 
 
-def _group_starts(rows: EncodedRows) -> Numbers:
-    groups = rows.column("group")
-    changes = pc.indices_nonzero(pc.not_equal(groups.slice(1), groups.slice(0, len(groups) - 1)))
-    starts: Numbers = np.append(0, numbers(changes) + 1)
+def _run_starts(rows: EncodedRows, names: Iterable[str]) -> Numbers:
+    """Where one of some columns has another value than before; a column may be missing."""
+    starts: Numbers = np.zeros(1, np.int64)
+    for name in names:
+        if name in rows.columns.schema.names:
+            values = rows.column(name)
+            changes = pc.indices_nonzero(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)))
+            starts = np.union1d(starts, numbers(changes) + 1)
     return starts
 
 

@@ -33,8 +33,9 @@ class RowNote:
 class EncodedRows:
     """Row changes in order.
 
-    :param columns: ``key``, ``value``, ``commit_ts``, ``group`` where rows of different groups may not
-        share a message, and what else the codec needs to frame them.
+    :param columns: ``key``, ``value``, ``commit_ts``, what else the codec needs to frame them, ``group``
+        where rows of different groups may not share a message, and ``stretch``, which no message crosses:
+        the number of the stretch between two other events.
     :param notes: by place, of the few rows that have one.
     """
 
@@ -75,9 +76,9 @@ class EncodedRows:
         for _, refusal in self.refused():
             raise refusal
 
-    def with_groups(self, groups: pa.Array) -> EncodedRows:
-        """The rows with the column ``group``."""
-        return EncodedRows(self.columns.append_column("group", groups), self.notes)
+    def with_column(self, name: str, values: pa.Array) -> EncodedRows:
+        """The rows with one column more."""
+        return EncodedRows(self.columns.append_column(name, values), self.notes)
 
 
 def appended(parts: Sequence[EncodedRows]) -> EncodedRows:

@@ -1,15 +1,17 @@
-"""Kafka records of row changes before they have a place, column by column."""
+"""Kafka records before they have a place, column by column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from producer.codec.encoded_rows import EncodedRows
+from producer.codec.pieces import Numbers
 from producer.model.event import ClaimObject, Kind, Message
 
 _ROW = Kind.ROW.word
@@ -19,12 +21,13 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageBatch:
-    """Row messages in delivery order.
+    """Messages in delivery order.
 
     :param key: null where the protocol has none.
     :param commit_ts: of the first event of each.
     :param events: how many each carries.
     :param claims: what has to be stored before a message is sent, by its place.
+    :param types: words of ``Kind``; None where all are row messages.
     """
 
     key: pa.Array
@@ -32,6 +35,7 @@ class MessageBatch:
     commit_ts: pa.Array
     events: pa.Array
     claims: Mapping[int, tuple[ClaimObject, ...]] = field(default_factory=dict)
+    types: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -46,8 +50,8 @@ class MessageBatch:
             return column.slice(start, _AT_ONCE).to_pylist()
 
         keys = repeat(None) if self.key.null_count else part(self.key)
-        events = repeat(1) if self.events is None else part(self.events)
-        columns = (keys, part(self.value), repeat(_ROW), part(self.commit_ts), events)
+        types = repeat(_ROW) if self.types is None else part(self.types)
+        columns = (keys, part(self.value), types, part(self.commit_ts), part(self.events))
         if not self.claims:
             return map(Message, *columns)
         claims = (self.claims.get(place, ()) for place in range(start, len(self)))
@@ -69,4 +73,37 @@ def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
         commit_ts=rows.column("commit_ts"),
         events=pa.repeat(1, len(rows)),
         claims=claims,
+    )
+
+
+def of_messages(messages: Sequence[Message]) -> MessageBatch:
+    """Messages that were made one by one; no TiCDC encoder gives them headers."""
+    return MessageBatch(
+        key=pa.array([message.key for message in messages], pa.binary()),
+        value=pa.array([message.value for message in messages], pa.binary()),
+        commit_ts=pa.array([message.commit_ts for message in messages], pa.int64()),
+        events=pa.array([message.events for message in messages], pa.int64()),
+        types=pa.array([message.type for message in messages], pa.string()),
+    )
+
+
+def woven(batch: MessageBatch, others: Sequence[Message], places: Numbers) -> MessageBatch:
+    """Row messages with others between them.
+
+    :param places: before which message of the batch each of the others comes, ascending.
+    """
+    rows, added = len(batch), of_messages(others)
+    order = pa.array(np.insert(np.arange(rows), places, np.arange(rows, rows + len(added))))
+
+    def merged(column: pa.Array, more: pa.Array) -> pa.Array:
+        return pa.concat_arrays([column, more.cast(column.type)]).take(order)
+
+    moved = np.arange(rows) + np.searchsorted(places, np.arange(rows), side="right")
+    return MessageBatch(
+        key=merged(batch.key, added.key),
+        value=merged(batch.value, added.value),
+        commit_ts=merged(batch.commit_ts, added.commit_ts),
+        events=merged(batch.events, added.events),
+        claims={int(moved[place]): claims for place, claims in batch.claims.items()},
+        types=merged(pa.repeat(_ROW, rows), added.types),
     )

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import pyarrow as pa
 
 from producer.codec import registry
-from producer.codec.encoded_rows import EncodedRows
 from producer.codec.message_batch import MessageBatch
 from producer.codec.registry import Options
 from producer.errors import EncodeError
 from producer.model.catalog import Catalog
 from producer.model.event import Message
 from producer.sink import row_batches
-from producer.sink.row_batches import Segment
+from producer.sink.interleave import Interleaver
+from producer.sink.row_batches import EncodedPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,39 +60,35 @@ class PartitionEncoder:
         :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
         """
         for batch in self.batches(batches):
-            if isinstance(batch, Message):
-                yield batch
-            else:
-                yield from batch.messages()
+            yield from batch.messages()
 
-    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch | Message]:
-        """The same: those of rows column by column, those between them one by one."""
+    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        """The same, many at a time."""
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
         catalog = self._plan.catalog
-        parts = (part for batch in batches for part in row_batches.pieces(batch, catalog))
-        segments = (each for part in parts for each in row_batches.segments(part, encoder, catalog))
-        for are_rows, run in groupby(segments, key=lambda segment: isinstance(segment, EncodedRows)):
-            if are_rows:
-                yield from encoder.messages(self._kept(run))
-            else:
-                yield from self._passed(run)
+        pieces = (piece for batch in batches for piece in row_batches.pieces(batch, catalog))
+        parts = (self._kept(row_batches.encoded(piece, encoder, catalog)) for piece in pieces)
+        for first in parts:
+            yield from Interleaver(encoder).batches(_until_barrier(first, parts))
 
-    def _kept(self, run: Iterable[Segment]) -> Iterator[EncodedRows]:
-        for rows in run:
-            if not isinstance(rows, EncodedRows):
-                continue
-            start, self._events = self._events, self._events + len(rows)
-            refused = dict(rows.refused()) if self._plan.skip_refused else {}
-            self.refused.update((start + place, reason) for place, reason in refused.items())
-            self.handle_key_only += (
-                start + place
-                for place, note in sorted(rows.notes.items())
-                if note.handle_key_only and place not in refused
-            )
-            yield rows.without(list(refused)) if refused else rows
+    def _kept(self, part: EncodedPart) -> EncodedPart:
+        """The part without the rows that are to be left out."""
+        start, self._events = self._events, self._events + len(part)
+        if part.rows is None or not part.rows.notes:
+            return part
+        refused = dict(part.rows.refused()) if self._plan.skip_refused else {}
+        for place, note in sorted(part.rows.notes.items()):
+            event = start + place + int(part.before[place])
+            if place in refused:
+                self.refused[event] = refused[place]
+            elif note.handle_key_only:
+                self.handle_key_only.append(event)
+        return part.without(list(refused)) if refused else part
 
-    def _passed(self, run: Iterable[Segment]) -> Iterator[Message]:
-        for message in run:
-            if isinstance(message, Message):
-                self._events += 1
-                yield message
+
+def _until_barrier(first: EncodedPart, parts: Iterator[EncodedPart]) -> Iterator[EncodedPart]:
+    """Parts up to one behind which no row can share a message with a row before."""
+    part: EncodedPart | None = first
+    while part is not None:
+        yield part
+        part = None if part.ends_with_barrier else next(parts, None)

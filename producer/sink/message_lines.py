@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from producer.codec.message_batch import MessageBatch
+from producer.codec.message_batch import MessageBatch, of_messages
+from producer.codec.pieces import Numbers
 from producer.model import tso
 from producer.model.event import Kind, Message
 from producer.model.shapes import MESSAGES_ARROW
@@ -29,47 +30,36 @@ class MessageLines:
         self._partition = partition
         self._offset = 0
 
-    def lines(self, batches: Iterable[MessageBatch | Message]) -> Iterator[pa.RecordBatch]:
+    def lines(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
         """Lines in Arrow batches of bounded size."""
-        return _chunks(
-            self._of_one(batch) if isinstance(batch, Message) else self._of_rows(batch) for batch in batches
-        )
+        return _chunks(map(self._placed, batches))
 
     def notes(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
         """Lines that are no messages, without a place of their own.
 
         :param notes: type, commit-ts and value of each.
         """
-        return _chunks(self._line(-1, Message(None, value, kind, ts)) for kind, ts, value in notes)
+        return _chunks(
+            self._lines(of_messages([Message(None, value, kind, ts)]), np.full(1, -1))
+            for kind, ts, value in notes
+        )
 
-    def _of_one(self, message: Message) -> pa.RecordBatch:
-        self._offset += 1
-        return self._line(self._offset - 1, message)
+    def _placed(self, batch: MessageBatch) -> pa.RecordBatch:
+        start, self._offset = self._offset, self._offset + len(batch)
+        return self._lines(batch, np.arange(start, self._offset))
 
-    def _line(self, offset: int, message: Message) -> pa.RecordBatch:
-        headers = [{"key": name, "value": value} for name, value in message.headers]
-        line = (
-            self._topic, self._partition, offset, message.key, message.value, headers,
-            tso.physical(message.commit_ts), message.type, message.events,
-        )  # fmt: skip
-        columns = zip(line, MESSAGES_ARROW, strict=True)
-        return pa.record_batch([pa.array([one], field.type) for one, field in columns], schema=MESSAGES_ARROW)
-
-    def _of_rows(self, batch: MessageBatch) -> pa.RecordBatch:
-        rows, start = len(batch), self._offset
-        self._offset += rows
+    def _lines(self, batch: MessageBatch, offsets: Numbers) -> pa.RecordBatch:
+        rows = len(batch)
         columns = [
             pa.repeat(self._topic, rows),
             pa.repeat(pa.scalar(self._partition, pa.int32()), rows),
-            pa.array(np.arange(start, start + rows)),
+            pa.array(offsets),
             batch.key,
             batch.value,
             pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), _NO_HEADERS),
             pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
-            pa.repeat(Kind.ROW.word, rows),
-            pa.repeat(pa.scalar(1, pa.int32()), rows)
-            if batch.events is None
-            else batch.events.cast(pa.int32()),
+            pa.repeat(Kind.ROW.word, rows) if batch.types is None else batch.types,
+            batch.events,
         ]
         typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES_ARROW, strict=True)]
         return pa.record_batch(typed, schema=MESSAGES_ARROW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,6 @@ from producer.codec.pieces import Numbers, numbers
 from producer.model.catalog import Catalog
 from producer.model.event import DDLEvent, Kind, Message, Op
 from producer.model.table import TableInfo
-
-Segment: TypeAlias = EncodedRows | Message
-"""Rows between two barriers, or a barrier: the message of a DDL or resolved event."""
 
 _MOST_CELLS = 1 << 16
 _MOST_BYTES = 16 << 20
@@ -39,22 +36,45 @@ def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     yield from _halves(batch.slice(half))
 
 
-def segments(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> Iterator[Segment]:
-    """Every event of one Arrow batch, encoded, in the batch's order; events that the protocol does not send
-    are left out."""
-    barriers = np.flatnonzero(numbers(batch.column("kind")) != int(Kind.ROW))
-    rows = _rows(batch, encoder, catalog)
-    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barriers)).to_pylist()
-    done = 0
-    for before, (place, other) in enumerate(zip(barriers.tolist(), others, strict=True)):
-        if rows is not None and place - before > done:
-            yield rows.slice(done, place - before - done)
-            done = place - before
-        message = _barrier(encoder, catalog, **other)
-        if message is not None:
-            yield message
-    if rows is not None and len(rows) > done:
-        yield rows.slice(done, len(rows) - done) if done else rows
+@dataclass(frozen=True, slots=True)
+class EncodedPart:
+    """Every event of one Arrow batch, encoded; events that the protocol does not send are left out.
+
+    :param rows: row changes in order; None if there are none.
+    :param barriers: messages of DDL and resolved events, in order.
+    :param before: how many barriers come before each row.
+    """
+
+    rows: EncodedRows | None
+    barriers: Sequence[Message]
+    before: Numbers
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.barriers)
+
+    @property
+    def ends_with_barrier(self) -> bool:
+        """Whether no row comes behind the last barrier."""
+        return bool(self.barriers) and not np.any(self.before == len(self.barriers))
+
+    def without(self, places: Sequence[int]) -> EncodedPart:
+        """The part but some of its rows."""
+        rows = None if self.rows is None else self.rows.without(places)
+        return EncodedPart(rows, self.barriers, np.delete(self.before, places))
+
+
+def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedPart:
+    """The events of one Arrow batch."""
+    is_row = numbers(batch.column("kind")) == int(Kind.ROW)
+    places = np.flatnonzero(~is_row)
+    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(places)).to_pylist()
+    told = [_barrier(encoder, catalog, **other) for other in others]
+    sent = places[[message is not None for message in told]] if told else places
+    return EncodedPart(
+        rows=_rows(batch, encoder, catalog),
+        barriers=[message for message in told if message is not None],
+        before=np.searchsorted(sent, np.flatnonzero(is_row)),
+    )
 
 
 def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
@@ -67,7 +87,7 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
         table = catalog.tables[version]
         there = np.flatnonzero(form == one)
         part = encoder.rows(table, row_batch(batch, there, Op(op + 1), len(table.sent)))
-        parts.append(part.with_groups(batch.column("dispatch_key").take(pa.array(there))))
+        parts.append(part.with_column("group", batch.column("dispatch_key").take(pa.array(there))))
         places.append(there)
     return in_places(parts, places) if parts else None
 

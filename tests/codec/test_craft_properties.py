@@ -42,7 +42,9 @@ TABLE = TableInfo(
 def _events_per_message(options: CraftOptions, values: list[bytes], groups: str) -> list[int]:
     encoder = CraftEncoder(options)
     (rows,) = encode_changes(encoder, TABLE, [(Op.INSERT, 5, (), (value,)) for value in values])
-    return [message.events for message in framed(encoder, [rows.with_groups(pa.array(list(groups)))])]
+    return [
+        message.events for message in framed(encoder, [rows.with_column("group", pa.array(list(groups)))])
+    ]
 
 
 @pytest.mark.parametrize(
