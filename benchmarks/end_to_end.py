@@ -34,7 +34,7 @@ from producer.sink.topics import Topics
 PROTOCOLS = ("open-protocol", "canal-json")
 WANTED = 0.5
 _ROUNDS = 3
-_ROWS = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
+ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
 
 
 class Sent:
@@ -45,7 +45,7 @@ class Sent:
         self._uri = f"kafka://{bootstrap}/{{}}?protocol={protocol}&partition-num=4"
         self._messages = work / protocol / "messages.parquet"
         self._bootstrap = bootstrap
-        self.rows = transactions * _ROWS
+        self.rows = transactions * ROWS_PER_TRANSACTION
         run("sysbench", out=work / protocol, sets=self._sets, sink_uri=self._uri.format("x"), only="messages")
 
     def by_run(self, topic: str) -> None:
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--transactions", type=int, default=200_000, help="of sysbench, four changes each")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    spark_session(rows=arguments.transactions * _ROWS)
+    spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION)
     report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "protocols": {}}
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory() as work:
         for protocol in PROTOCOLS:

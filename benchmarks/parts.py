@@ -1,0 +1,100 @@
+"""What ``python -m benchmarks`` measures, part by part."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks import encoders, end_to_end, scale
+from benchmarks.figures import Figure
+from producer.bench.decode import measure_decoders
+from producer.broker import EmbeddedKafka
+from producer.session import spark_session
+
+_STARTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How much is measured.
+
+    :param transactions: of sysbench, end to end; four changes each.
+    :param changes: of the runs that are compared by their cost per change; the first is the base.
+    :param work: where there is room.
+    """
+
+    transactions: int
+    changes: tuple[int, ...]
+    work: Path
+
+
+def encoder_figures(_sizes: Sizes) -> Iterator[Figure]:
+    """Our encoders over TiCDC's."""
+    for rows in sorted({name for name, _ in encoders.TICDC}):
+        for name, one in encoders.ratios(rows).items():
+            yield Figure(f"encoder/{rows}/{name}", one["ratio"], told=f"{one['us_per_row']:.2f} µs a row")
+
+
+def decoder_figures(_sizes: Sizes) -> Iterator[Figure]:
+    """Our decoders over ``json.loads``."""
+    for rows in sorted({name for name, _ in encoders.TICDC}):
+        report = measure_decoders(encoders.ROWS / f"{rows}.events.jsonl")
+        for name, one in report.decoders.items():
+            if one.plain is not None:
+                told = f"{one.us_per_row:.1f} µs a row beside {one.plain:.1f}"
+                yield Figure(f"decoder/{rows}/{name}", one.us_per_row / one.plain, told=told)
+
+
+def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
+    """A small scenario from the shell to its verified folder, caches warm."""
+    command = [sys.executable, "-m", "producer", "run", "seed_t1", "--out"]
+    times = []
+    for _ in range(_STARTS):
+        with tempfile.TemporaryDirectory(dir=sizes.work) as work:
+            start = perf_counter()
+            subprocess.run([*command, str(Path(work) / "out")], check=True, capture_output=True)
+            times.append(perf_counter() - start)
+    yield Figure("start-up/seed_t1", min(times), "s", f"best of {_STARTS}")
+
+
+def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
+    """Runs into Kafka beside ``produce()`` of their messages: rows per second over rows per second."""
+    spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
+    with EmbeddedKafka() as broker, tempfile.TemporaryDirectory(dir=sizes.work) as work:
+        for protocol in end_to_end.PROTOCOLS:
+            one = end_to_end.measured(protocol, sizes.transactions, broker.bootstrap, Path(work))
+            speed = one["rows_per_second"]
+            told = f"{speed['run']:,} of {speed['loop']:,} rows a second, {one['rows']:,} rows"
+            yield Figure(f"end-to-end/{protocol}", one["ratio"], told=told)
+    spark.stop()
+
+
+def scale_figures(sizes: Sizes) -> Iterator[Figure]:
+    """What a change costs in large runs over what it costs in the smallest, and memory likewise."""
+    for target in scale.TARGETS:
+        base: dict[str, float] = {}
+        for changes in sizes.changes:
+            one = scale.in_process(target, changes, sizes.work)
+            name = f"{target}/{changes}"
+            memory = one["driver_peak_mb"] + one["workers_peak_mb"]
+            told = f"{one['us_per_change']:.1f} µs a change, {memory:,} MB, disk {one['disk_peak_mb']:,} MB"
+            if base:
+                yield Figure(f"scale/cost/{name}", one["us_per_change"] / base["cost"], told=told)
+                yield Figure(f"scale/memory/{name}", memory / base["memory"], told=told)
+            else:
+                base = {"cost": one["us_per_change"], "memory": memory}
+                yield Figure(f"scale/base/{name}", one["us_per_change"], "µs a change", told)
+
+
+PARTS = {
+    "encoders": encoder_figures,
+    "decoders": decoder_figures,
+    "start-up": start_up_figures,
+    "end-to-end": end_to_end_figures,
+    "scale": scale_figures,
+}
