@@ -84,6 +84,7 @@ WORKLOADS = {
     "orders": ([FEW], 330),
     "all-types": ([FEW, "steps[1].generate.rows=20"], 0),
     "large-rows": ([FEW], 0),
+    "wide": ([FEW], 0),
     "ddl-mix": ([FEW, "steps[3].generate.transactions=20", "steps[5].generate.transactions=20"], 0),
 }
 """Small sizes, and the rows at the end where they are known."""

@@ -14,7 +14,7 @@ from tests.jobs.standalone_cluster import HOST, ROOT, SPARK, cluster, environmen
 from tests.jobs.test_killed import wait_for_messages
 from tests.kafka_topic import read_topic
 
-TRANSACTIONS = 50_000
+TRANSACTIONS = 15_000
 """Of four changes each."""
 
 
