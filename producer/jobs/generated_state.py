@@ -25,7 +25,7 @@ def generated_state(
 
     :param commits: the rows there were after so many commits; None: those at the end.
     """
-    for plan, made in zip(job.history.generated, committed.images, strict=True):
+    for plan, made in zip(committed.plans, committed.images, strict=True):
         if commits is None or commits > plan.first_commit:
             rows = generated_rows(made, commits)
             yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)

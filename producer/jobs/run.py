@@ -28,7 +28,6 @@ from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.sink.topics import Topics
 from producer.source import folder as source
-from producer.stream.event_stream import event_stream
 
 LIGHT_CHANGES = 20_000
 """Scenarios below it get a session that starts quickly; above, one that works quickly."""
@@ -139,7 +138,7 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
 
 def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) -> RunReport:
     """The run of a planned job on what was committed, wherever that came from."""
-    events = event_stream(committed.spark, committed.changes, job.stream)
+    events = committed.events(job.stream)
     if manner.only:
         return _Run(job, committed, events, folder, manner).only_messages()
     events = events.persist(StorageLevel.MEMORY_AND_DISK)

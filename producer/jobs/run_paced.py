@@ -66,28 +66,35 @@ def run_paced(
     committed = upstream(spark, job.history)
     log = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
     log = log.persist(StorageLevel.MEMORY_AND_DISK)
-    committed = replace(committed, changes=log)
     try:
         say(f"making {log.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
             bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
-            report = _run(job, committed, bootstrap, append, time or RealTime(), say)
+            report = _run(job, committed, log, bootstrap, append, time or RealTime(), say)
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
     finally:
         log.unpersist()
 
 
-def _run(job: Job, committed: Upstream, bootstrap: str, append: bool, time: Pacemaker, say: Say) -> RunReport:
+def _run(
+    job: Job,
+    committed: Upstream,
+    log: DataFrame,
+    bootstrap: str,
+    append: bool,
+    time: Pacemaker,
+    say: Say,
+) -> RunReport:
     starts = begin(job, bootstrap, append=append, resume=False)
     job = started(job, time.begin())
     with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():
-        end = _write(job, committed.changes, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
+        end = _write(job, log, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
     say("reading back and verifying")
-    events = _events(job, committed.changes, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
+    events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts))
     finally:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.model.shapes import CHANGE_LOG
 from producer.scenario.dataframe.data import data_changes
-from producer.scenario.generate.log import generated_changes, generated_images
+from producer.scenario.generate.log import generated_changes, generated_images, net_changes
+from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import Change, History
+from producer.stream.event_stream import StreamPlan, event_stream
 
 FEW_CHANGES = 100_000
 """Of fewer generated changes, planning costs more than making them: they are made once, and kept."""
@@ -20,17 +23,34 @@ FEW_CHANGES = 100_000
 class Upstream:
     """A history as DataFrames.
 
-    :param changes: its change log, generated changes and those of data included.
-    :param images: what ``generated_images`` makes of each of ``history.generated``, in their order.
+    :param told: the change log of what its SQL did on the driver, and of the data it names.
+    :param plans: its ``generate`` steps.
+    :param images: what ``generated_images`` makes of each of them.
     """
 
-    changes: DataFrame
+    told: DataFrame
+    plans: tuple[GeneratePlan, ...] = ()
     images: tuple[DataFrame, ...] = ()
 
     @property
     def spark(self) -> SparkSession:
         """The session that they live in."""
-        return self.changes.sparkSession
+        return self.told.sparkSession
+
+    @cached_property
+    def changes(self) -> DataFrame:
+        """The whole change log."""
+        return reduce(DataFrame.unionByName, map(generated_changes, self.images, self.plans), self.told)
+
+    @cached_property
+    def net(self) -> DataFrame | None:
+        """What each transaction of the ``generate`` steps changes in the end; None without such steps."""
+        logs = [*map(net_changes, self.images, self.plans)]
+        return reduce(DataFrame.unionByName, logs) if logs else None
+
+    def events(self, plan: StreamPlan) -> DataFrame:
+        """The ordered event stream (shape ``EVENT_STREAM``)."""
+        return event_stream(self.spark, self.told, plan, self.net)
 
 
 def upstream(spark: SparkSession, history: History) -> Upstream:
@@ -38,13 +58,11 @@ def upstream(spark: SparkSession, history: History) -> Upstream:
 
     :raises ScenarioError: for a step that Spark finds something wrong with.
     """
-    images = tuple(_settled(generated_images(spark, plan), history) for plan in history.generated)
-    log = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
+    told = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
     for source in history.data:
-        log = log.unionByName(data_changes(spark, source))
-    for plan, made in zip(history.generated, images, strict=True):
-        log = log.unionByName(generated_changes(made, plan))
-    return Upstream(log, images)
+        told = told.unionByName(data_changes(spark, source))
+    images = tuple(_settled(generated_images(spark, plan), history) for plan in history.generated)
+    return Upstream(told, history.generated, images)
 
 
 def _settled(generated: DataFrame, history: History) -> DataFrame:

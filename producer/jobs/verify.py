@@ -22,7 +22,6 @@ from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest
 from producer.source.frame import kafka_messages
-from producer.stream.event_stream import event_stream
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
@@ -101,7 +100,7 @@ def _verdict(
 
 def _wanted(spark: SparkSession, job: Job) -> Expected:
     committed = upstream(spark, job.history)
-    events = event_stream(spark, committed.changes, job.stream)
+    events = committed.events(job.stream)
     encoded = messages(events, job.encode_plan(skip_refused=True))
     skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()
     return Expected(job, committed, expected_events(job, events, encoded), frozenset(skipped))

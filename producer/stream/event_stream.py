@@ -15,7 +15,7 @@ from producer.stream.barriers import ActiveTopic, DDLPlace, ResolvedPlan, ddl_ev
 from producer.stream.commit import commit, localise
 from producer.stream.dispatch import dispatch
 from producer.stream.facts import facts
-from producer.stream.mutations import mutations
+from producer.stream.mutations import mutations, net_mutations
 from producer.stream.order import order
 from producer.stream.slots import Slots
 from producer.stream.split import split
@@ -86,17 +86,25 @@ class StreamPlan:
         return Slots(topics, self.changefeed.partition_num)
 
 
-def event_stream(spark: SparkSession, changes: DataFrame, plan: StreamPlan) -> DataFrame:
+def event_stream(
+    spark: SparkSession, changes: DataFrame, plan: StreamPlan, net: DataFrame | None = None
+) -> DataFrame:
     """The ordered event stream of a change log (shape ``EVENT_STREAM``).
 
     Rows of tables that TiCDC does not replicate are left out.
+
+    :param net: further changes, of rows of their own, of which no transaction has two of one row.
     """
     feed, clock = plan.changefeed, plan.resolved.clock
     known = facts(spark, plan.replicated, plan.routes)
-    committed = localise(commit(changes, clock), known, feed.time_zone)
-    placed = split(
-        mutations(committed), known, raw_change_event=feed.output_raw_change_event, profile=feed.profile
-    )
+
+    def committed(log: DataFrame) -> DataFrame:
+        return localise(commit(log, clock), known, feed.time_zone)
+
+    kept = mutations(committed(changes))
+    if net is not None:
+        kept = kept.unionByName(net_mutations(committed(net)))
+    placed = split(kept, known, raw_change_event=feed.output_raw_change_event, profile=feed.profile)
     if not feed.output_raw_change_event and feed.profile == "classic":
         placed = unstable_order(placed, plan.crowded)
     rows = dispatch(placed, known, plan.slots, profile=feed.profile)

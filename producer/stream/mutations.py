@@ -32,6 +32,15 @@ def mutations(changes: DataFrame) -> DataFrame:
             F.max_by("after", "row_seq").alias("after"),
         )
     )
+    return _told(net)
+
+
+def net_mutations(changes: DataFrame) -> DataFrame:
+    """The same for changes of which no transaction has two of one row: nothing has to be shuffled."""
+    return _told(_one_key_each(changes).drop("row_seq"))
+
+
+def _told(net: DataFrame) -> DataFrame:
     return net.where(~F.col("before").eqNullSafe(F.col("after"))).withColumn("op", _net_op())
 
 

@@ -34,22 +34,62 @@ def generated_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 
     :return: shape ``CHANGE_LOG``.
     """
-    in_row = by_row()
-    table = {"table_version": F.lit(plan.table.version), "table_id": F.lit(plan.table.table_id).cast("long")}
-    log = images.withColumns(table)
-    left_key, left_id = F.lag("row_key").over(in_row), F.lag("row_id").over(in_row)
-    looked_back = log.withColumns(
-        {"image": F.lag("after").over(in_row), "left_key": left_key, "left_id": left_id}
-    )
+    looked_back = _looked_back(images)
     is_update = F.col("op") == Op.UPDATE
     moved = is_update & (F.col("left_key") != F.col("row_key"))
     whole = looked_back.withColumns({
-        "before": F.when(F.col("op") != Op.INSERT, F.col("image")),
-        "old_table_id": F.when(moved, F.col("table_id")),
+        "before": F.when(F.col("op") != Op.INSERT, F.col("left")),
         "old_row_key": F.when(moved, F.col("left_key")),
         "old_row_id": F.when(moved, F.col("left_id")),
     })  # fmt: skip
-    return whole.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
+    return _of_table(whole, plan)
+
+
+def net_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """What each transaction of the step changes in the end, a row at a time.
+
+    All that happens to a row, whatever its keys, are events of one slot, and no two rows ever have the same
+    key. So a transaction takes a row from where its last event before left it to where its own last one does.
+
+    :return: shape ``CHANGE_LOG``, at most one change of a row in a transaction.
+    """
+    following = F.lead("commit_seq").over(by_row())
+    last = images.withColumn("following", following).where(
+        ~F.col("following").eqNullSafe(F.col("commit_seq"))
+    )
+    looked_back = _looked_back(last)
+    there, stays = F.col("left").isNotNull(), F.col("after").isNotNull()
+    moved = there & stays & (F.col("left_key") != F.col("row_key"))
+    whole = looked_back.where(there | stays).withColumns({
+        "op": F.when(~there, Op.INSERT).when(stays, Op.UPDATE).otherwise(Op.DELETE),
+        "before": F.col("left"),
+        "old_row_key": F.when(moved, F.col("left_key")),
+        "old_row_id": F.when(moved, F.col("left_id")),
+        # A row may have got another key, or another hidden id, before the transaction deleted it.
+        "row_key": F.when(stays, F.col("row_key")).otherwise(F.col("left_key")),
+        "row_id": F.when(stays, F.col("row_id")).otherwise(F.col("left_id")),
+    })  # fmt: skip
+    return _of_table(whole, plan)
+
+
+def _looked_back(images: DataFrame) -> DataFrame:
+    """With what the event before left of the row: its image, key and id."""
+    in_row = by_row()
+    return images.withColumns({
+        "left": F.lag("after").over(in_row),
+        "left_key": F.lag("row_key").over(in_row),
+        "left_id": F.lag("row_id").over(in_row),
+    })  # fmt: skip
+
+
+def _of_table(log: DataFrame, plan: GeneratePlan) -> DataFrame:
+    table_id = F.lit(plan.table.table_id)
+    placed = log.withColumns({
+        "table_version": F.lit(plan.table.version),
+        "table_id": table_id,
+        "old_table_id": F.when(F.col("old_row_key").isNotNull(), table_id),
+    })  # fmt: skip
+    return placed.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
 
 
 def generated_rows(images: DataFrame, commits: int | None = None) -> DataFrame:
