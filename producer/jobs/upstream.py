@@ -66,8 +66,12 @@ def upstream(spark: SparkSession, history: History) -> Upstream:
 
 
 def _settled(generated: DataFrame, history: History) -> DataFrame:
-    """Generated rows, made now if they are few: whatever follows would plan their windows and cells again."""
-    return generated.localCheckpoint() if history.row_changes < FEW_CHANGES else generated
+    """Generated rows, made now if they are few: whatever follows would plan their windows and cells again.
+
+    On a cluster they are not, since what an executor has checkpointed is lost with it.
+    """
+    local = str(generated.sparkSession.conf.get("spark.master")).startswith("local")
+    return generated.localCheckpoint() if local and history.row_changes < FEW_CHANGES else generated
 
 
 def _row(change: Change) -> tuple[Any, ...]:

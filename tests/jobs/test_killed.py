@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from producer.broker import EmbeddedKafka
-from producer.errors import BrokerError
 from producer.sink.topics import Topics
 from tests.kafka_topic import Message, read_topic
 
@@ -25,21 +21,10 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
     return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=4"
 
 
-def _run(uri: str, *more: str, program: tuple[str, ...] = ("-m", "producer", "run")) -> None:
-    command = [sys.executable, *program, *SYSBENCH, "--sink-uri", uri, *more]
+def _run(uri: str, *more: str, program: tuple[str, ...] = ("producer", "run"), code: int = 0) -> None:
+    command = [sys.executable, "-m", *program, *SYSBENCH, "--sink-uri", uri, *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
-    """Return when the first message is there."""
-    cluster, deadline = Topics(kafka.bootstrap), time.monotonic() + 600
-    while time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
-        with suppress(BrokerError):  # a topic that was made a moment ago has no leader yet
-            if topic in cluster.existing() and any(cluster.ends({topic: 4}).values()):
-                return
-    raise AssertionError("nothing was written")
+    assert done.returncode == code, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +36,8 @@ def whole(kafka: EmbeddedKafka) -> dict[int, list[Message]]:
 
 @pytest.mark.slow
 def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict[int, list[Message]]) -> None:
-    command = [sys.executable, "-m", "producer", "run", *SYSBENCH, "--sink-uri", _uri(kafka, "killed")]
-    driver = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    wait_for_messages(kafka, "killed", driver)
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.wait(60)
+    program = ("tests.jobs.run_interrupted", "driver")
+    _run(_uri(kafka, "killed"), program=program, code=-signal.SIGKILL)
     there = sum(Topics(kafka.bootstrap).ends({"killed": 4}).values())
     assert 0 < there < sum(map(len, whole.values())), "killed in the middle"
     _run(_uri(kafka, "killed"), "--resume")
@@ -68,5 +48,5 @@ def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict
 def test_tasks_that_fail_in_the_middle_are_run_again(
     kafka: EmbeddedKafka, whole: dict[int, list[Message]]
 ) -> None:
-    _run(_uri(kafka, "retried"), program=("-m", "tests.jobs.run_with_a_failing_task"))
+    _run(_uri(kafka, "retried"), program=("tests.jobs.run_interrupted", "task"))
     assert read_topic(kafka.bootstrap, "retried") == whole

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from producer.broker import EmbeddedKafka
+from producer.errors import BrokerError
+from producer.sink.topics import Topics
 from tests.jobs.standalone_cluster import HOST, ROOT, SPARK, cluster, environment
-from tests.jobs.test_killed import wait_for_messages
 from tests.kafka_topic import read_topic
 
 TRANSACTIONS = 15_000
@@ -25,6 +27,17 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
 def _run(uri: str) -> list[str]:
     sets = ["--set", f"steps[1].generate.transactions={TRANSACTIONS}"]
     return [str(ROOT / "producer" / "__main__.py"), "run", "sysbench", *sets, "--sink-uri", uri]
+
+
+def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
+    """Return when the first message is there."""
+    cluster, deadline = Topics(kafka.bootstrap), time.monotonic() + 600
+    while time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        with suppress(BrokerError):  # a topic that was made a moment ago has no leader yet
+            if topic in cluster.existing() and any(cluster.ends({topic: 4}).values()):
+                return
+    raise AssertionError("nothing was written")
 
 
 def _submit(master: str, uri: str) -> list[str]:

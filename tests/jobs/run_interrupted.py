@@ -1,7 +1,12 @@
-"""``run``, in which each writing task fails once after some of its messages have arrived."""
+"""``run``, interrupted when some messages of a partition have arrived.
+
+The first argument says how: ``task`` fails each writing task once, ``driver`` kills this process.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from unittest.mock import patch
@@ -16,11 +21,12 @@ from producer.sink import kafka
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
 FAILS_AT = 300
+HOW, DRIVER = sys.argv.pop(1), os.getpid()
 URI = sys.argv[sys.argv.index("--sink-uri") + 1]
 
 
-class FailingOnce(PartitionEncoder):
-    """Fails in the middle of the first attempt, when part of the messages is in the topic."""
+class Interrupted(PartitionEncoder):
+    """Interrupted in the middle of the first attempt, when part of the messages is in the topic."""
 
     def __init__(self, plan: EncodePlan) -> None:
         super().__init__(plan)
@@ -31,6 +37,9 @@ class FailingOnce(PartitionEncoder):
         for number, message in enumerate(super().messages(batches)):
             if number == FAILS_AT and not self.retried:
                 self._wait()
+                if HOW == "driver":
+                    os.kill(DRIVER, signal.SIGKILL)
+                    signal.pause()  # Spark takes its workers with it
                 raise RuntimeError("the task fails, as this test wants it")
             yield message
 
@@ -47,6 +56,6 @@ class FailingOnce(PartitionEncoder):
 
 
 # The writer's code takes it to the workers.
-with patch.object(kafka, "PartitionEncoder", FailingOnce):
+with patch.object(kafka, "PartitionEncoder", Interrupted):
     spark_session("local[2,4]")
     sys.exit(main(["run", *sys.argv[1:]]))
