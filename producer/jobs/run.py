@@ -191,7 +191,9 @@ class _Run:
         skipped = refused(messages(self.events, plan)) if skips else []
         target = self._target(bootstrap)
         self.manner.say(f"writing to {bootstrap}, topic {', '.join(self.job.stream.slots.topics)}")
-        return self._report(target.write(self.events, plan), skipped, target=self._name(bootstrap))
+        with watched(target, None, self.manner.watcher):
+            counts = target.write(self.events, plan)
+        return self._report(counts, skipped, target=self._name(bootstrap))
 
     def _report(self, counts: Counts, skipped: list[dict[str, Any]], *, target: str = "") -> RunReport:
         return RunReport(

@@ -25,13 +25,13 @@ SECONDS = 1.0
 class Advance:
     """How far a run got.
 
-    :param total: messages of the whole run.
+    :param total: messages of the whole run; None where it is not counted before it is written.
     :param ts: TSO up to which every partition is written; 0 while one of them is empty, and where the
         protocol does not tell.
     """
 
     messages: int
-    total: int
+    total: int | None
     ts: int = 0
 
 
@@ -39,7 +39,7 @@ Watcher: TypeAlias = Callable[[Advance], None]
 
 
 @contextmanager
-def watched(target: KafkaTarget, total: int, watcher: Watcher | None) -> Iterator[None]:
+def watched(target: KafkaTarget, total: int | None, watcher: Watcher | None) -> Iterator[None]:
     """Tell somebody how far the writing inside of the block got.
 
     :param watcher: called by a thread of its own; None: nobody asks.
@@ -63,7 +63,7 @@ def watched(target: KafkaTarget, total: int, watcher: Watcher | None) -> Iterato
         thread.join()
 
 
-def advance(target: KafkaTarget, total: int) -> Advance:
+def advance(target: KafkaTarget, total: int | None) -> Advance:
     """One look at the topics.
 
     :raises BrokerError: if the broker does not answer.

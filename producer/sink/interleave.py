@@ -29,8 +29,8 @@ class Interleaver:
         self._encoder = encoder
         self._waiting: list[Message] = []
         self._sent = 0
+        # Of each row that is not in a message yet: how many barriers come before it.
         self._stretches: Numbers = np.zeros(0, np.int64)
-        """Of each row that is not in a message yet: how many barriers come before it."""
 
     def batches(self, parts: Iterable[EncodedPart]) -> Iterator[MessageBatch]:
         """Messages in delivery order.

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 import producer
 from producer.broker import EmbeddedKafka
 from producer.errors import EncodeError, FolderError
+from producer.jobs import watch
+from producer.jobs.watch import Advance
 
 SETS = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
 TOO_LARGE = """
@@ -54,9 +56,15 @@ def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> 
     assert report.counts.by_kind()["row"]["events"] == 1
 
 
-def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka) -> None:
+def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SECONDS", 0.01)
+    seen: list[Advance] = []
     uri = f"kafka://{kafka.bootstrap}/only?protocol=open-protocol&partition-num=4"
-    report = producer.run("bank", sets=SETS, sink_uri=uri, only="messages")
+    report = producer.run("bank", sets=SETS, sink_uri=uri, only="messages", watcher=seen.append)
+    written = [advance.messages for advance in seen]
+    assert written == sorted(written)
+    assert 0 <= written[0] <= written[-1] <= report.counts.total
+    assert {advance.total for advance in seen} == {None}
     assert report.verdict is None
     verdict = producer.verify(sink_uri=uri, scenario="bank", sets=SETS)
     assert verdict.ok, verdict.to_json()
