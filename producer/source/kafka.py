@@ -48,8 +48,11 @@ def read(bootstrap: str, part: Range) -> Iterator[Record]:
 
 
 def _next(consumer: Consumer, bootstrap: str) -> list[Record]:
+    """What has come by now, at least one message."""
     try:
-        messages = consumer.consume(_BATCH, timeout=CONNECT_SECONDS)
+        first = consumer.poll(CONNECT_SECONDS)
+        # To ask for many with a time to wait means to wait until so many have come.
+        messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:
         raise BrokerError(error.args[0].str(), address=bootstrap) from None
     if not messages:
