@@ -20,6 +20,7 @@ from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
 from producer.jobs.refused import refused, skipped_events
+from producer.jobs.refused_values import values_refused
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
@@ -56,6 +57,7 @@ class Manner:
     watcher: Watcher | None = None
 
 
+@values_refused()
 def run(
     scenario: str | Path,
     *,

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
+from producer.jobs.refused_values import values_refused
 from producer.jobs.run import Manner, checked_target, execute
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.upstream import Upstream
@@ -20,6 +21,7 @@ from producer.scenario.load import ScenarioFile
 from producer.scenario.spec import DEFAULT_NOW
 
 
+@values_refused()
 def run_changes(
     changes: DataFrame,
     tables: Tables,

@@ -21,6 +21,7 @@ from producer.jobs.pace import paced_job, started
 from producer.jobs.prepare import Job
 from producer.jobs.real_time import Pacemaker, RealTime
 from producer.jobs.refused import refused
+from producer.jobs.refused_values import values_refused
 from producer.jobs.run import checked_target, judged
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
@@ -32,6 +33,7 @@ from producer.sink.topics import Offsets
 from producer.stream.event_stream import event_stream
 
 
+@values_refused()
 def run_paced(
     scenario: str | Path,
     rate: str,

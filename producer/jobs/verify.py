@@ -15,6 +15,7 @@ from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import whole_topics
+from producer.jobs.refused_values import values_refused
 from producer.jobs.untold import tables_with_refused_rows
 from producer.jobs.upstream import upstream
 from producer.jobs.write_folder import read_folder
@@ -29,6 +30,7 @@ LIGHT_MESSAGES = 100_000
 """Below this many messages a session that starts quickly is worth more than one that runs quickly."""
 
 
+@values_refused()
 def verify(
     *,
     sink_uri: str | None = None,

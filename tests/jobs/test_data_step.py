@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
 import producer
-from producer.errors import ProducerError
+from producer.cli import main
+from producer.errors import ProducerError, ScenarioError
 
 SCENARIO = """\
 version: 1
@@ -64,8 +64,9 @@ def test_parquet_and_csv_run_and_verify(spark: SparkSession, scenario: Path, tmp
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()
     assert report.counts.by_kind()["row"]["events"] == 5 + 1 + 3  # the update of a key is two events
+    state = tmp_path / "out" / "state"
     items, orders = (
-        [json.loads(line) for line in (tmp_path / "out" / "state" / f"shop.{name}.jsonl").open()]
+        [json.loads(line) for line in (state / f"shop.{name}.jsonl").read_text().splitlines()]
         for name in ("items", "orders")
     )
     assert items == [{"id": "7", "price": "2.00"}]
@@ -96,6 +97,25 @@ def test_a_transaction_beyond_those_announced_stops_the_run(
     spark: SparkSession, scenario: Path, tmp_path: Path
 ) -> None:
     scenario.write_text(SCENARIO.replace("transactions: 4", "transactions: 3"))
-    with pytest.raises(SparkRuntimeException, match="not below 3"):
+    with pytest.raises(ScenarioError, match="not below 3"):
         producer.run(scenario, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("where", [["--dry-run"], ["--only", "messages", "--out", "out"]])
+def test_a_value_that_its_column_does_not_take_is_bad_input(
+    spark: SparkSession,
+    scenario: Path,
+    where: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(scenario.parent)
+    (scenario.parent / "orders.csv").write_text(ORDERS.replace("0,0,i,1,7", "0,0,i,,7"))
+    assert main(["run", str(scenario), *where]) == 2
+    assert "Column 'id' cannot be null" in capsys.readouterr().err
+    assert sorted(path.name for path in scenario.parent.iterdir()) == [
+        "items.parquet",
+        "orders.csv",
+        "shop.yaml",
+    ]
