@@ -124,7 +124,7 @@ def check_same_run(place: Path, job: Job) -> None:
 def read_folder(spark: SparkSession, place: Path) -> DataFrame:
     """The messages of a golden folder, after its files were checked against the manifest."""
     source.manifest(place)
-    parquet = place / sink.MESSAGE_FILES
+    parquet = place.absolute() / sink.MESSAGE_FILES
     if parquet.exists():
         return spark.read.parquet(str(parquet))
     return message_frame(spark, source.records(place / "messages.jsonl"))

@@ -40,6 +40,7 @@ def golden_folder(place: Path) -> Iterator[Path]:
 
     :raises FolderError: if something stands at that place already.
     """
+    place = place.absolute()  # the JVM stays in the directory where it was started
     if place.exists():
         hint = "name a new folder, or remove this one"
         raise FolderError("the folder exists already", path=str(place), hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,15 @@ import producer
 from producer.cli import main
 from producer.errors import ProducerError, ScenarioError
 
-SCENARIO = """\
+ORDER_TYPES = "n INT, m INT, op STRING, id INT, item BIGINT"
+CSV = f"""\
+format: csv
+      path: orders.csv
+      schema: {ORDER_TYPES}
+      options: {{header: 'true'}}"""
+SCENARIO = f"""\
 version: 1
-changefeed: {sink-uri: "kafka:///shop?protocol=open-protocol&partition-num=2"}
+changefeed: {{sink-uri: "kafka:///shop?protocol=open-protocol&partition-num=2"}}
 steps:
   - sql: |
       CREATE DATABASE shop;
@@ -29,10 +36,7 @@ steps:
       before: old
   - data:
       table: shop.orders
-      format: csv
-      path: orders.csv
-      schema: n INT, m INT, op STRING, id INT, item BIGINT
-      options: {header: 'true'}
+      {CSV}
       transactions: 2
       order: [n, m]
 """
@@ -119,3 +123,28 @@ def test_a_value_that_its_column_does_not_take_is_bad_input(
         "orders.csv",
         "shop.yaml",
     ]
+
+
+def _as_json(spark: SparkSession, folder: Path) -> str:
+    orders = spark.read.csv(str(folder / "orders.csv"), header=True, schema=ORDER_TYPES)
+    orders.write.json(str(folder / "orders"))
+    return f"format: json\n      path: orders\n      schema: {ORDER_TYPES}"
+
+
+def _as_table(spark: SparkSession, folder: Path) -> str:
+    """A table of Derby, which comes with Spark."""
+    orders = spark.read.csv(str(folder / "orders.csv"), header=True, schema=ORDER_TYPES)
+    url = f"jdbc:derby:memory:{folder.name};create=true"
+    orders.write.jdbc(url, "orders")
+    return f"format: jdbc\n      options: {{url: '{url}', dbtable: orders}}"
+
+
+@pytest.mark.parametrize("kept", [_as_json, _as_table])
+def test_json_and_databases_likewise(
+    spark: SparkSession, scenario: Path, kept: Callable[[SparkSession, Path], str]
+) -> None:
+    whole = producer.run(scenario, dry_run=True)
+    source = kept(spark, scenario.parent)
+    scenario.write_text(SCENARIO.replace(CSV, source))
+    assert source in scenario.read_text()
+    assert producer.run(scenario, dry_run=True).counts == whole.counts
