@@ -175,6 +175,7 @@ def test_the_sessions_zone_is_that_of_now_and_of_unix_times() -> None:
         "date_add('2020-01-01', interval '1 2 3' day_hour)",
         "str_to_date('2020-13-01', '%Y-%m-%d')",
         "str_to_date('abc', '%Y')",
+        "str_to_date('366 9999', '%j %Y')",
     ],
 )
 def test_what_is_no_date_is_null_or_in_strict_mode_an_error(text: str) -> None:

@@ -54,7 +54,10 @@ class _Parts:
             return None
         year, month, day = of("year", 0), of("month", 0), of("day", 0)
         if "day_of_year" in self.values and year:
-            found = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
+            try:
+                found = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
+            except OverflowError:  # beyond the last day that there is, or before the first
+                return None
             year, month, day = found.year, found.month, found.day
         return Moment(year, month, day, hour, of("minute", 0), of("second", 0), of("microsecond", 0), fsp)
 
