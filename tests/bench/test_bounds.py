@@ -52,16 +52,7 @@ def test_the_plot_shows_every_figure_that_has_a_bound(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "part",
-    [
-        "encoders",
-        pytest.param(
-            "decoders",
-            marks=pytest.mark.xfail(reason="Open Protocol's takes 1.3 to 1.8 of json.loads", strict=False),
-        ),
-    ],
-)
+@pytest.mark.parametrize("part", ["encoders", "decoders"])
 def test_encoders_and_decoders_are_near_their_bounds(part: str) -> None:
     """Generously, since other work of the machine meets one side of a ratio more than the other."""
     assert missed(PARTS[part](SIZES), generous=1.7) == []
