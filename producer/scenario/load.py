@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,6 +14,7 @@ from producer.changefeed.model_errors import Path as KeyPath
 from producer.errors import ScenarioError, nearest
 from producer.scenario.check_form import check_form
 from producer.scenario.data_step import Data
+from producer.scenario.fault_form import Fault
 from producer.scenario.generate.form import Generate
 from producer.scenario.library import shipped
 from producer.scenario.spec import Step
@@ -92,6 +93,7 @@ class ScenarioFile:
     :param now: what ``NOW()`` returns, in UTC.
     :param resolved_every: spacing of resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``producer.changefeed.resolve``.
+    :param faults: traps to set, by id; ``fault_lines`` are their lines in the file.
     """
 
     file: str
@@ -110,6 +112,8 @@ class ScenarioFile:
     steps: tuple[ScenarioStep, ...]
     on_error: Literal["stop", "skip"]
     start_given: bool = False
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    fault_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> ScenarioFile:
@@ -142,6 +146,8 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> Scenari
         steps=tuple(_step(step, tree, place) for place, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
+        faults=scenario.faults,
+        fault_lines={name: tree.keys.get(("faults", name), 0) for name in scenario.faults},
     )
 
 

@@ -26,12 +26,13 @@ from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.changefeed.value_rule import TimeZone
 from producer.model import tso
 from producer.scenario.data_step import Data
+from producer.scenario.fault_form import Fault
 from producer.scenario.generate.form import Generate
 from producer.scenario.part import Part
 
 DEFAULT_START = 429918007904436226
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
-KEYS_NOT_YET = frozenset({"faults"} | {f"changefeed.{key}" for key in FILE_KEYS_NOT_YET})
+KEYS_NOT_YET = frozenset(f"changefeed.{key}" for key in FILE_KEYS_NOT_YET)
 """Keys, without list places, that a later version brings; refused by name until then."""
 
 _STEPS = ("sql", "txn", "resolved", "generate", "data")
@@ -188,6 +189,9 @@ class Scenario(Part):
     )
     steps: Annotated[tuple[Step, ...], Field(strict=False)] = Field(
         description="What happens, in order.", json_schema_extra={"minItems": 1}
+    )
+    faults: dict[str, Fault] = Field(
+        default_factory=dict, description="Traps to set, by id: see ticdc-producer traps list."
     )
     on_error: Literal["stop", "skip"] = Field(
         default="stop", description="What to do where TiCDC's changefeed would stop."

@@ -1,0 +1,1 @@
+"""What goes wrong on purpose: the traps, and how a stream gets them."""
