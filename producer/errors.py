@@ -99,6 +99,17 @@ class ChangefeedError(ProducerError):
         self.parameter = parameter
 
 
+class FaultError(ProducerError):
+    """A trap that does not exist, or that cannot be set here.
+
+    :param trap: its id as the user wrote it.
+    """
+
+    def __init__(self, what: str, *, trap: str = "", where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.trap = trap
+
+
 class EncodeError(ProducerError):
     """An event that TiCDC's encoder refuses; its changefeed would stop here.
 

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "codec": {"model"},
     "scenario": {"model", "changefeed", "resources"},
     "stream": {"model", "changefeed", "dispatch"},
+    "faults": {"model", "codec", "resources"},
     "sink": {"model", "changefeed", "codec"},
     "source": {"model", "changefeed", "codec"},
     "broker": set(),

@@ -1,1 +1,1 @@
-"""What goes wrong on purpose: the traps, and how a stream gets them."""
+"""The trap catalogue: what happens in a TiCDC topic that consumers fall over, and what must never happen."""

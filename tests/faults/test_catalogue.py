@@ -1,0 +1,95 @@
+"""The trap catalogue says of every trap what happens, who notices and what a consumer does."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from producer.changefeed import PARAMETERS, State
+from producer.errors import FaultError, ProducerError
+from producer.faults.catalogue import EXPECTED_EVENTS, Trap, TrapFile, catalogue, catalogue_schema, trap
+from producer.resources import shipped_folder
+from producer.verifier.registry import INVARIANTS
+
+SPECIFIED = {
+    "INV-FRAME", "INV-BATCH-SIZE", "INV-BATCH-KIND", "INV-BATCH-KEY", "INV-TS-SANE", "INV-ORDER-TABLE",
+    "INV-ORDER-KEY", "INV-RESOLVED", "INV-RESOLVED-DDL", "INV-RESOLVED-MONO", "INV-RESOLVED-BROADCAST",
+    "INV-RESOLVED-STALL", "INV-DDL-BROADCAST", "INV-DDL-SAME", "INV-DDL-ORDER", "INV-DDL-BARRIER-BEFORE",
+    "INV-DDL-BARRIER-AFTER", "INV-ROW-PARTITION", "INV-KEY-PARTITION", "INV-TOPIC", "INV-KEY-UPDATE-SPLIT",
+    "INV-SPLIT-PAIR", "INV-TXN-DELETE-FIRST", "INV-COLLAPSE", "INV-DUP-CONTENT", "INV-DUP-ORDER",
+    "INV-DUP-COMPLETE", "INV-ROW-STATE", "INV-OLD-IMAGE", "INV-SCHEMA", "INV-HANDLE", "INV-FLAGS",
+    "INV-COMPLETE",
+}  # fmt: skip
+"""The invariants of stream-semantics §11."""
+
+
+def _shipped(name: str) -> str:
+    return shipped_folder("schemas").joinpath(name).read_text(encoding="utf-8")
+
+
+def test_the_published_schema_is_the_models() -> None:
+    assert json.loads(_shipped("traps.schema.json")) == catalogue_schema()
+
+
+def test_the_file_has_no_key_that_the_schema_lacks() -> None:
+    keys = set(catalogue_schema()["definitions"]["Trap"]["properties"])
+    for entry in yaml.safe_load(_shipped("traps.yaml"))["traps"]:
+        assert set(entry) <= keys, entry["id"]
+
+
+@pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
+def test_every_trap_is_explained(one: Trap) -> None:
+    assert one.sentence.endswith(".")
+    assert one.copes.endswith(".")
+    assert "\n" not in one.sentence + one.copes + one.needs
+    assert one.protocols
+    assert one.profiles
+
+
+@pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
+def test_every_trap_names_invariants_that_exist(one: Trap) -> None:
+    assert {*one.breaks, *one.also} <= SPECIFIED | {EXPECTED_EVENTS}
+    assert not {*one.breaks} & {*one.also}
+
+
+def test_the_list_of_invariants_here_knows_those_that_are_checked() -> None:
+    assert {one.id for one in INVARIANTS} <= SPECIFIED
+
+
+def test_the_settings_of_a_trap_are_keys_of_a_changefeed_file() -> None:
+    known = {option.file_key for option in PARAMETERS if option.state == State.HONOURED} | {"sink.dispatchers"}
+    assert {key for one in catalogue().values() for key in one.sets} <= known
+
+
+def test_an_unknown_trap_is_an_error_that_names_the_nearest() -> None:
+    with pytest.raises(FaultError, match="did you mean 'lost-message'") as caught:
+        trap("lost-mesage")
+    assert caught.value.trap == "lost-mesage"
+    assert isinstance(caught.value, ProducerError)
+    assert trap("lost-message").breaks == (EXPECTED_EVENTS,)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"breaks": ["INV-FRAME"]}, "breaks something"),
+        ({"sets": {"force-replicate": True}}, "changefeed trap"),
+        ({"breaks": ["INV-frame"]}, "pattern"),
+        ({"issues": ["4051"]}, "pattern"),
+        ({"copes": ""}, "at least 1"),
+    ],
+)
+def test_a_trap_that_contradicts_itself_is_refused(changed: dict[str, object], complaint: str) -> None:
+    good = {"id": "a", "sentence": "A.", "legal": True, "means": "event", "copes": "B."}
+    Trap.model_validate(good)
+    with pytest.raises(ValidationError, match=complaint):
+        Trap.model_validate(good | changed)
+
+
+def test_two_traps_of_one_id_are_refused() -> None:
+    one = {"id": "a", "sentence": "A.", "legal": True, "means": "event", "copes": "B."}
+    with pytest.raises(ValidationError, match="more than one trap"):
+        TrapFile.model_validate({"version": 1, "traps": [one, one]})
