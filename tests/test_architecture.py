@@ -27,8 +27,8 @@ MAY_IMPORT = {
     "verifier": {"model", "changefeed", "dispatch", "source"},
     "session": {"broker", "quiet_jvm"},
     "jobs": {
-        "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
-        "verifier", "session",
+        "model", "changefeed", "dispatch", "codec", "scenario", "stream", "faults", "sink", "source",
+        "broker", "verifier", "session",
     },
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},

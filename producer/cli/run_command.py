@@ -53,6 +53,12 @@ def run(
         Literal["messages"] | None,
         typer.Option("--only", help="Write messages in one pass: nothing beside them, nothing read back."),
     ] = None,
+    inject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inject", metavar="TRAP[:rate=R]", help="Set a trap, as traps list shows them; may be repeated."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Run a scenario, write its messages, read them back, verify them.
@@ -77,6 +83,7 @@ def run(
         "dry_run": dry_run,
         "only": only,
         "state_at": state_at or (),
+        "inject": inject or (),
     }
     if rate is not None:
         _check_paced(unpaced)

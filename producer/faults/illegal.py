@@ -80,7 +80,9 @@ def _with_neighbours(events: DataFrame) -> DataFrame:
             "next": F.lead(F.struct("epoch", "at", "rank", "place")).over(by_key),
             "row_at": F.max(F.when(row, F.struct("at", "epoch"))).over(earlier),
             "own_row_at": F.max(F.when(row, F.struct("at", "epoch"))).over(earlier_in_table),
-            "again": F.lead("commit_ts").over(own.partitionBy("trap", "number", "slot", "kind").orderBy("at")),
+            "again": F.lead("commit_ts").over(
+                own.partitionBy("trap", "number", "slot", "kind").orderBy("at")
+            ),
             "deleted": F.when(_half(), deleted),
         }
     )
@@ -102,9 +104,7 @@ def _row(*ops: Op) -> Column:
 
 def _differs() -> Column:
     """Whether an update changes a column that is in no index."""
-    return F.exists(
-        "loose_places", lambda place: ~F.get("before", place).eqNullSafe(F.get("after", place))
-    )
+    return F.exists("loose_places", lambda place: ~F.get("before", place).eqNullSafe(F.get("after", place)))
 
 
 def _taken_away(fits: Column) -> _Edit:
@@ -167,7 +167,9 @@ _EDITS: Mapping[str, Callable[[int], _Edit]] = {
 def _picked(events: DataFrame, edits: Mapping[str, _Edit], seed: int) -> DataFrame:
     """Adds ``hit``: whether it is this event; ``partner_hit``: whether the other half of its update is."""
     fits = reduce(
-        lambda rest, name: F.when(F.col("trap") == name, edits[name].fits).otherwise(rest), edits, F.lit(False)
+        lambda rest, name: F.when(F.col("trap") == name, edits[name].fits).otherwise(rest),
+        edits,
+        F.lit(False),
     )
     draw = drawn(seed, "illegal", F.col("trap"), F.col("number"), F.col("slot"), F.col("at"), F.col("place"))
     fitting = events.withColumn("fits", F.coalesce(fits, F.lit(False)))
@@ -183,7 +185,9 @@ def _edited(events: DataFrame, edits: Mapping[str, _Edit], columns: list[str]) -
     types = {name: events.schema[name].dataType for name in columns}
 
     def changed(name: str) -> Column:
-        value = F.when(F.col("partner_hit"), DROPPED).otherwise(F.col(name)) if name == "kind" else F.col(name)
+        value = (
+            F.when(F.col("partner_hit"), DROPPED).otherwise(F.col(name)) if name == "kind" else F.col(name)
+        )
         for trap, edit in edits.items():
             if name in edit.changes:
                 here = F.col("hit") & (F.col("trap") == trap)

@@ -2,7 +2,7 @@
 
 A stage that rewrites the delivery key and never a commit-ts. Whatever a restart repeats comes in an epoch of
 its own, behind the stretch that it repeats: all events of stretch n are in epoch 2n, what is delivered
-again in 2n + 1. The checkpoint C that a restart goes back to lies in the first half of the stretch.
+again in 2n + 1. The checkpoint that a restart goes back to is the beginning of the stretch.
 """
 
 from __future__ import annotations
@@ -14,43 +14,38 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.faults.chance import below, drawn
-from producer.faults.plan import AGAIN, FaultPlan
+from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan
 from producer.model.event import Kind
 
 _LATE = 2
 _KEY = ("epoch", "at", "rank", "place", "copy", "fault")
 
 
-def legal_faults(events: DataFrame, plan: FaultPlan, tables: Collection[int]) -> DataFrame:
+def legal_faults(events: DataFrame, plan: FaultPlan, tables: Collection[int], partitions: int) -> DataFrame:
     """The event stream with its legal faults.
 
     :param events: the event stream in any order, with ``stretch``; nothing of stretches that illegal faults
         have for themselves.
-    :param tables: physical table ids.
+    :param tables: physical table ids; ``partitions`` those of a topic.
     """
     if plan.repeats:
-        events = _laid_out(events, plan, tables)
+        events = _laid_out(events, plan, tables, partitions)
     events = _said_twice(events, plan)
     return _cut(events, plan)
 
 
-def _laid_out(events: DataFrame, plan: FaultPlan, tables: Collection[int]) -> DataFrame:
+def _laid_out(events: DataFrame, plan: FaultPlan, tables: Collection[int], partitions: int) -> DataFrame:
     """Events in the epochs of their stretches, and again where a restart repeats them."""
     owned = events.withColumn("again", _owner(plan))
-    stretch, length = F.col("stretch"), plan.stretches.length
-    checkpoint = F.lit(plan.stretches.start) + stretch * length
-    owned = owned.withColumn(
-        "behind",
-        F.col("again").isNotNull()
-        & (F.col("at") > checkpoint + F.pmod(drawn(plan.seed, "checkpoint", stretch), F.lit(length // 2 + 1))),
-    )
+    stretch = F.col("stretch")
+    lags = _lags(plan, partitions)
     first = F.struct(
         (stretch * 2).cast("int").alias("epoch"),
-        F.when(_lags(), plan.stretches.end(stretch)).otherwise(F.col("at")).alias("at"),
+        F.when(lags, plan.stretches.end(stretch)).otherwise(F.col("at")).alias("at"),
         "rank",
-        F.when(_lags(), F.unhex(F.lpad(F.hex("commit_ts"), 16, "0"))).otherwise(F.col("place")).alias("place"),
+        "place",
         F.lit(0).alias("copy"),
-        F.when(_lags(), F.col("again")).alias("fault"),
+        F.when(lags, F.col("again")).alias("fault"),
     )
     second = F.struct(
         (stretch * 2 + 1).cast("int").alias("epoch"),
@@ -73,7 +68,7 @@ def _owner(plan: FaultPlan) -> Column:
         sum_of_rates += plan.rates[name]
     for name in [name for name in AGAIN if name in plan.rates]:
         barred = F.lit(False)
-        if name in ("replay-partial", "resolved-lag"):
+        if name in WITHOUT_DDL:
             barred = stretch.isin(sorted(plan.ddl_stretches))
         owner = F.when((draw < below(sum_of_rates)) & ~barred, name).otherwise(owner)
         sum_of_rates -= plan.rates[name]
@@ -87,16 +82,20 @@ def _is(*kinds: Kind) -> Column:
     return reduce(lambda one, other: one | other, [F.col("kind") == int(kind) for kind in kinds])
 
 
-def _lags() -> Column:
-    return F.col("behind") & (F.col("again") == "resolved-lag") & _is(Kind.RESOLVED)
+def _lags(plan: FaultPlan, partitions: int) -> Column:
+    """Whether a resolved event comes late: of one partition in the stretch."""
+    lagging = F.col("partition") == F.pmod(drawn(plan.seed, "lag", F.col("stretch")), F.lit(partitions))
+    return F.col("again").eqNullSafe("resolved-lag") & _is(Kind.RESOLVED) & lagging
 
 
 def _delivered(plan: FaultPlan) -> Column:
     """Whether an event comes before the restart: after a partial delivery rows do up to where their partition
     got, and no resolved event, since not all rows were acknowledged.
     """
-    part = F.col("behind") & (F.col("again") == "replay-partial")
-    share = F.pmod(drawn(plan.seed, "delivered", F.col("slot"), F.col("stretch")), F.lit(plan.stretches.length))
+    part = F.col("again").eqNullSafe("replay-partial")
+    share = F.pmod(
+        drawn(plan.seed, "delivered", F.col("slot"), F.col("stretch")), F.lit(plan.stretches.length)
+    )
     reached = F.col("at") <= F.lit(plan.stretches.start) + F.col("stretch") * plan.stretches.length + share
     return ~part | (_is(Kind.ROW) & reached)
 
@@ -113,7 +112,7 @@ def _repeated(plan: FaultPlan, tables: Collection[int]) -> Column:
         .when(again == "resolved-fallback", kind_resolved)
         .otherwise(F.lit(False))
     )
-    return F.col("behind") & told
+    return told
 
 
 def _said_twice(events: DataFrame, plan: FaultPlan) -> DataFrame:
@@ -125,7 +124,9 @@ def _said_twice(events: DataFrame, plan: FaultPlan) -> DataFrame:
         twins.append(F.when(hit, _twin("duplicate-event")))
     if "duplicate-ddl" in plan.rates:
         chance = drawn(plan.seed, "duplicate-ddl", F.col("ddl"))
-        twins.append(F.when(_is(Kind.DDL) & (chance < below(plan.rates["duplicate-ddl"])), _twin("duplicate-ddl")))
+        twins.append(
+            F.when(_is(Kind.DDL) & (chance < below(plan.rates["duplicate-ddl"])), _twin("duplicate-ddl"))
+        )
     if "ddl-at-resolved-ts" in plan.rates and plan.ddl_ts:
         chance = drawn(plan.seed, "ddl-at-resolved-ts", F.col("commit_ts"))
         at_ddl = _is(Kind.RESOLVED) & F.col("commit_ts").isin(list(plan.ddl_ts)) & (F.col("copy") == 0)
@@ -150,7 +151,7 @@ def _twin(name: str, *, rank: Column | None = None, place: Column | None = None)
 
 
 def _cut(events: DataFrame, plan: FaultPlan) -> DataFrame:
-    """Rows that share a message with no other: the batcher groups by dispatch key, so they get one of their own."""
+    """Rows alone in their message: the batcher groups by dispatch key, so they get one of their own."""
     if "batch-boundaries" not in plan.rates:
         return events
     chance = drawn(plan.seed, "batch-boundaries", F.col("slot"), F.col("commit_ts"), F.col("place"))

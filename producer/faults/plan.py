@@ -6,23 +6,25 @@ verifier that finds something there has found just this. Legal ones are a share 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from producer.errors import FaultError
 from producer.faults.catalogue import trap
 from producer.faults.chance import drawn_number
 from producer.faults.stretches import Stretches
+from producer.model.clock import Clock
 
 AGAIN = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag")
 """Legal faults of a whole stretch; it has one at most."""
-_WITHOUT_DDL = ("replay-partial", "resolved-lag")
+WITHOUT_DDL = ("replay-partial", "resolved-lag")
 _AT_DDL = ("missing-ddl", "ddl-before-its-rows")
 _SOMETIMES = 0.1
 _RUN = 8
 _MOST_SINGLE = 1000
-_TRIES = 64
+_TRIES, _MOST_TRIED = 64, 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,29 +89,28 @@ _Settings: TypeAlias = Mapping[str, TrapSetting]
 
 
 def plan_faults(
-    settings: _Settings, *, seed: int, first: int, last: int, step: int, ddl_ts: Iterable[int]
+    settings: _Settings, *, seed: int, clock: Clock, commits: int, ddl_ts: Iterable[int]
 ) -> FaultPlan:
     """Plan the faults of a history.
 
     :param settings: by trap id; those that a changefeed or the scenario's SQL sets off are left out.
-    :param first: commit-ts of the first commit, ``last`` of the last; ``step`` between two.
+    :param commits: how many there are.
     :param ddl_ts: time stamps of the DDLs that are sent.
     :raises FaultError: if the history is too short for them, or their rates come to more than everything.
     """
     settings = {name: value for name, value in settings.items() if trap(name).means in ("event", "message")}
-    commits = (last - first) // step + 1
-    widest = max((value.window or 0 for value in settings.values()), default=0)
-    stretches = Stretches.of_history(first, last, (widest or min(max(commits // 4, 2), 64)) * step)
-    ddls = tuple(sorted(set(ddl_ts)))
-    single = _singles(settings, seed, stretches, ddls)
-    plan = FaultPlan(seed=seed, stretches=stretches, single=single, ddl_ts=ddls)
+    window = max((value.window or 0 for value in settings.values()), default=0)
+    length = (window or min(max(commits // 4, 2), 64)) * clock.step
+    stretches = Stretches.of_history(clock.ts(0), clock.ts(commits - 1), length)
+    planner = _Planner(seed, stretches, clock, commits, tuple(sorted(set(ddl_ts))))
+    rates, single = _rates(settings), planner.singles(settings)
     return FaultPlan(
         seed=seed,
         stretches=stretches,
-        rates=_rates(settings),
-        chosen=_chosen(settings, plan),
+        rates=rates,
+        chosen=planner.chosen(settings),
         single=single,
-        ddl_ts=ddls,
+        ddl_ts=planner.ddl_ts,
     )
 
 
@@ -128,86 +129,74 @@ def _rates(settings: _Settings) -> dict[str, float]:
     return rates
 
 
-def _chosen(settings: _Settings, plan: FaultPlan) -> dict[int, str]:
-    """Stretches for legal faults that were asked for by number."""
-    chosen: dict[int, str] = {}
-    for name in AGAIN:
-        if name not in settings or settings[name].rate is not None:
-            continue
-        barred = plan.taken | (plan.ddl_stretches if name in _WITHOUT_DDL else frozenset())
-        for number in range(settings[name].times or 1):
-            place = _first_free(plan, name, number, barred | chosen.keys())
-            if place is None:
-                raise _no_room(name, plan.stretches)
-            chosen[place] = name
-    return chosen
+@dataclass
+class _Planner:
+    """Gives stretches to faults; each belongs to one."""
 
+    seed: int
+    stretches: Stretches
+    clock: Clock
+    commits: int
+    ddl_ts: tuple[int, ...]
+    taken: set[int] = field(default_factory=set)
 
-def _first_free(plan: FaultPlan, name: str, number: int, barred: Iterable[int]) -> int | None:
-    there = set(barred)
-    for place in _places(plan.seed, name, number, plan.stretches.count):
-        if place not in there:
-            return place
-    return None
+    def singles(self, settings: _Settings) -> tuple[Single, ...]:
+        """Runs of stretches for illegal faults; those at DDLs first, which have the least choice."""
+        wanted = [
+            (name, number)
+            for name, value in sorted(settings.items(), key=lambda item: (item[0] not in _AT_DDL, item[0]))
+            if not trap(name).legal
+            for number in range(self._times(value))
+        ]
+        if len(wanted) > _MOST_SINGLE:
+            what = f"{len(wanted)} illegal faults; a run has at most {_MOST_SINGLE}"
+            raise FaultError(what, trap=wanted[-1][0], hint="fewer times")
+        longest = min(_RUN, max(1, self.stretches.count // max(len(wanted), 1)))
+        return tuple(Single(name, number, self._run(name, number, longest)) for name, number in wanted)
 
+    def _times(self, value: TrapSetting) -> int:
+        if value.rate is not None:
+            return max(1, round(value.rate * self.stretches.count))
+        return value.times or 1
 
-def _places(seed: int, name: str, number: int, count: int) -> Iterable[int]:
-    """Stretches in the order in which a fault tries them: some at random, then one after another."""
-    yield from (
-        drawn_number(seed, f"{name}/{number}", attempt) % count for attempt in range(_TRIES) if count > 1
-    )
-    yield from range(count)
+    def _run(self, name: str, number: int, longest: int) -> range:
+        at_ddl = name in _AT_DDL and bool(self.ddl_ts)
+        for length in (longest, 1):
+            for place in self._places(name, number, self.ddl_ts if at_ddl else ()):
+                start = place - length + 1 if at_ddl else place - length // 2
+                start = max(0, min(start, self.stretches.count - length))
+                run = range(start, start + length)
+                if self.taken.isdisjoint(run):
+                    self.taken.update(run)
+                    return run
+        raise self._no_room(name)
 
+    def chosen(self, settings: _Settings) -> dict[int, str]:
+        """Stretches for legal faults that were asked for by number."""
+        chosen: dict[int, str] = {}
+        for name in AGAIN:
+            if name not in settings or settings[name].rate is not None:
+                continue
+            barred = frozenset(map(self.stretches.of, self.ddl_ts)) if name in WITHOUT_DDL else frozenset()
+            for number in range(settings[name].times or 1):
+                place = next(
+                    (one for one in self._places(name, number) if one not in self.taken | barred), None
+                )
+                if place is None:
+                    raise self._no_room(name)
+                chosen[place] = name
+                self.taken.add(place)
+        return chosen
 
-def _singles(
-    settings: _Settings, seed: int, stretches: Stretches, ddl_ts: tuple[int, ...]
-) -> tuple[Single, ...]:
-    wanted = [
-        (name, number)
-        for name, value in sorted(settings.items(), key=lambda item: (item[0] not in _AT_DDL, item[0]))
-        if not trap(name).legal
-        for number in range(_times(name, value, stretches))
-    ]
-    if len(wanted) > _MOST_SINGLE:
-        what = f"{len(wanted)} illegal faults; a run has at most {_MOST_SINGLE}"
-        raise FaultError(what, trap=wanted[-1][0], hint="fewer times")
-    if not wanted:
-        return ()
-    longest = min(_RUN, max(1, stretches.count // len(wanted)))
-    found: list[Single] = []
-    taken: set[int] = set()
-    for name, number in wanted:
-        run = _free_run(name, number, seed, stretches, ddl_ts, taken, longest)
-        found.append(Single(name, number, run))
-        taken.update(run)
-    return tuple(found)
+    def _places(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
+        """Stretches in the order in which a fault tries them, each with a commit or DDL in it: some at random,
+        then one after another.
+        """
+        count = len(ddl_ts) or self.commits
+        tries = (drawn_number(self.seed, f"{name}/{number}", attempt) % count for attempt in range(_TRIES))
+        for one in chain(tries, range(min(count, _MOST_TRIED))):
+            yield self.stretches.of(ddl_ts[one] if ddl_ts else self.clock.ts(one))
 
-
-def _times(name: str, value: TrapSetting, stretches: Stretches) -> int:
-    if value.rate is not None:
-        return max(1, round(value.rate * stretches.count))
-    return value.times or 1
-
-
-def _free_run(
-    name: str,
-    number: int,
-    seed: int,
-    stretches: Stretches,
-    ddl_ts: tuple[int, ...],
-    taken: set[int],
-    longest: int,
-) -> range:
-    at_ddl = [stretches.of(ts) for ts in ddl_ts] if name in _AT_DDL else []
-    for length in (longest, 1):
-        for place in _places(seed, name, number, len(at_ddl) or stretches.count):
-            end = at_ddl[place] + 1 if at_ddl else place + length
-            run = range(max(0, end - length), min(end, stretches.count))
-            if taken.isdisjoint(run):
-                return run
-    raise _no_room(name, stretches)
-
-
-def _no_room(name: str, stretches: Stretches) -> FaultError:
-    what = f"the history has {stretches.count} stretches, and none is left for {name}"
-    return FaultError(what, trap=name, hint="fewer faults, a smaller window, or a longer history")
+    def _no_room(self, name: str) -> FaultError:
+        what = f"no stretch of the history is left for {name}: it has {self.stretches.count}"
+        return FaultError(what, trap=name, hint="fewer faults, a smaller window, or a longer history")

@@ -29,7 +29,9 @@ def regrouped(events: DataFrame, seed: int, rate: float) -> DataFrame:
     in_run = F.row_number().over(Window.partitionBy(*run).orderBy(*DELIVERY_KEY))
     cut = cut.withColumn("round", F.floor((in_run - 1) / ROUND).cast("int"))
     rows = F.when(F.col("kind") == Kind.ROW, F.col("at"))
-    chosen = drawn(seed, "regrouped", F.col("slot"), F.col("epoch"), F.col("run"), F.col("round")) < below(rate)
+    chosen = drawn(seed, "regrouped", F.col("slot"), F.col("epoch"), F.col("run"), F.col("round")) < below(
+        rate
+    )
     known = cut.withColumns(
         {
             "last": F.max(rows).over(Window.partitionBy(*run)),

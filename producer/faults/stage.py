@@ -37,7 +37,8 @@ class EventFaults:
         plan, columns = self.plan, events.columns
         laid = events.withColumn("stretch", plan.stretches.number(F.col("at")))
         taken = F.col("stretch").isin(sorted(plan.taken))
-        faulty = legal_faults(laid.where(~taken) if plan.taken else laid, plan, physical_ids(self.catalog.tables))
+        tables = physical_ids(self.catalog.tables)
+        faulty = legal_faults(laid.where(~taken) if plan.taken else laid, plan, tables, self.partitions)
         if "regrouped-batches" in plan.rates:
             faulty = regrouped(faulty, plan.seed, plan.rates["regrouped-batches"])
         if not plan.taken:
@@ -49,5 +50,3 @@ class EventFaults:
             facts = table_facts(events.sparkSession, self.catalog)
             single = illegal_faults(single, plan, facts, self.partitions)
         return faulty.select(*columns).unionByName(single.select(*columns))
-
-

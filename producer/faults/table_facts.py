@@ -10,15 +10,17 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.model.catalog import Catalog
 from producer.model.table import TableInfo
 
-_TABLES = "table_version int, table_name string, handle_places array<int>, loose_places array<int>, drifted int"
+_TABLES = (
+    "table_version int, table_name string, handle_places array<int>, loose_places array<int>, drifted int"
+)
 _DDLS = "ddl int, ddl_table string"
 _DRIFT = "_drifted"
 
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """:param tables: one row per version: name, image places of the handle key and of the columns in no index,
-        and the version that schema-drift makes of it, if there is one.
+    """:param tables: one row per version: name, image places of the handle key and of the columns in no
+        index, and the version that schema-drift makes of it, if there is one.
     :param ddls: one row per DDL of one table, which keeps its name.
     """
 
@@ -27,7 +29,7 @@ class TableFacts:
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
-    """The catalog with a version more of each table that has a column to drift: its last one has another name."""
+    """The catalog with a further version of each table that has a column to drift: it has another name there."""
     drifted = [_drifted(table) for table in catalog.tables if loose_places(table)]
     count = len(catalog.tables)
     numbered = tuple(replace(table, version=count + place) for place, table in enumerate(drifted))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.shapes import DELIVERY_KEY
-from producer.sink.messages import HANDLE_KEY_ONLY, NOTES, REFUSED
+from producer.sink.messages import FAULT, HANDLE_KEY_ONLY, NOTES, REFUSED
 from producer.stream.expected import expected
 from producer.stream.handle_key import shown_by_handle_key
 
@@ -19,12 +19,12 @@ def expected_events(job: Job, events: DataFrame, messages: DataFrame) -> DataFra
 
     :param events: the event stream; ``messages`` what became of it, notes included.
     """
-    losses, catalog = job.encoder.losses, job.history.catalog
+    losses, catalog = job.encoder.losses, job.catalog
     if job.changefeed.large_message_handle_option != HANDLE_KEY_ONLY:
         return placed(expected(events, catalog, losses), messages)
-    numbered = _numbered(expected(events, catalog, losses, with_handle_key=True))
+    told = numbered(expected(events, catalog, losses, with_handle_key=True))
     large = _noted(messages, HANDLE_KEY_ONLY).withColumn("large", F.lit(True))
-    marked = numbered.join(large, [*_PARTITION, "event"], "left").fillna(False, "large").drop("event")
+    marked = told.join(large, [*_PARTITION, "event"], "left").fillna(False, "large").drop("event")
     return placed(shown_by_handle_key(marked, losses), messages)
 
 
@@ -38,11 +38,12 @@ def placed(expected: DataFrame, messages: DataFrame) -> DataFrame:
     :param messages: shape ``MESSAGES``, offsets as in their partition.
     """
     refused = _noted(messages, REFUSED)
-    sent = _renumbered(_numbered(expected).join(refused, [*_PARTITION, "event"], "left_anti"))
-    return sent.join(_places(messages), [*_PARTITION, "event"]).drop("event", "slot", *DELIVERY_KEY)
+    sent = _renumbered(numbered(expected).join(refused, [*_PARTITION, "event"], "left_anti"))
+    return sent.join(places(messages), [*_PARTITION, "event"]).drop("event", "slot", *DELIVERY_KEY)
 
 
-def _numbered(expected: DataFrame) -> DataFrame:
+def numbered(expected: DataFrame) -> DataFrame:
+    """Events with ``event``, their number in the partition."""
     in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
     return expected.withColumn("event", F.row_number().over(in_order) - 1)
 
@@ -59,10 +60,23 @@ def _renumbered(events: DataFrame) -> DataFrame:
     return events.withColumn("event", F.row_number().over(in_order) - 1)
 
 
-def _places(messages: DataFrame) -> DataFrame:
-    """``event, offset, index`` of every event of every message, ``event`` counting from 0."""
-    in_order = Window.partitionBy(*_PARTITION).orderBy("offset", "index")
-    each = messages.where(~F.col("type").isin(*NOTES) & (F.col("events") > 0)).select(
-        *_PARTITION, "offset", F.explode(F.sequence(F.lit(0), F.col("events") - 1)).alias("index")
+def places(messages: DataFrame) -> DataFrame:
+    """``event, offset, index`` of every event of every message, ``event`` counting from 0 in each partition.
+
+    Where a fault took a message away or repeats one, a note says with which number the events go on.
+    """
+    told = F.from_json(F.col("value").cast("string"), "offset long, event long")
+    notes = messages.where(F.col("type") == FAULT).select(*_PARTITION, told.alias("told"))
+    jumps = notes.select(*_PARTITION, "told.*").where("event is not null").groupBy(*_PARTITION, "offset")
+    sent = messages.where(~F.col("type").isin(*NOTES)).join(
+        jumps.agg(F.max("event").alias("jump")), [*_PARTITION, "offset"], "left"
     )
-    return each.withColumn("event", F.row_number().over(in_order) - 1)
+    so_far = Window.partitionBy(*_PARTITION).orderBy("offset")
+    before = F.coalesce(F.sum("events").over(so_far.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
+    behind = F.last("shift", ignorenulls=True).over(so_far)
+    shifted = sent.withColumn("before", before).withColumn("shift", F.col("jump") - F.col("before"))
+    first = shifted.withColumn("first", F.col("before") + F.coalesce(behind, F.lit(0)))
+    each = first.where(F.col("events") > 0).select(
+        *_PARTITION, "offset", "first", F.explode(F.sequence(F.lit(0), F.col("events") - 1)).alias("index")
+    )
+    return each.withColumn("event", (F.col("first") + F.col("index")).cast("long")).drop("first")

@@ -14,6 +14,7 @@ from producer.dispatch.rules import Router
 from producer.jobs.events import expected_events
 from producer.jobs.generated_state import generated_state, state_lines
 from producer.jobs.prepare import Job, codec_options
+from producer.jobs.truth import truth
 from producer.jobs.untold import tables_in_part, untold_tables
 from producer.jobs.upstream import Upstream
 from producer.jobs.write_folder import replicated_state
@@ -59,7 +60,7 @@ def judge(
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     :param claims: where claim-check objects are, as URI or path.
     """
-    wanted = expected_events(job, events, encoded)
+    wanted = expected_events(job, *truth(job, committed, events, encoded))
     expected = Expected(job, committed, wanted, frozenset(skipped))
     return verdict(job.changefeed, back, expected, claims=claims)
 

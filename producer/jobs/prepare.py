@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,11 @@ from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
 from producer.errors import ScenarioError
+from producer.faults.message_faults import MessageFaults
+from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
+from producer.faults.stage import EventFaults
+from producer.faults.table_facts import with_drifted
+from producer.jobs.traps import check_protocol, with_traps
 from producer.model import tso
 from producer.model.catalog import Catalog
 from producer.model.losses import Losses
@@ -35,6 +40,7 @@ class Job:
     :param history: what its SQL committed.
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :param sent: how many commits a run wrote that was asked to end early; None: all.
+    :param traps: what is to go wrong, by trap id.
     """
 
     scenario: ScenarioFile
@@ -42,6 +48,48 @@ class Job:
     changefeed: Changefeed
     state_at: tuple[int, ...] = ()
     sent: int | None = None
+    traps: Mapping[str, TrapSetting] = field(default_factory=dict)
+
+    @cached_property
+    def faults(self) -> FaultPlan | None:
+        """Which events and messages have faults; None where none has."""
+        if not self.traps:
+            return None
+        plan = plan_faults(
+            self.traps,
+            seed=self.scenario.seed,
+            clock=self.stream.resolved.clock,
+            commits=self.history.commits,
+            ddl_ts=[place.commit_ts for place in self.stream.ddls],
+        )
+        return plan if plan.rates or plan.chosen or plan.single else None
+
+    def event_faults(self, *, illegal: bool = True) -> EventFaults | None:
+        """The stage that puts faults into the event stream.
+
+        :param illegal: without them it is what TiCDC would send.
+        """
+        if self.faults is None:
+            return None
+        return EventFaults(self.faults, self.history.catalog, self.changefeed.partition_num, illegal)
+
+    def message_faults(self) -> MessageFaults | None:
+        """The stage that puts faults into the messages."""
+        if self.faults is None:
+            return None
+        return MessageFaults(
+            plan=self.faults,
+            topics=self.stream.slots.topics,
+            partitions=self.changefeed.partition_num,
+            protocol=self.changefeed.protocol,
+            options=self.options,
+        )
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The tables that events may be of: with faults also such as no DDL made."""
+        catalog = self.history.catalog
+        return catalog if self.faults is None else with_drifted(catalog)
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -83,13 +131,17 @@ class Job:
     def encoder(self) -> Encoder:
         return registry.encoder(self.changefeed.protocol, self.options)
 
-    def encode_plan(self, *, skip_refused: bool) -> EncodePlan:
-        """What the workers need to encode."""
+    def encode_plan(self, *, skip_refused: bool, faults: bool = True) -> EncodePlan:
+        """What the workers need to encode.
+
+        :param faults: whether messages have their faults.
+        """
         return EncodePlan(
             protocol=self.changefeed.protocol,
             options=self.options,
-            catalog=self.history.catalog,
+            catalog=self.catalog,
             skip_refused=skip_refused,
+            faults=self.message_faults() if faults else None,
         )
 
 
@@ -102,6 +154,7 @@ def prepare(
     seed: int | None = None,
     changefeed: Changefeed | None = None,
     state_at: Sequence[int] = (),
+    inject: Sequence[str] = (),
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -111,22 +164,27 @@ def prepare(
     :param sets: ``path=value`` for any key of the scenario.
     :param changefeed: instead of the one that URI, TOML and scenario make.
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
+    :param inject: traps beside the scenario's, as ``ID`` or ``ID:rate=…``.
     :raises ProducerError: for anything in them that is wrong.
     """
     read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
     if seed is not None:
         read = replace(read, seed=seed)
+    read, traps = with_traps(read, inject)
     if changefeed is None:
         changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
     history = play(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
     history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
-    job = Job(scenario=read, history=history, changefeed=changefeed, state_at=tuple(sorted(set(state_at))))
+    check_protocol(traps, changefeed)
+    moments = tuple(sorted(set(state_at)))
+    job = Job(scenario=read, history=history, changefeed=changefeed, state_at=moments, traps=traps)
     history.catalog = _without_omitted(history.catalog, job.encoder.losses)
     if job.history.commits == 0:
         raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
     _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
+    _ = job.faults  # finds a place for every fault, or none
     return job
 
 

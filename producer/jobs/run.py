@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from producer.changefeed.claim_storage import claim_storage
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
 from producer.jobs.counts import Counts, count, discarded
+from producer.jobs.fault_places import counted_faults, fault_places
 from producer.jobs.judge import judge
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
@@ -22,6 +24,7 @@ from producer.jobs.prepare import Job, prepare
 from producer.jobs.refused import refused, skipped_events
 from producer.jobs.refused_values import values_refused
 from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.truth import sent
 from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, read_folder, write_folder, write_only_messages
@@ -72,6 +75,7 @@ def run(
     keep: bool = False,
     only: Only | None = None,
     state_at: Sequence[int] = (),
+    inject: Sequence[str] = (),
     say: Say = silent,
     watcher: Watcher | None = None,
 ) -> RunReport:
@@ -92,6 +96,7 @@ def run(
     :param keep: leave the embedded broker running.
     :param only: ``messages``: write them in one pass and nothing beside them, and do not read them back.
     :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
+    :param inject: traps to set beside the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
     :raises ProducerError: if something is wrong with the input (nothing was written then), or the
@@ -101,7 +106,9 @@ def run(
         raise FolderError("only messages are written: no state, and no dry run", path=str(out or ""))
     if state_at and out is None:
         raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
-    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at)
+    job = prepare(
+        scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at, inject=inject
+    )
     folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
@@ -140,23 +147,29 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
 
 def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) -> RunReport:
     """The run of a planned job on what was committed, wherever that came from."""
-    events = committed.events(job.stream)
+    planned = committed.events(job.stream, job.event_faults())
     if manner.only:
-        return _Run(job, committed, events, folder, manner).only_messages()
-    events = events.persist(StorageLevel.MEMORY_AND_DISK)
+        return _Run(job, committed, planned, folder, manner).only_messages()
+    planned = planned.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _Run(job, committed, events, folder, manner).execute()
+        return _Run(job, committed, planned, folder, manner).execute()
     finally:
-        events.unpersist()
+        planned.unpersist()
 
 
 @dataclass
 class _Run:
+    """:param planned: the event stream, with what faults took away."""
+
     job: Job
     committed: Upstream
-    events: DataFrame
+    planned: DataFrame
     folder: Path | None
     manner: Manner
+
+    @cached_property
+    def events(self) -> DataFrame:
+        return self.planned if self.job.faults is None else sent(self.planned)
 
     def execute(self) -> RunReport:
         encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
@@ -164,6 +177,9 @@ class _Run:
         skipped = skipped_events(self.job, encoded, counts.refused)
         self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = self._report(counts, skipped)
+        if self.job.faults is not None:
+            places = fault_places(self.planned, encoded)
+            report = replace(report, faults=tuple(counted_faults(self.job, places)))
         if self.manner.dry_run:
             return report
         if self.folder is not None:
@@ -217,7 +233,8 @@ class _Run:
 
     def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
         self.manner.say(f"writing {folder}")
-        write_folder(folder, self.job, self.committed, self.events, encoded, report)
+        places = None if self.job.faults is None else fault_places(self.planned, encoded)
+        write_folder(folder, self.job, self.committed, self.events, encoded, report, places)
         back = read_folder(self.committed.spark, folder)
         return self._judged(back, encoded, report, str(folder), source.claims(folder))
 

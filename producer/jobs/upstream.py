@@ -13,7 +13,7 @@ from producer.scenario.dataframe.data import data_changes
 from producer.scenario.generate.log import generated_changes, generated_images, net_changes
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import Change, History
-from producer.stream.event_stream import StreamPlan, event_stream
+from producer.stream.event_stream import Faults, StreamPlan, event_stream
 
 FEW_CHANGES = 100_000
 """Of fewer generated changes, planning costs more than making them: they are made once, and kept."""
@@ -48,9 +48,12 @@ class Upstream:
         logs = [*map(net_changes, self.images, self.plans)]
         return reduce(DataFrame.unionByName, logs) if logs else None
 
-    def events(self, plan: StreamPlan) -> DataFrame:
-        """The ordered event stream (shape ``EVENT_STREAM``)."""
-        return event_stream(self.spark, self.told, plan, self.net)
+    def events(self, plan: StreamPlan, faults: Faults | None = None) -> DataFrame:
+        """The ordered event stream (shape ``EVENT_STREAM``).
+
+        :param faults: what goes wrong on purpose.
+        """
+        return event_stream(self.spark, self.told, plan, self.net, faults)
 
 
 def upstream(spark: SparkSession, history: History) -> Upstream:

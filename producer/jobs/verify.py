@@ -102,8 +102,8 @@ def _verdict(
 
 def _wanted(spark: SparkSession, job: Job) -> Expected:
     committed = upstream(spark, job.history)
-    events = committed.events(job.stream)
-    encoded = messages(events, job.encode_plan(skip_refused=True))
+    events = committed.events(job.stream, job.event_faults(illegal=False))
+    encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
     skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()
     return Expected(job, committed, expected_events(job, events, encoded), frozenset(skipped))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,13 @@ def write_folder(
     events: DataFrame,
     encoded: DataFrame,
     report: RunReport,
+    places: DataFrame | None = None,
 ) -> None:
     """Messages, expected events, claim-check objects, expected state and the manifest.
 
     :param events: the event stream of ``committed``; ``encoded`` its messages.
     :param report: what was counted, discarded and skipped.
+    :param places: where faults happened, if there are any.
     """
     told = encoded.where(~F.col("type").isin(*NOTES))
     wanted = expected_events(job, events, encoded)
@@ -59,7 +62,10 @@ def write_folder(
                 sink.write_state(at, table, rows)
             for table, frame in generated_state(committed, job, job.commits_until(ts)):
                 sink.write_state(at, table, images(frame))
-        sink.write_manifest(folder, _manifest(job, report.counts, report.discarded, report.skipped))
+        if places is not None:
+            sink.write_faults(folder, places)
+        manifest = _manifest(job, report.counts, report.discarded, report.skipped)
+        sink.write_manifest(folder, {**manifest, "faults": list(report.faults)})
 
 
 def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
@@ -104,6 +110,7 @@ def _manifest(
         "counts": {"kinds": counts.by_kind(), "partitions": counts.by_partition()},
         "discarded": discarded,
         "skipped": skipped,
+        "traps": {name: asdict(setting) for name, setting in job.traps.items()},
         "faults": [],
     }
 

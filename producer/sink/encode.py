@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -21,17 +22,28 @@ from producer.sink.interleave import Interleaver
 from producer.sink.row_batches import EncodedPart
 
 
+class MessageStage(Protocol):
+    """What is done to the messages of one partition between encoder and sink."""
+
+    def __call__(
+        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
+    ) -> Iterator[MessageBatch]:
+        """:param notes: is filled with what is worth telling, as JSON has it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodePlan:
     """All that a worker needs to encode; small, goes with the task.
 
     :param skip_refused: leave out what TiCDC refuses and report it, instead of stopping.
+    :param faults: what goes wrong with messages on purpose.
     """
 
     protocol: str
     options: Options
     catalog: Catalog
     skip_refused: bool = False
+    faults: MessageStage | None = None
 
     @property
     def claim_storage(self) -> str:
@@ -46,12 +58,14 @@ class PartitionEncoder:
     :ivar refused: rows that were left out because TiCDC would not send them, by their place among the
         events of the partition.
     :ivar handle_key_only: places of the rows that were too large and are sent as their handle key.
+    :ivar faults: what the plan's ``faults`` did.
     """
 
-    def __init__(self, plan: EncodePlan) -> None:
-        self._plan = plan
+    def __init__(self, plan: EncodePlan, topic: str = "", partition: int = 0) -> None:
+        self._plan, self._topic, self._partition = plan, topic, partition
         self.refused: dict[int, EncodeError] = {}
         self.handle_key_only: list[int] = []
+        self.faults: list[dict[str, Any]] = []
         self._events = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
@@ -64,6 +78,11 @@ class PartitionEncoder:
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
         """The same, many at a time."""
+        if self._plan.faults is None:
+            return self._encoded(batches)
+        return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)
+
+    def _encoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
         catalog = self._plan.catalog
         pieces = (piece for batch in batches for piece in row_batches.pieces(batch, catalog))

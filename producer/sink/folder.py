@@ -105,6 +105,14 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
+def write_faults(folder: Path, places: DataFrame) -> None:
+    """``faults.jsonl``: a line per place where something goes wrong on purpose.
+
+    :param places: in order; columns become keys.
+    """
+    _write_lines(folder / "faults.jsonl", (row.asDict() for row in places.toLocalIterator()))
+
+
 def write_claims(folder: Path, claims: DataFrame) -> None:
     """``claims/``: each claim-check object in a file of its own.
 

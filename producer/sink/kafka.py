@@ -68,7 +68,7 @@ def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts:
         if first is None:
             return
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        messages = PartitionEncoder(plan).messages(chain([first], filled))
+        messages = PartitionEncoder(plan, topic, partition).messages(chain([first], filled))
         try:
             writer = PartitionWriter(properties, topic, partition, plan.claim_storage)
             account = writer.write(messages, starts[topic, partition])

@@ -22,7 +22,11 @@ HANDLE_KEY_ONLY = "handle-key-only"
 """``type`` of the line that says which event of the partition was too large, and is sent as its handle
 key."""
 
-NOTES = (REFUSED, HANDLE_KEY_ONLY)
+FAULT = "fault"
+"""``type`` of the line that tells a fault of messages: which one and where, or where the events of the
+partition go on with another number."""
+
+NOTES = (REFUSED, HANDLE_KEY_ONLY, FAULT)
 """Types of the lines that are about the messages, and no messages."""
 
 
@@ -41,12 +45,13 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
         if first is None:
             return
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        encoder, lines = PartitionEncoder(plan), MessageLines(topic, partition)
+        encoder, lines = PartitionEncoder(plan, topic, partition), MessageLines(topic, partition)
         yield from lines.lines(encoder.batches(chain([first], filled)))
         yield from lines.notes(map(_refusal, encoder.refused, encoder.refused.values()))
         yield from lines.notes(
             (HANDLE_KEY_ONLY, 0, json.dumps({"event": place}).encode()) for place in encoder.handle_key_only
         )
+        yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in encoder.faults)
 
     return events.mapInArrow(encode, MESSAGES)
 

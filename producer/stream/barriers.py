@@ -99,7 +99,9 @@ def resolved_events(
     rows = [(slot, active.since) for active in topics for slot in slots.of(active.topic)]
     active = spark.createDataFrame(rows, "slot int, since long")
     events = times.join(F.broadcast(active), F.col("since") <= F.col("at")).drop("since")
-    return _shaped(events.withColumn("place", F.lit(b"")), slots, Kind.RESOLVED)
+    # Explicit ones may be delivered behind the same commit; the lower comes first.
+    place = F.unhex(F.lpad(F.hex("commit_ts"), 16, "0"))
+    return _shaped(events.withColumn("place", place), slots, Kind.RESOLVED)
 
 
 def _times(spark: SparkSession, plan: ResolvedPlan, ddl_ts: Iterable[int]) -> list[DataFrame]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -86,14 +88,23 @@ class StreamPlan:
         return Slots(topics, self.changefeed.partition_num)
 
 
+Faults: TypeAlias = Callable[[DataFrame], DataFrame]
+"""Rewrites an event stream that is in no order yet."""
+
+
 def event_stream(
-    spark: SparkSession, changes: DataFrame, plan: StreamPlan, net: DataFrame | None = None
+    spark: SparkSession,
+    changes: DataFrame,
+    plan: StreamPlan,
+    net: DataFrame | None = None,
+    faults: Faults | None = None,
 ) -> DataFrame:
     """The ordered event stream of a change log (shape ``EVENT_STREAM``).
 
     Rows of tables that TiCDC does not replicate are left out.
 
     :param net: further changes, of rows of their own, of which no transaction has two of one row.
+    :param faults: what goes wrong on purpose.
     """
     feed, clock = plan.changefeed, plan.resolved.clock
     known = facts(spark, plan.replicated, plan.routes)
@@ -111,4 +122,5 @@ def event_stream(
     ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=feed.ddl_to_all_partitions)
     times = [place.commit_ts for place in plan.ddls]
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
-    return order(rows.unionByName(ddls).unionByName(resolved), plan.slots)
+    events = rows.unionByName(ddls).unionByName(resolved)
+    return order(events if faults is None else faults(events), plan.slots)

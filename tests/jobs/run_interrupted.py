@@ -28,8 +28,8 @@ URI = sys.argv[sys.argv.index("--sink-uri") + 1]
 class Interrupted(PartitionEncoder):
     """Interrupted in the middle of the first attempt, when part of the messages is in the topic."""
 
-    def __init__(self, plan: EncodePlan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: EncodePlan, topic: str, partition: int) -> None:
+        super().__init__(plan, topic, partition)
         self.retried = TaskContext.get().attemptNumber() > 0
         self.partition = TaskContext.get().partitionId()
 

@@ -1,0 +1,95 @@
+"""Traps of a scenario and of ``--inject``; those that a changefeed sets off are put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from producer.changefeed import Changefeed
+from producer.errors import FaultError
+from producer.faults.catalogue import Trap, trap
+from producer.faults.plan import TrapSetting
+from producer.scenario.fault_form import Fault
+from producer.scenario.load import ScenarioFile
+
+_FORM = "--inject ID, --inject ID:rate=0.01 or --inject ID:times=3"
+_NUMBERS = {"rate": float, "times": int, "window": int}
+
+
+def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioFile, dict[str, TrapSetting]]:
+    """The scenario with the changefeed that its traps need, and how often each of the traps is set.
+
+    :param inject: traps beside the scenario's; they win over those of the same id.
+    :raises FaultError: for a trap that does not exist or cannot be set.
+    """
+    faults = {name: (fault, _line(scenario, name)) for name, fault in scenario.faults.items()}
+    for setting in inject:
+        name, fault = _injected(setting)
+        faults[name] = (fault, f"--inject {setting}")
+    changefeed: dict[str, Any] = deepcopy(dict(scenario.changefeed))
+    settings: dict[str, TrapSetting] = {}
+    for name, (fault, where) in faults.items():
+        found = _found(name, where)
+        if found.means == "scenario":
+            hint = "the scenario all-traps has it"
+            raise FaultError(f"{name} comes of SQL, not of a fault", trap=name, where=where, hint=hint)
+        for path, value in found.sets.items():
+            _put(changefeed, path.split("."), value)
+        settings[name] = TrapSetting(rate=fault.rate, times=fault.times, window=fault.window)
+    return replace(scenario, changefeed=changefeed), settings
+
+
+def check_protocol(traps: Mapping[str, TrapSetting], changefeed: Changefeed) -> None:
+    """Refuse traps that the protocol or the program does not have.
+
+    :raises FaultError: for the first of them.
+    """
+    for name in traps:
+        found = trap(name)
+        if changefeed.protocol not in found.protocols:
+            hint = f"it is one of {', '.join(found.protocols)}"
+            raise FaultError(f"{changefeed.protocol} has no {name}", trap=name, hint=hint)
+        if changefeed.profile not in found.profiles:
+            hint = f"profile={found.profiles[0]}"
+            raise FaultError(f"profile {changefeed.profile} has no {name}", trap=name, hint=hint)
+
+
+def _line(scenario: ScenarioFile, name: str) -> str:
+    return f"{scenario.file}:{scenario.fault_lines.get(name, 0)}"
+
+
+def _found(name: str, where: str) -> Trap:
+    try:
+        return trap(name)
+    except FaultError as error:
+        raise FaultError(error.what, trap=name, where=where, hint=error.hint) from None
+
+
+def _injected(setting: str) -> tuple[str, Fault]:
+    name, _, numbers = setting.partition(":")
+    where = f"--inject {setting}"
+    given: dict[str, float] = {}
+    for part in filter(None, numbers.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or key not in _NUMBERS:
+            raise FaultError(f"{part!r} is no rate, times or window", trap=name, where=where, hint=_FORM)
+        try:
+            given[key] = _NUMBERS[key](value)
+        except ValueError:
+            raise FaultError(f"{value!r} is no number", trap=name, where=where, hint=_FORM) from None
+    try:
+        return name, Fault.model_validate(given)
+    except ValidationError as error:
+        what = error.errors()[0]["msg"].removeprefix("Value error, ")
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise FaultError(f"{place}: {what}" if place else what, trap=name, where=where, hint=_FORM) from None
+
+
+def _put(mapping: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for key in path[:-1]:
+        mapping = mapping.setdefault(key, {})
+    mapping[path[-1]] = deepcopy(value)

@@ -1,0 +1,31 @@
+"""The stream as TiCDC would have sent it, beside the one with illegal faults."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from producer.faults.catalogue import trap
+from producer.faults.illegal import DROPPED
+from producer.jobs.prepare import Job
+from producer.jobs.upstream import Upstream
+from producer.sink.messages import messages
+
+
+def sent(planned: DataFrame) -> DataFrame:
+    """An event stream without what faults took away."""
+    return planned.where(F.col("kind") != DROPPED)
+
+
+def truth(
+    job: Job, committed: Upstream, events: DataFrame, encoded: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """The events that a right stream has, and their messages: with legal faults, without illegal ones.
+
+    :param events: the event stream of ``committed``; ``encoded`` its messages.
+    """
+    if job.faults is None:
+        return events, encoded
+    if any(trap(one.trap).means == "event" for one in job.faults.single):
+        events = committed.events(job.stream, job.event_faults(illegal=False))
+    return events, messages(events, job.encode_plan(skip_refused=True, faults=False))
