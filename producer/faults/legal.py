@@ -106,13 +106,12 @@ def _repeated(plan: FaultPlan, tables: Collection[int]) -> Column:
     ids = F.lit(sorted(tables) or [0])
     place = F.pmod(drawn(plan.seed, "table", F.col("stretch")), F.lit(max(len(tables), 1))).cast("int")
     moved = _is(Kind.ROW) & (F.col("table_id") == F.get(ids, place))
-    told = (
+    return (
         F.when(again.isin("replay-suffix", "replay-partial"), F.lit(True))
         .when(again == "replay-one-table", moved)
         .when(again == "resolved-fallback", kind_resolved)
         .otherwise(F.lit(False))
     )
-    return told
 
 
 def _said_twice(events: DataFrame, plan: FaultPlan) -> DataFrame:

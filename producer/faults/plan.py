@@ -100,7 +100,8 @@ def plan_faults(
     """
     settings = {name: value for name, value in settings.items() if trap(name).means in ("event", "message")}
     window = max((value.window or 0 for value in settings.values()), default=0)
-    length = (window or min(max(commits // 4, 2), 64)) * clock.step
+    parts = max(4, 3 * sum(map(_wanted_stretches, settings, settings.values())))
+    length = (window or min(max(commits // parts, 2), 64)) * clock.step
     stretches = Stretches.of_history(clock.ts(0), clock.ts(commits - 1), length)
     planner = _Planner(seed, stretches, clock, commits, tuple(sorted(set(ddl_ts))))
     rates, single = _rates(settings), planner.singles(settings)
@@ -112,6 +113,12 @@ def plan_faults(
         single=single,
         ddl_ts=planner.ddl_ts,
     )
+
+
+def _wanted_stretches(name: str, setting: TrapSetting) -> int:
+    """How many stretches a trap asks for by number."""
+    by_number = setting.rate is None and (name in AGAIN or not trap(name).legal)
+    return (setting.times or 1) if by_number else 0
 
 
 def _rates(settings: _Settings) -> dict[str, float]:
@@ -189,9 +196,7 @@ class _Planner:
         return chosen
 
     def _places(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
-        """Stretches in the order in which a fault tries them, each with a commit or DDL in it: some at random,
-        then one after another.
-        """
+        """Stretches in the order in which a fault tries them, each with a commit or DDL in it."""
         count = len(ddl_ts) or self.commits
         tries = (drawn_number(self.seed, f"{name}/{number}", attempt) % count for attempt in range(_TRIES))
         for one in chain(tries, range(min(count, _MOST_TRIED))):

@@ -29,7 +29,7 @@ class TableFacts:
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
-    """The catalog with a further version of each table that has a column to drift: it has another name there."""
+    """The catalog with a further version of each table in which a column has drifted to another name."""
     drifted = [_drifted(table) for table in catalog.tables if loose_places(table)]
     count = len(catalog.tables)
     numbered = tuple(replace(table, version=count + place) for place, table in enumerate(drifted))
