@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from producer.cli.verdict_text import show as show_verdict
+from producer.faults.catalogue import trap
+from producer.jobs.planted import named_by
 from producer.jobs.run_report import RunReport
 
 
@@ -26,6 +31,7 @@ def show(report: RunReport) -> None:
             console.print(Text(line), soft_wrap=True)
     if report.verdict is not None:
         show_verdict(report.verdict, console)
+    _faults(console, report)
     if report.broker_pid:
         address = report.target.split("/")[2]
         console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
@@ -39,6 +45,31 @@ def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
     for key, sums in counts.items():
         table.add_row(key, *(f"{sums[name]:,}" for name in ("messages", "events", "bytes")))
     return table
+
+
+def _faults(console: Console, report: RunReport) -> None:
+    """What went wrong on purpose, and whether the verdict above says so."""
+    if not report.faults:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("trap")
+    table.add_column("places", justify="right")
+    table.add_column("")
+    for fault in report.faults:
+        table.add_row(fault["trap"], f"{fault['places']:,}", _told(fault, report))
+    console.print(table)
+    if report.verdict is not None and not report.verdict.ok and report.ok:
+        console.print("wrong just as it was asked for: every illegal fault is named, and nothing else")
+
+
+def _told(fault: Mapping[str, Any], report: RunReport) -> str:
+    if not fault["places"]:
+        return f"no place for it: it needs {trap(fault['trap']).needs or 'more events'}"
+    if fault["legal"]:
+        return "legal"
+    if report.verdict is None:
+        return "illegal"
+    return ", ".join(named_by(fault["trap"], report.verdict)) or "NOT NAMED"
 
 
 def _left_out(console: Console, report: RunReport) -> None:

@@ -26,6 +26,12 @@ def verify(
     strict_seed: Annotated[
         bool, typer.Option("--strict-seed", help="Demand commit-ts order per table under every rule.")
     ] = False,
+    inject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inject", metavar="TRAP[:rate=R]", help="A trap that the topic was made with; may be repeated."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
@@ -43,6 +49,7 @@ def verify(
             config=config,
             sets=sets or (),
             strict_seed=strict_seed,
+            inject=inject or (),
             say=progress.say,
         )
     if as_json:

@@ -49,7 +49,7 @@ class MessageBatch:
         def part(column: pa.Array) -> Any:
             return column.slice(start, _AT_ONCE).to_pylist()
 
-        keys = repeat(None) if self.key.null_count else part(self.key)
+        keys = repeat(None) if self.key.null_count == len(self.key) else part(self.key)
         types = repeat(_ROW) if self.types is None else part(self.types)
         columns = (keys, part(self.value), types, part(self.commit_ts), part(self.events))
         if not self.claims:

@@ -43,6 +43,20 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
     return replace(scenario, changefeed=changefeed), settings
 
 
+def settings_of(manifest: Mapping[str, Any]) -> list[str]:
+    """The traps of a golden folder, as ``--inject`` takes them.
+
+    :raises FaultError: if the manifest tells them in another form.
+    """
+    traps = manifest.get("traps") or {}
+    if not isinstance(traps, dict) or not all(isinstance(setting, dict) for setting in traps.values()):
+        raise FaultError("the manifest's traps are no mapping of settings", hint="the folder is damaged")
+    return [
+        f"{name}:" + ",".join(f"{key}={value}" for key, value in setting.items() if value is not None)
+        for name, setting in traps.items()
+    ]
+
+
 def check_protocol(traps: Mapping[str, TrapSetting], changefeed: Changefeed) -> None:
     """Refuse traps that the protocol or the program does not have.
 

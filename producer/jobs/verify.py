@@ -16,6 +16,7 @@ from producer.jobs.judge import Expected, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import whole_topics
 from producer.jobs.refused_values import values_refused
+from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
 from producer.jobs.upstream import upstream
 from producer.jobs.write_folder import read_folder
@@ -39,6 +40,7 @@ def verify(
     config: str | Path | None = None,
     sets: Sequence[str] = (),
     strict_seed: bool = False,
+    inject: Sequence[str] = (),
     say: Say = lambda _line: None,
 ) -> Verdict:
     """Check a topic or a golden folder against TiCDC's guarantees.
@@ -50,13 +52,19 @@ def verify(
     :param config: a changefeed TOML: dispatch rules, protocol options.
     :param sets: ``path=value`` for any key of the scenario.
     :param strict_seed: demand commit-ts order per table under every dispatch rule.
+    :param inject: traps that the topic was made with, beside the scenario's. The legal ones are expected. A
+        folder's manifest tells its own.
     :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
     if folder is not None:
         return _verify_folder(Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say)
-    job = None if scenario is None else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets)
+    job = (
+        None
+        if scenario is None
+        else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, inject=inject)
+    )
     feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
     ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
     # How many partitions there are the topic knows better than the URI.
@@ -80,8 +88,10 @@ def _verify_folder(
     if config is not None:
         hint = "leave --config out"
         raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
-    feed = Changefeed.from_manifest(manifest(folder).get("changefeed", {}))
-    job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed)
+    written = manifest(folder)
+    feed = Changefeed.from_manifest(written.get("changefeed", {}))
+    traps = settings_of(written)
+    job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed, inject=traps)
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = read_folder(spark, folder)

@@ -1,0 +1,135 @@
+"""What happens to encoded messages: the same however they arrive, and told so that each event is found."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producer.codec import registry
+from producer.codec.message_batch import MessageBatch, of_messages
+from producer.errors import DecodeError
+from producer.faults.message_faults import MessageFaults
+from producer.faults.plan import TrapSetting, plan_faults
+from producer.model.clock import Clock
+from producer.model.event import Message, RowEvent
+from tests.codec.golden_messages import load_messages
+from tests.golden_events import GOLDEN
+
+CLOCK = Clock()
+FILES = {
+    "open-protocol": "keys.open.max-batch-size-1.jsonl",
+    "craft": "keys.craft.max-batch-size-1.jsonl",
+    "canal-json": "keys.canal-json.tidb-extension.jsonl",
+    "debezium": "keys.debezium.jsonl",
+}
+MESSAGES = 400
+
+
+@cache
+def samples(protocol: str) -> list[tuple[bytes | None, bytes | None]]:
+    """Row messages of real TiCDC, of one event each."""
+    decode = registry.decoder(protocol, {"enable_tidb_extension": True}).events
+    found = [
+        (one.key, one.value) for one in load_messages(GOLDEN / "visible" / FILES[protocol]) if not one.error
+    ]
+    return [one for one in found if [type(event) for event in decode(*one)] == [RowEvent]]
+
+
+def stream(protocol: str) -> list[Message]:
+    """One message a second; every tenth is a resolved event."""
+    rows = samples(protocol)
+    resolved = registry.encoder(protocol, {"enable_tidb_extension": True}).resolved
+    found: list[Message] = []
+    for number in range(MESSAGES):
+        key, value = rows[number % len(rows)]
+        end = resolved(CLOCK.ts(number))
+        found.append(
+            end if number % 10 == 9 and end is not None else Message(key, value, "row", CLOCK.ts(number))
+        )
+    return found
+
+
+def batches(messages: list[Message], cuts: list[int]) -> list[MessageBatch]:
+    places = sorted({0, len(messages), *(cut % len(messages) for cut in cuts)})
+    return [of_messages(messages[start:end]) for start, end in pairwise(places)]
+
+
+def faulty(
+    protocol: str, settings: dict[str, TrapSetting], cuts: list[int]
+) -> tuple[list[Message], list[dict[str, Any]]]:
+    plan = plan_faults(settings, seed=5, clock=CLOCK, commits=MESSAGES, ddl_ts=())
+    options = {"enable_tidb_extension": True, "max_batch_size": 3}
+    stage = MessageFaults(plan=plan, topics=("t",), partitions=1, protocol=protocol, options=options)
+    notes: list[dict[str, Any]] = []
+    sent = [
+        message
+        for batch in stage(batches(stream(protocol), cuts), "t", 0, notes)
+        for message in batch.messages()
+    ]
+    return sent, notes
+
+
+def numbered(sent: list[Message], notes: list[dict[str, Any]]) -> list[tuple[int, Message]]:
+    """Each message with the number of its first event, as a reader of the notes finds it."""
+    jumps = {note["offset"]: note["event"] for note in notes if "event" in note}
+    event, found = 0, []
+    for offset, message in enumerate(sent):
+        event = jumps.get(offset, event)
+        found.append((event, message))
+        event += message.events
+    return found
+
+
+@given(cuts=st.lists(st.integers(1, MESSAGES - 1), max_size=6))
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"duplicate-message": TrapSetting(rate=0.2)},
+        {"lost-message": TrapSetting(times=3), "duplicate-message": TrapSetting(rate=0.1)},
+        {"poison": TrapSetting(), "truncated": TrapSetting(), "corrupt-bytes": TrapSetting()},
+        {"mixed-kinds": TrapSetting(), "oversized": TrapSetting()},
+    ],
+    ids=lambda settings: "+".join(settings),
+)
+def test_every_event_is_found_again_however_the_messages_arrive(
+    settings: dict[str, TrapSetting], cuts: list[int]
+) -> None:
+    clean = stream("open-protocol")
+    sent, notes = faulty("open-protocol", settings, cuts)
+    whole = faulty("open-protocol", settings, [])
+    if "mixed-kinds" not in settings:  # two messages have to arrive together to be joined
+        assert (sent, notes) == whole
+    for event, message in numbered(sent, notes):
+        if message.events == 1:
+            assert message == clean[event]
+    assert {note["trap"] for note in notes if "trap" in note} == settings.keys()
+
+
+@pytest.mark.parametrize("protocol", FILES)
+def test_damaged_messages_do_not_decode_and_their_neighbours_do(protocol: str) -> None:
+    settings = {name: TrapSetting(times=3) for name in ("corrupt-bytes", "truncated", "poison")}
+    sent, notes = faulty(protocol, settings, [])
+    decode = registry.decoder(protocol, {"enable_tidb_extension": True}).events
+    damaged = {note["offset"] for note in notes if "trap" in note}
+    assert len(damaged) == 9
+    for offset, message in enumerate(sent):
+        if offset not in damaged:
+            assert list(decode(message.key, message.value))
+            continue
+        with pytest.raises(DecodeError):
+            list(decode(message.key, message.value))
+
+
+def test_joined_messages_hold_the_events_of_all() -> None:
+    sent, notes = faulty("open-protocol", {"oversized": TrapSetting(), "mixed-kinds": TrapSetting()}, [])
+    decode = registry.decoder("open-protocol", {}).events
+    places = {note["trap"]: sent[note["offset"]] for note in notes}
+    assert {name: len(list(decode(one.key, one.value))) for name, one in places.items()} == {
+        "oversized": 4,
+        "mixed-kinds": 2,
+    }

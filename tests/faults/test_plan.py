@@ -1,0 +1,65 @@
+"""Faults find stretches of their own, or the plan says that there are none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producer.errors import FaultError
+from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, TrapSetting, plan_faults
+from producer.model.clock import Clock
+
+SINGLE = ("lost-row", "missing-ddl", "early-resolved", "poison")
+CLOCK = Clock(every_us=100_000)
+
+
+def planned(settings: dict[str, TrapSetting], commits: int = 1000, ddls: tuple[int, ...] = ()) -> FaultPlan:
+    return plan_faults(
+        settings, seed=1, clock=CLOCK, commits=commits, ddl_ts=[CLOCK.ts(number) for number in ddls]
+    )
+
+
+@given(
+    times=st.dictionaries(st.sampled_from([*SINGLE, *AGAIN]), st.integers(1, 6), min_size=1),
+    commits=st.integers(1500, 5000),
+    ddls=st.sets(st.integers(0, 9), min_size=6),
+    seed=st.integers(0, 9),
+)
+def test_no_two_faults_share_a_stretch(
+    times: dict[str, int], commits: int, ddls: set[int], seed: int
+) -> None:
+    settings = {name: TrapSetting(times=count, window=2) for name, count in times.items()}
+    ddl_ts = [CLOCK.ts(20 * number) for number in ddls]  # a stretch has two commits, a fault eight stretches
+    plan = plan_faults(settings, seed=seed, clock=CLOCK, commits=commits, ddl_ts=ddl_ts)
+    owned = [place for one in plan.single for place in one.stretches] + list(plan.chosen)
+    assert len(owned) == len(set(owned))
+    assert all(0 <= place < plan.stretches.count for place in owned)
+    assert len(plan.single) == sum(count for name, count in times.items() if name in SINGLE)
+    for place, name in plan.chosen.items():
+        assert name not in WITHOUT_DDL or place not in plan.ddl_stretches
+
+
+def test_a_missing_ddl_is_looked_for_where_a_ddl_is() -> None:
+    plan = planned({"missing-ddl": TrapSetting(times=2)}, ddls=(500, 800))
+    assert all(plan.ddl_stretches & set(one.stretches) for one in plan.single)
+
+
+def test_the_plan_depends_on_the_seed_alone() -> None:
+    settings = {"lost-row": TrapSetting(times=3), "replay-suffix": TrapSetting(times=2)}
+    assert planned(settings) == planned(dict(reversed(settings.items())))
+
+
+@pytest.mark.parametrize(
+    ("settings", "commits", "says"),
+    [
+        ({"lost-row": TrapSetting(times=20)}, 5, "no stretch of the history is left for lost-row"),
+        ({"lost-row": TrapSetting(times=1001)}, 10_000, "at most 1000"),
+        ({"replay-suffix": TrapSetting(rate=0.6), "resolved-lag": TrapSetting(rate=0.6)}, 100, "more than 1"),
+        ({"duplicate-event": TrapSetting(times=2)}, 100, "by rate"),
+        ({"lost-rows": TrapSetting()}, 100, "unknown trap"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(settings: dict[str, TrapSetting], commits: int, says: str) -> None:
+    with pytest.raises(FaultError, match=says):
+        planned(settings, commits)
