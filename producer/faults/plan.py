@@ -22,7 +22,7 @@ AGAIN = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallba
 WITHOUT_DDL = ("replay-partial", "resolved-lag")
 _AT_DDL = ("missing-ddl", "ddl-before-its-rows")
 _SOMETIMES = 0.1
-_RUN = 8
+_RUN, _RUN_AT_DDL = 8, 3
 _MOST_SINGLE = 1000
 _TRIES, _MOST_TRIED = 64, 100_000
 
@@ -158,7 +158,9 @@ class _Planner:
         if len(wanted) > _MOST_SINGLE:
             what = f"{len(wanted)} illegal faults; a run has at most {_MOST_SINGLE}"
             raise FaultError(what, trap=wanted[-1][0], hint="fewer times")
-        longest = min(_RUN, max(1, self.stretches.count // max(len(wanted), 1)))
+        others = sum(map(_wanted_stretches, settings, settings.values())) - len(wanted)
+        room = max(1, (self.stretches.count - 2 * others) // max(len(wanted), 1))
+        longest = min(_RUN, room)
         return tuple(Single(name, number, self._run(name, number, longest)) for name, number in wanted)
 
     def _times(self, value: TrapSetting) -> int:
@@ -168,7 +170,7 @@ class _Planner:
 
     def _run(self, name: str, number: int, longest: int) -> range:
         at_ddl = name in _AT_DDL and bool(self.ddl_ts)
-        for length in (longest, 1):
+        for length in (min(longest, _RUN_AT_DDL) if at_ddl else longest, 1):
             for place in self._places(name, number, self.ddl_ts if at_ddl else ()):
                 start = place - length + 1 if at_ddl else place - length // 2
                 start = max(0, min(start, self.stretches.count - length))

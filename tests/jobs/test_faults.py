@@ -1,0 +1,106 @@
+"""Faults end to end: what was asked for is in the messages, is told, and is what the verifier finds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer import api
+from producer.errors import FaultError
+from producer.faults.catalogue import catalogue, trap
+from producer.jobs.planted import named_by
+from producer.jobs.prepare import prepare
+from producer.model.event_line import event_line
+from producer.model.json_value import json_line
+
+FAULTY = Path(__file__).parent / "faulty.yaml"
+URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true"
+PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium")
+LEGAL = (
+    "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
+    "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1", "duplicate-ddl:rate=1",
+    "ddl-at-resolved-ts:rate=1",
+)  # fmt: skip
+ILLEGAL = tuple(
+    name for name, one in catalogue().items() if not one.legal and name not in ("unsplit", "oversized")
+)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_legal_faults_are_no_errors_and_all_have_their_place(spark: SparkSession, tmp_path: Path) -> None:
+    report = api.run(FAULTY, out=tmp_path / "out", inject=LEGAL)
+    assert report.ok
+    assert report.verdict is not None
+    assert not report.verdict.of_severity("error")
+    assert {fault["trap"]: fault["places"] > 0 for fault in report.faults} == {
+        setting.partition(":")[0]: True for setting in LEGAL
+    }
+    told = Counter(line["trap"] for line in lines(tmp_path / "out" / "faults.jsonl"))
+    assert told == {fault["trap"]: fault["places"] for fault in report.faults}
+    _events_are_where_they_are_told(tmp_path / "out")
+    # The folder knows how it was made.
+    assert api.verify(folder=tmp_path / "out", scenario=FAULTY).ok
+
+
+def _events_are_where_they_are_told(folder: Path) -> None:
+    """The expected events of a folder are those of its messages, at their offsets."""
+    decoded = [json.loads(json_line(event_line(row))) for row in api.decode(folder_in=folder)]
+    assert lines(folder / "events.jsonl") == [event for event in decoded if event["kind"] != "error"]
+
+
+def test_each_illegal_fault_is_named_beside_the_others(spark: SparkSession, tmp_path: Path) -> None:
+    report = api.run(FAULTY, out=tmp_path / "out", inject=ILLEGAL)
+    assert report.verdict is not None
+    assert {fault["trap"]: fault["places"] for fault in report.faults} == dict.fromkeys(ILLEGAL, 1)
+    unnamed = [name for name in ILLEGAL if not named_by(name, report.verdict)]
+    assert not unnamed
+    assert report.ok
+    assert not report.verdict.ok
+    _events_are_where_they_are_told(tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "name", [name for name, one in catalogue().items() if one.means in ("event", "message")]
+)
+def test_each_fault_alone_in_each_protocol(
+    spark: SparkSession, tmp_path: Path, name: str, protocol: str
+) -> None:
+    if protocol not in trap(name).protocols:
+        with pytest.raises(FaultError, match=f"{protocol} has no {name}"):
+            prepare(FAULTY, sink_uri=URI.format(protocol), inject=[name])
+        return
+    rule = "table" if name == "oversized" else "index-value"
+    dispatchers = f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]"
+    report = api.run(
+        FAULTY, sink_uri=URI.format(protocol), out=tmp_path / "out", inject=[name], sets=[dispatchers]
+    )
+    assert report.verdict is not None
+    assert report.faults[0]["places"] > 0
+    assert report.ok
+    assert report.verdict.ok == trap(name).legal
+
+
+@pytest.mark.parametrize(
+    ("inject", "says"),
+    [
+        ("lost-rows", "unknown trap 'lost-rows'.*lost-row"),
+        ("lost-row:often=1", "no rate, times or window"),
+        ("lost-row:times=x", "'x' is no number"),
+        ("lost-row:rate=2", "less than or equal to 1"),
+        ("duplicate-event:times=3", "by rate"),
+        ("zero-dates", "comes of SQL"),
+    ],
+)
+def test_a_trap_that_cannot_be_set_is_refused_with_the_way_out(inject: str, says: str) -> None:
+    with pytest.raises(FaultError, match=says):
+        prepare(FAULTY, inject=[inject])
