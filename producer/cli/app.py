@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from producer.cli import bench_command, decode_command, run_command, scenario_command, verify_command
+from producer.cli import (
+    bench_command,
+    decode_command,
+    run_command,
+    scenario_command,
+    traps_command,
+    verify_command,
+)
 from producer.cli.options import fail
 from producer.errors import ProducerError
 
@@ -27,6 +34,7 @@ app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("decode")(decode_command.decode)
 app.add_typer(scenario_command.app, name="scenario")
+app.add_typer(traps_command.app, name="traps")
 app.add_typer(bench_command.app, name="bench")
 
 

@@ -60,7 +60,9 @@ def test_the_list_of_invariants_here_knows_those_that_are_checked() -> None:
 
 
 def test_the_settings_of_a_trap_are_keys_of_a_changefeed_file() -> None:
-    known = {option.file_key for option in PARAMETERS if option.state == State.HONOURED} | {"sink.dispatchers"}
+    known = {option.file_key for option in PARAMETERS if option.state == State.HONOURED} | {
+        "sink.dispatchers"
+    }
     assert {key for one in catalogue().values() for key in one.sets} <= known
 
 
