@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "session": {"broker", "quiet_jvm"},
     "jobs": {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
-        "verifier", "session",
+        "verifier", "session", "faults",
     },
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
