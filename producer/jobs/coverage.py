@@ -133,8 +133,8 @@ def _told(feed: Changefeed, back: DataFrame) -> Told:
     debezium = feed.protocol == "debezium"
     types = not debezium or (feed.enable_tidb_extension and not feed.debezium_disable_schema)
     options = verify_options(feed, losses, back, strict_seed=False)
-    unsigned = ColumnFlag.UNSIGNED
-    return Told(options=options, types=types, flags=losses.told_flag(unsigned) == unsigned)
+    flags = losses.told_flag(ColumnFlag.UNSIGNED) != 0
+    return Told(options=options, types=types, flags=flags, decimals=not debezium)
 
 
 def _judged(

@@ -18,7 +18,7 @@ _BY_TEXT = {
     "exchange-partition": r"query rlike r'(?i)\bexchange\s+partition\b'",
     "ddl-of-database": r"query rlike r'(?i)^\s*\w+\s+(database|schema)\b'",
 }
-_RENAMED = r"(?i)(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,]+)"
+_RENAMED = r"(?i)(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,;]+)"
 _KINDS_OF_DDL = 5
 
 
@@ -35,10 +35,11 @@ def definition_hits(decoded: DataFrame) -> DataFrame:
 
 def _of_one_time(ddls: DataFrame) -> DataFrame:
     """DDLs of one commit-ts, in one partition: parts of one statement, and names that are swapped in it."""
+    names = sf.lower(sf.replace("query", sf.lit("`"), sf.lit("")))
     by_time = ddls.groupBy(*PARTITION, "commit_ts").agg(
         sf.count_distinct("query", "schema", "table").alias("parts"),
-        sf.flatten(sf.collect_set(sf.regexp_extract_all("query", sf.lit(_RENAMED), 1))).alias("old"),
-        sf.flatten(sf.collect_set(sf.regexp_extract_all("query", sf.lit(_RENAMED), 2))).alias("new"),
+        sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 1))).alias("old"),
+        sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 2))).alias("new"),
         first_place(),
     )
     split = of_groups(by_time.filter("parts > 1"), "split-ddl")

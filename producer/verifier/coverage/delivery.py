@@ -37,14 +37,21 @@ _CONDITIONS = {
 def delivery_hits(events: DataFrame, max_batch_size: int | None) -> DataFrame:
     """All of them.
 
-    :param events: as ``classify`` gives them.
+    :param events: as :func:`with_repetitions` gives them; read several times.
     :param max_batch_size: most events one message may carry, where known.
     """
-    told = _islands(_repetitions(events))
-    found = [hits(_replays(told), dict(_CONDITIONS)), *_whole_replays(told), _idle(events)]
+    found = [hits(_replays(events), dict(_CONDITIONS)), *_whole_replays(events), _idle(events)]
     if max_batch_size is not None:
         found += _batches(events, max_batch_size)
     return reduce(DataFrame.union, found)
+
+
+def with_repetitions(events: DataFrame) -> DataFrame:
+    """The classified events with what came again, and with the newest ts before each.
+
+    :param events: as ``classify`` gives them.
+    """
+    return _islands(_repetitions(events))
 
 
 def _repetitions(events: DataFrame) -> DataFrame:

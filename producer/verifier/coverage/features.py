@@ -12,12 +12,12 @@ from pyspark.sql import functions as sf
 
 from producer.verifier.coverage.cells import cell_hits
 from producer.verifier.coverage.definitions import definition_hits
-from producer.verifier.coverage.delivery import delivery_hits
+from producer.verifier.coverage.delivery import delivery_hits, with_repetitions
 from producer.verifier.coverage.hits import first_place
 from producer.verifier.coverage.keys import key_hits
 from producer.verifier.coverage.rules import RULES, Found, Need
 from producer.verifier.options import VerifyOptions
-from producer.verifier.stream import classify
+from producer.verifier.stream import classify, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,13 @@ class Told:
     :param options: as for the verifier.
     :param types: events tell MySQL's types.
     :param flags: events tell column flags.
+    :param decimals: DECIMAL keeps its digits.
     """
 
     options: VerifyOptions
     types: bool = True
     flags: bool = True
+    decimals: bool = True
 
     def lacks(self, need: Need) -> bool:
         """Whether the stream does not tell this."""
@@ -42,6 +44,7 @@ class Told:
             "table ids": self.options.table_ids,
             "commit-ts": self.options.commit_ts == "exact",
             "old values": self.options.old_value,
+            "decimals": self.decimals,
         }
         return not told[need]
 
@@ -61,7 +64,7 @@ def exercised(decoded: DataFrame, told: Told) -> dict[str, Found | None]:
 
 def _seen(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str], Found]:
     """By (feature, scope): as many rows as there are columns in tables, at most times features."""
-    events = classify(decoded, options).persist(StorageLevel.MEMORY_AND_DISK)
+    events = with_repetitions(classify(decoded, options)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         found = [
             cell_hits(decoded),
@@ -73,8 +76,9 @@ def _seen(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str]
             reduce(DataFrame.union, found)
             .groupBy("feature", "scope")
             .agg(sf.count("*").alias("count"), first_place())
+            .select("feature", "scope", "count", "place.*")
         )
-        rows = tallies.collect()
+        rows = tallies.select("feature", "scope", "count", place().alias("first")).collect()
     finally:
         events.unpersist()
-    return {(row["feature"], row["scope"]): Found(row["count"], tuple(row["place"])) for row in rows}
+    return {(row["feature"], row["scope"]): Found(row["count"], tuple(row["first"])) for row in rows}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from producer.model.flags import ColumnFlag
 from producer.verifier.coverage.hits import PLACE, first_place, hits, of_groups
-from producer.verifier.identity import fingerprint, handle_entries, has_flag, marked
+from producer.verifier.identity import fingerprint, handle_columns, handle_entries, marked
 from producer.verifier.stream import PARTITION, position
 
 _TRANSACTION = ("topic", "schema", "table", "commit_ts")
@@ -21,7 +20,7 @@ def key_hits(decoded: DataFrame) -> DataFrame:
     moved = _moves(with_key)
     return (
         hits(keyed, {"no-key-table": "size_of_key <= 0"})
-        .union(of_groups(moved, "key-update"))
+        .union(of_groups(moved.filter("left"), "key-update"))
         .union(of_groups(_swaps(moved), "key-swap"))
         .union(_paired(with_key))
         .union(_filled(with_key))
@@ -32,32 +31,45 @@ def _moves(rows: DataFrame) -> DataFrame:
     """What a transaction took from one key and put under another: ``old_key``, ``new_key``, ``place``.
 
     It shows as the same other columns with an old and a new image of different keys, split or not.
+    ``left``: the old key's row is gone.
     """
-    old = _images(rows.filter("before is not null"), sf.col("before")).withColumn("is_old", sf.lit(True))
-    new = _images(rows.filter("after is not null"), sf.col("after")).withColumn("is_old", sf.lit(False))
+    keyed = rows.withColumns({"old": _key(sf.col("before")), "new": _key(sf.col("after"))})
+    old, new = _images(keyed, "before", "old"), _images(keyed, "after", "new")
+    is_old = sf.col("image") == "before"
     by_rest = (
         old.union(new)
         .groupBy(*_TRANSACTION, "rest")
         .agg(
-            sf.min(sf.when(sf.col("is_old"), sf.col("key"))).alias("old_key"),
-            sf.min(sf.when(~sf.col("is_old"), sf.col("key"))).alias("new_key"),
+            sf.min(sf.when(is_old, sf.col("key"))).alias("old_key"),
+            sf.min(sf.when(~is_old, sf.col("key"))).alias("new_key"),
+            sf.max("left").alias("left"),
             first_place(),
         )
     )
     return by_rest.filter("old_key <> new_key")
 
 
-def _images(rows: DataFrame, image: Column) -> DataFrame:
-    names = sf.transform(
-        sf.filter("columns", lambda one: has_flag(one.flag, ColumnFlag.HANDLE_KEY)), lambda one: one["name"]
-    )
-    others = sf.map_filter(image, lambda name, _value: ~sf.array_contains(names, name))
+def _images(rows: DataFrame, image: str, key: str) -> DataFrame:
+    others = sf.map_filter(sf.col(image), lambda name, _value: ~sf.array_contains(_key_names(), name))
     rest = fingerprint(marked(sf.sort_array(sf.map_entries(others))))
-    key = fingerprint(marked(handle_entries(image)))
+    left = (sf.col("op") == "delete") | (sf.col("old") != sf.col("new"))
     # Rows that are nothing but their key say nothing of where they moved.
     return rows.filter(sf.size(others) > 0).select(
-        *_TRANSACTION, *PLACE, rest.alias("rest"), key.alias("key")
+        *_TRANSACTION,
+        *PLACE,
+        sf.lit(image).alias("image"),
+        rest.alias("rest"),
+        sf.col(key).alias("key"),
+        sf.coalesce(left, sf.lit(False)).alias("left"),
     )
+
+
+def _key_names() -> Column:
+    return sf.transform(handle_columns(), lambda one: one["name"])
+
+
+def _key(image: Column) -> Column:
+    return sf.when(image.isNotNull(), fingerprint(marked(handle_entries(image))))
 
 
 def _swaps(moves: DataFrame) -> DataFrame:

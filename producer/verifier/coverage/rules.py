@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from producer.verifier.stream import _INDEX_BITS
-
-POSITIONS_PER_MESSAGE = 1 << _INDEX_BITS
-Need: TypeAlias = Literal["resolved", "types", "flags", "table ids", "commit-ts", "old values"]
+Need: TypeAlias = Literal["resolved", "types", "flags", "table ids", "commit-ts", "old values", "decimals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +14,16 @@ class Found:
     """How often something was seen.
 
     :param count: events, or groups of events for what only several show together.
-    :param first: topic, partition and position (see ``stream.position``) of the first one.
+    :param first: topic, partition, offset and index of the first one.
     """
 
     count: int
-    first: tuple[str, int, int]
+    first: tuple[str, int, int, int]
 
     @property
     def place(self) -> str:
         """The first one as ``topic/partition@offset[index]``."""
-        topic, partition, position = self.first
-        offset, index = divmod(position, POSITIONS_PER_MESSAGE)
+        topic, partition, offset, index = self.first
         return f"{topic}/{partition}@{offset}[{index}]"
 
 
@@ -50,13 +46,18 @@ class Rule:
         """
         scopes = {scope for _, scope in seen}
         groups = [[scope] for scope in sorted(scopes)] if self.in_one_scope else [sorted(scopes)]
-        met = [parts for scopes in groups if all(parts := [_sum(one, scopes, seen) for one in self.features])]
-        found = [part for parts in met for part in parts if part is not None]
-        if not found:
+        met = [found for scopes in groups if (found := self._rarest(scopes, seen))]
+        if not met:
             return None
-        # A trap of several features happens as often as the rarest of them.
-        count = sum(min(part.count for part in parts if part is not None) for parts in met)
-        return Found(count, min(part.first for part in found))
+        return Found(sum(found.count for found in met), min(found.first for found in met))
+
+    def _rarest(self, scopes: list[str], seen: Mapping[tuple[str, str], Found]) -> Found | None:
+        """A trap of several features happens as often as the rarest of them; None if one is missing."""
+        parts = [_sum(one, scopes, seen) for one in self.features]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(parts):
+            return None
+        return min(found, key=lambda part: (part.count, part.first))
 
 
 def _sum(feature: str, scopes: list[str], seen: Mapping[tuple[str, str], Found]) -> Found | None:
@@ -84,9 +85,10 @@ RULES: dict[str, Rule] = {
     **_alone("added-column-default", needs=("old values",)),
     **_alone("partitioned-table", needs=("table ids",)),
     **_alone(
-        "bigint-unsigned-range", "big-integers", "decimal-precision", "float-digits", "text-charsets",
+        "bigint-unsigned-range", "big-integers", "float-digits", "text-charsets",
         "zero-dates", "early-years", "unsigned-null", needs=("types",),
     ),
+    "decimal-precision": Rule(("decimal-precision",), needs=("types", "decimals")),
     "batch-boundaries": Rule(("message-of-one", "message-full")),
     "handle-key-only": Rule(("row-in-part",)),
     "claim-check": Rule(("row-in-part",)),
