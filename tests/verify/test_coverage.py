@@ -16,6 +16,7 @@ from producer.verifier import DispatchRule, VerifyOptions
 from producer.verifier.coverage import RULES, Found, Told, exercised
 from tests.verify.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 
+CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
 KEYED = {"id": HANDLE, "email": PLAIN, "balance": PLAIN}
 RULES_OF_TABLES = [
     DispatchRule(schema="bank", table="spread", rule="index-value"),
@@ -29,9 +30,7 @@ Values = Sequence[tuple[str, str | bytes | None]]
 
 def one_row(name: str = "", partitions: int = 1) -> Topic:
     """A stream that exercises nothing."""
-    topic = Topic(name, partitions=partitions).ddl(
-        ts(0), "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
-    )
+    topic = Topic(name, partitions=partitions).ddl(ts(0), CREATE)
     return topic.row(0, ts(1), after=account(1)).resolved(ts(1))
 
 
@@ -50,7 +49,7 @@ def deliveries() -> dict[str, Topic]:
     in_flight(on("replay-partial"))
     on("resolved-fallback").row(0, ts(2), after=account(2)).resolved(ts(0))
     on("resolved-lag").row(0, ts(3), after=account(3)).resolved(ts(2))
-    on("duplicate-ddl").ddl(ts(0), "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)")
+    on("duplicate-ddl").ddl(ts(0), CREATE)
     on("ddl-at-resolved-ts").resolved(ts(2)).ddl(ts(2), "DROP INDEX i ON bank.accounts")
     spread = {"table": "spread", "flags": KEYED}
     on("regrouped-batches").row(0, ts(3), after=account(3), **spread)
@@ -77,16 +76,14 @@ def add_definitions(on: Callable[[str], Topic]) -> None:
     on("exchange-partition").ddl(ts(2), "alter table t exchange\npartition p with table u")
     on("virtual-column").ddl(ts(2), "CREATE TABLE t (a INT,\n b INT AS (a + 1))")
     on("exchange-partition").ddl(ts(3), "CREATE TABLE t (a INT, b INT AS (abs(a)) STORED)")
-    for second, query in enumerate(
-        (
-            "CREATE DATABASE d",
-            "CREATE TABLE d.t (id INT)",
-            "TRUNCATE TABLE d.t",
-            "RENAME TABLE d.t TO d.u",
-            "DROP VIEW v",
-        ),
-        start=2,
-    ):
+    queries = (
+        "CREATE DATABASE d",
+        "CREATE TABLE t (id INT)",
+        "TRUNCATE TABLE t",
+        "DROP TABLE t",
+        "DROP VIEW v",
+    )
+    for second, query in enumerate(queries, start=2):
         on("ddl-zoo").ddl(ts(second), query)
     for part in (101, 102):
         on("partitioned-table").row(0, ts(2), after=account(part), table_id=part)
