@@ -178,7 +178,8 @@ def test_a_trap_is_seen_in_its_own_topic_only(trap: str, found: Mapping[str, Fou
 
 def test_what_a_stream_does_not_tell_is_neither_seen_nor_missed(spark: SparkSession) -> None:
     options = VerifyOptions(resolved=False, commit_ts="milliseconds", table_ids=False)
-    seen = exercised(one_row().frame(spark), Told(options=options, types=False, flags=False))
+    damaged = one_row().add(0, "error", error="OPEN-KEY-SHORT")
+    seen = exercised(damaged.frame(spark), Told(options=options, types=False, flags=False))
     assert "duplicate-message" in seen
     assert {"resolved-fallback", "key-swap", "partitioned-table", "zero-dates", "column-flags"} & set(
         seen

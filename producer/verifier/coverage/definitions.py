@@ -25,7 +25,7 @@ _KINDS_OF_DDL = 5
 def definition_hits(decoded: DataFrame) -> DataFrame:
     """All of them.
 
-    :param decoded: events as they were decoded; only partitions that have a DDL are asked for it.
+    :param decoded: columns as the decoding stage gives them.
     """
     placed = decoded.withColumn("position", position())
     ddls = placed.filter("kind = 'ddl'")
@@ -42,15 +42,14 @@ def _of_one_time(ddls: DataFrame) -> DataFrame:
         sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 2))).alias("new"),
         first_place(),
     )
-    split = of_groups(by_time.filter("parts > 1"), "split-ddl")
-    return split.union(of_groups(by_time.filter(sf.arrays_overlap("old", "new")), "rename-swap"))
+    return of_groups(by_time, {"split-ddl": "parts > 1", "rename-swap": sf.arrays_overlap("old", "new")})
 
 
 def _many_kinds(ddls: DataFrame) -> DataFrame:
     """DDLs told apart by their first two words, which every protocol has."""
     words = sf.upper(sf.regexp_extract("query", r"^\s*(\w+\s+\w+)", 1))
     kinds = ddls.groupBy("topic").agg(sf.count_distinct(words).alias("kinds"), first_place())
-    return of_groups(kinds.filter(sf.col("kinds") >= _KINDS_OF_DDL), "ddl-of-many-kinds")
+    return of_groups(kinds, {"ddl-of-many-kinds": f"kinds >= {_KINDS_OF_DDL}"})
 
 
 def _of_rows(placed: DataFrame) -> list[DataFrame]:
@@ -68,7 +67,7 @@ def _of_rows(placed: DataFrame) -> list[DataFrame]:
     )
     large = hits(rows.select(*PLACE, "handle_key_only"), {"row-in-part": "handle_key_only <> 0"})
     return [
-        of_groups(by_table.filter("changed"), "schema-change"),
-        of_groups(parts.filter("parts > 1"), "partitioned-table"),
+        of_groups(by_table, {"schema-change": "changed"}),
+        of_groups(parts, {"partitioned-table": "parts > 1"}),
         large,
     ]

@@ -40,9 +40,9 @@ def delivery_hits(events: DataFrame, max_batch_size: int | None) -> DataFrame:
     :param events: as :func:`with_repetitions` gives them; read several times.
     :param max_batch_size: most events one message may carry, where known.
     """
-    found = [hits(_replays(events), dict(_CONDITIONS)), *_whole_replays(events), _idle(events)]
+    found = [hits(_replays(events), dict(_CONDITIONS)), _whole_replays(events), _idle(events)]
     if max_batch_size is not None:
-        found += _batches(events, max_batch_size)
+        found.append(_batches(events, max_batch_size))
     return reduce(DataFrame.union, found)
 
 
@@ -98,7 +98,7 @@ def _replays(events: DataFrame) -> DataFrame:
     return joined.withColumn("replaying", sf.coalesce(sf.max(restart).over(so_far()), sf.lit(False)))
 
 
-def _whole_replays(events: DataFrame) -> list[DataFrame]:
+def _whole_replays(events: DataFrame) -> DataFrame:
     """Islands in which rows of a whole changefeed, or of one table only, come again.
 
     A restart of the changefeed shows in rows of several tables, or in a resolved-ts that comes again.
@@ -109,11 +109,13 @@ def _whole_replays(events: DataFrame) -> list[DataFrame]:
     )
     tables = events.filter("kind = 'row'").groupBy("topic").agg(sf.count_distinct(*TABLE).alias("of_tables"))
     runs = by_island.filter("rows_again > 1").join(sf.broadcast(tables), "topic")
-    one_table = "stale = 0 and tables = 1 and of_tables > 1"
-    return [
-        of_groups(runs.filter("stale > 0 or tables > 1"), "replay-suffix"),
-        of_groups(runs.filter(one_table), "replay-one-table"),
-    ]
+    return of_groups(
+        runs,
+        {
+            "replay-suffix": "stale > 0 or tables > 1",
+            "replay-one-table": "stale = 0 and tables = 1 and of_tables > 1",
+        },
+    )
 
 
 def _idle(events: DataFrame) -> DataFrame:
@@ -122,11 +124,10 @@ def _idle(events: DataFrame) -> DataFrame:
         sf.count_if(sf.col("kind") == "row").alias("rows"),
         first_place(),
     )
-    return of_groups(partitions.filter("resolved > 0 and rows = 0"), "idle-partition")
+    return of_groups(partitions, {"idle-partition": "resolved > 0 and rows = 0"})
 
 
-def _batches(events: DataFrame, max_batch_size: int) -> list[DataFrame]:
+def _batches(events: DataFrame, max_batch_size: int) -> DataFrame:
     rows = events.filter("kind = 'row'")
     messages = rows.groupBy(*PARTITION, place()["offset"]).agg(sf.count("*").alias("rows"), first_place())
-    sizes = {"message-of-one": 1, "message-full": max_batch_size}
-    return [of_groups(messages.filter(sf.col("rows") == size), name) for name, size in sizes.items()]
+    return of_groups(messages, {"message-of-one": "rows = 1", "message-full": f"rows = {max_batch_size}"})

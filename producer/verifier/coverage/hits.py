@@ -23,6 +23,9 @@ def first_place() -> Column:
     return sf.min(sf.struct(*PLACE)).alias("place")
 
 
-def of_groups(groups: DataFrame, feature: str) -> DataFrame:
-    """One hit per group that has ``place``."""
-    return groups.select(sf.lit(feature).alias("feature"), sf.lit("").alias("scope"), "place.*")
+def of_groups(groups: DataFrame, conditions: dict[str, str | Column]) -> DataFrame:
+    """One hit per feature that a group shows, at the group's ``place``."""
+    flags = {f"_{number}": test for number, test in enumerate(conditions.values())}
+    columns = [sf.expr(test) if isinstance(test, str) else test for test in flags.values()]
+    tested = groups.select("place.*", *(test.alias(name) for name, test in zip(flags, columns, strict=True)))
+    return hits(tested, dict(zip(conditions, flags, strict=True)))

@@ -20,8 +20,8 @@ def key_hits(decoded: DataFrame) -> DataFrame:
     moved = _moves(with_key)
     return (
         hits(keyed, {"no-key-table": "size_of_key <= 0"})
-        .union(of_groups(moved.filter("left"), "key-update"))
-        .union(of_groups(_swaps(moved), "key-swap"))
+        .union(of_groups(moved, {"key-update": "left"}))
+        .union(of_groups(_swaps(moved), {"key-swap": "ways > 1"}))
         .union(_paired(with_key))
         .union(_filled(with_key))
     )
@@ -75,10 +75,9 @@ def _key(image: Column) -> Column:
 def _swaps(moves: DataFrame) -> DataFrame:
     """Pairs of keys between which a transaction moved rows both ways."""
     pair = (sf.least("old_key", "new_key").alias("one"), sf.greatest("old_key", "new_key").alias("other"))
-    both = moves.groupBy(*_TRANSACTION, *pair).agg(
+    return moves.groupBy(*_TRANSACTION, *pair).agg(
         sf.count_distinct("old_key").alias("ways"), sf.min("place").alias("place")
     )
-    return both.filter("ways > 1")
 
 
 def _paired(rows: DataFrame) -> DataFrame:
@@ -89,7 +88,7 @@ def _paired(rows: DataFrame) -> DataFrame:
         (sf.count_if(sf.col("op") == "insert") > 0).alias("inserted"),
         first_place(),
     )
-    return of_groups(by_row.filter("deleted and inserted"), "unique-key-update")
+    return of_groups(by_row, {"unique-key-update": "deleted and inserted"})
 
 
 def _filled(rows: DataFrame) -> DataFrame:
