@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
 
 import producer
+from producer.broker import EmbeddedKafka
 from producer.cli import main
+from producer.codec import registry
 from producer.faults.catalogue import catalogue
 from producer.jobs.coverage import coverage
 
@@ -55,6 +60,22 @@ def test_the_command_tells_what_was_injected_as_the_manifest_does(
     assert (told["lost-row"]["status"], told["lost-row"]["count"]) == ("exercised", 2)
     assert told["lost-message"]["status"] == "illegal"
     assert told["duplicate-message"]["status"] == "missed"
+
+
+def test_a_topic_is_read_as_a_folder_is(spark: SparkSession, kafka: EmbeddedKafka) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_topics([NewTopic("covered", 2, 1)])["covered"].result()
+    encoder, client = registry.encoder("open-protocol", {}), Producer({"bootstrap.servers": kafka.bootstrap})
+    for partition, commit_ts in ((0, 10), (0, 20), (0, 10), (1, 10)):
+        message = encoder.resolved(commit_ts)
+        assert message is not None
+        client.produce("covered", key=message.key, value=message.value, partition=partition)
+    client.flush()
+    uri = f"kafka://{kafka.bootstrap}/covered?protocol=open-protocol"
+    found = {one.trap: one for one in coverage(sink_uri=uri).traps}
+    assert found["resolved-fallback"].first == "covered/0@2[0]"
+    assert found["idle-partition"].count == 2
+    assert found["duplicate-event"].status == "missed"
 
 
 def test_one_source_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
