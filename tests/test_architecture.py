@@ -32,7 +32,7 @@ MAY_IMPORT = {
     },
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "bench", "jobs", "model", "verifier", "scenario"},
+    "cli": {"api", "bench", "faults", "jobs", "model", "verifier", "scenario"},
 }  # fmt: skip
 
 

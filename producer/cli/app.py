@@ -9,7 +9,15 @@ from typing import Annotated
 
 import typer
 
-from producer.cli import bench_command, decode_command, run_command, scenario_command, verify_command
+from producer.cli import (
+    bench_command,
+    coverage_command,
+    decode_command,
+    run_command,
+    scenario_command,
+    traps_command,
+    verify_command,
+)
 from producer.cli.options import fail
 from producer.errors import ProducerError
 
@@ -26,7 +34,9 @@ app = typer.Typer(
 app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("decode")(decode_command.decode)
+app.command("coverage")(coverage_command.coverage)
 app.add_typer(scenario_command.app, name="scenario")
+app.add_typer(traps_command.app, name="traps")
 app.add_typer(bench_command.app, name="bench")
 
 

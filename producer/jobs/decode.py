@@ -92,12 +92,9 @@ def _records(
 
 
 def _of_topic(feed: Changefeed) -> Iterator[Record]:
-    from producer.jobs.ranges import whole_topics
+    from producer.jobs.ranges import bootstrap_of, whole_topics
     from producer.source.kafka import read
 
-    if feed.sink_uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC"
-        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
-    bootstrap = feed.sink_uri.bootstrap_servers
+    bootstrap = bootstrap_of(feed)
     for part in whole_topics(bootstrap, [feed.sink_uri.topic]):
         yield from read(bootstrap, part)

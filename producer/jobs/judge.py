@@ -81,7 +81,7 @@ def verdict(
     losses = registry.encoder(changefeed.protocol, options).losses
     stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        known = _verify_options(changefeed, losses, back, strict_seed=strict_seed)
+        known = verify_options(changefeed, losses, back, strict_seed=strict_seed)
         if expected is not None and losses.table_ids == "none":
             known = replace(known, partitioned=_partitioned(expected.job))
         findings, census = examine(stream, known)
@@ -132,9 +132,13 @@ def _expected_state(expected: Expected, untold: Collection[str]) -> DataFrame:
     return state
 
 
-def _verify_options(
+def verify_options(
     changefeed: Changefeed, losses: Losses, back: DataFrame, *, strict_seed: bool
 ) -> VerifyOptions:
+    """What the changefeed says of the stream that it wrote.
+
+    :param back: its messages, for the names of the topics.
+    """
     router = Router(changefeed)
 
     def rule(schema: str, table: str) -> DispatchRule | None:

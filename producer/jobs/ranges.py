@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from producer.errors import TopicError
+from producer.changefeed import Changefeed
+from producer.errors import ChangefeedError, TopicError
 from producer.sink.topics import Offsets, Topics
 from producer.source.kafka import Range
 
@@ -29,3 +30,14 @@ def whole_topics(bootstrap: str, names: Sequence[str]) -> list[Range]:
             raise TopicError("there is no such topic", topic=name)
     wanted = {name: there[name] for name in names}
     return ranges(cluster.starts(wanted), cluster.ends(wanted))
+
+
+def bootstrap_of(feed: Changefeed) -> str:
+    """The broker to read from.
+
+    :raises ChangefeedError: if the sink URI names none.
+    """
+    if feed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC"
+        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
+    return feed.sink_uri.bootstrap_servers

@@ -16,7 +16,7 @@ from producer.changefeed.parameters import FILE_KEYS_NOT_YET
 from producer.codec.recognition import EVIDENCE
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
-from tests.docs import one_change, sql_tables
+from tests.docs import one_change, sql_tables, trap_tables
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
@@ -144,6 +144,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "craft-sizes": sizes,
     **one_change.TABLES,
     **sql_tables.TABLES,
+    **trap_tables.TABLES,
 }
 
 
