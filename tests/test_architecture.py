@@ -29,9 +29,10 @@ MAY_IMPORT = {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "sink", "source", "broker",
         "verifier", "session",
     },
+    "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "bench", "jobs", "model", "verifier", "scenario"},
+    "cli": {"api", "bench", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
 

@@ -10,9 +10,22 @@ from producer.cli.verdict_text import show as show_verdict
 from producer.jobs.run_report import RunReport
 
 
-def show(report: RunReport) -> None:
-    """Print the report to stdout."""
+def show(report: RunReport, *, quiet: bool = False) -> None:
+    """Print the report to stdout.
+
+    :param quiet: errors and the summary only, and of a broker that goes on where it is.
+    """
     console = Console(highlight=False)
+    if not quiet:
+        _course(console, report)
+    if report.broker_pid:
+        address = report.target.split("/")[2]
+        console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
+    if report.verdict is not None:
+        show_verdict(report.verdict, console, quiet=quiet)
+
+
+def _course(console: Console, report: RunReport) -> None:
     title = "dry run of" if report.dry_run else "ran"
     console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
     for line in report.warnings:
@@ -24,11 +37,6 @@ def show(report: RunReport) -> None:
         console.print("first messages:")
         for line in report.log:
             console.print(Text(line), soft_wrap=True)
-    if report.verdict is not None:
-        show_verdict(report.verdict, console)
-    if report.broker_pid:
-        address = report.target.split("/")[2]
-        console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
 
 
 def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
