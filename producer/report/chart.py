@@ -26,16 +26,16 @@ _SETTINGS: Any = {
     "svg.hashsalt": "ticdc-producer",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 11,
+    "font.size": 12,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 11,
+    "axes.titlesize": 12,
     "path.simplify_threshold": 0.3,
 }
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _STYLES: dict[str, dict[str, Any]] = {
-    "rows": {"linewidth": 1.2, "markersize": 4},
-    "resolved": {"linewidth": 1.2, "drawstyle": "steps-post"},
+    "rows": {"linewidth": 1.3, "markersize": 4, "zorder": 3},
+    "resolved": {"linewidth": 3.5, "drawstyle": "steps-post", "zorder": 2},
     "ddl": {"linewidth": 1.2, "linestyle": (0, (4, 2))},
     "damaged": {"linestyle": "none", "marker": "s", "markersize": 6},
     "fault": {"linestyle": "none", "marker": "^", "markersize": 9},
@@ -63,7 +63,7 @@ def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Sca
         low, high = scale.of(scale.origin), scale.of(scale.end)
         pad = (high - low) * 0.06 or 0.5
         axes.set_ylim(low - pad, high + pad)
-        axes.set_title(f"commit-ts, {scale.unit}", loc="left")
+        axes.set_title(f"commit-ts, in {scale.unit}", loc="left")
         axes.set_xlabel("offset")
         axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -179,6 +179,8 @@ def _svg(figure: Figure) -> str:
     figure.savefig(out, format="svg", metadata=_NO_METADATA)
     text = out.getvalue()
     text = re.sub(rf'id="{_ROLE}(\w+)"', r'class="\1"', text[text.index("<svg") :])
+    # A marker is used out of reach of the page's style sheet, and takes its colours from where it is used.
+    text = re.sub(r'(<path id="m[^>]*?) style="[^"]*"', r"\1", text, flags=re.DOTALL)
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)  # HTML knows them

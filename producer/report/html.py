@@ -6,6 +6,7 @@ are put in as they are. Decided in docs/decisions/0009.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ def page(subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequenc
         summary=summary(verdict),
         kinds=kinds(verdict),
         timeline=timeline,
-        faults=faults,
+        faults=sorted(Counter(fault.trap for fault in faults).items()),
         drawn=[
             _Drawn(part, _chart(part, timeline, marked, axis))
             for part in timeline.partitions

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from producer.model import tso
 from producer.report.timeline import Bucket
 
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+_UNITS = (
+    ("days", 86_400_000),
+    ("hours", 3_600_000),
+    ("minutes", 60_000),
+    ("seconds", 1000),
+    ("milliseconds", 1),
+)
 _ENOUGH = 2
 """A unit is used from so many of it on."""
 
@@ -18,7 +24,7 @@ class Scale:
     """A vertical axis that all partitions share.
 
     :param origin: TSO that is shown as 0, ``end`` the largest one.
-    :param unit: ``ms``, ``s``, ``min``, ``h`` or ``d``; ``milliseconds`` of them in one.
+    :param unit: as a word, ``milliseconds`` to ``days``; so many ``milliseconds`` are one of it.
     """
 
     origin: int
