@@ -43,7 +43,8 @@ def _of_faults(faults: Sequence[FaultPlace]) -> Iterator[tuple[str, int, Mark]]:
 
 
 def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, int, Mark]]:
-    for finding in findings:
+    violated = [finding for finding in findings if finding.severity != "not checked"]
+    for finding in violated:
         for witness in finding.witnesses:
             for event in witness.events:
                 if event.offset is not None:

@@ -74,7 +74,7 @@ def test_findings_show_the_events_with_their_values() -> None:
 
 
 def test_what_was_not_checked_is_told() -> None:
-    gap = finding("INV-ORDER-KEY", "not checked", 12, hint="rows without handle key")
+    gap = finding("INV-ORDER-KEY", "not checked", 12, event(1), hint="rows without handle key")
     assert (
         "INV-ORDER-KEY rows without handle key (12 rows)"
         in _Reader(page(BANK, verdict(gap), timeline())).text
