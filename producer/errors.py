@@ -203,6 +203,17 @@ class FolderError(ProducerError):
         self.path = path
 
 
+class ReportError(ProducerError):
+    """A report that cannot be made or written.
+
+    :param path: of the report.
+    """
+
+    def __init__(self, what: str, *, path: str, hint: str = "") -> None:
+        super().__init__(what, where=path, hint=hint)
+        self.path = path
+
+
 class TopicError(ProducerError):
     """A topic that is not in the state this command needs.
 

@@ -30,9 +30,10 @@ MAY_IMPORT = {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "faults", "sink", "source",
         "broker", "verifier", "session",
     },
+    "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "bench", "faults", "jobs", "model", "verifier", "scenario"},
+    "cli": {"api", "bench", "faults", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
 

@@ -20,6 +20,10 @@ SinkURI = Annotated[
 Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors and the verdict only, and no progress.")
+]
+
 
 def fail(error: ProducerError) -> int:
     """Say what went wrong, on stderr.

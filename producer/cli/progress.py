@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Progress:
     """Shows the current step, and of long ones how far they got."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         from rich.console import Console  # not at the top: --help has no use for it
 
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, quiet=quiet)
         self._status: Status | None = None
         self._bar: Bar | None = None
         self._task: TaskID | None = None

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from producer.cli.options import Config, Json, SinkURI
+from producer.cli.options import Config, Json, Quiet, SinkURI
 from producer.cli.progress import Progress
+from producer.cli.reports import Html, JunitXml, Reports
 from producer.errors import ScenarioError
 
 
@@ -60,6 +61,9 @@ def run(
         ),
     ] = None,
     as_json: Json = False,
+    junit_xml: JunitXml = None,
+    html: Html = None,
+    quiet: Quiet = False,
 ) -> int:
     """Run a scenario, write its messages, read them back, verify them.
 
@@ -69,6 +73,7 @@ def run(
     from producer import api
     from producer.cli.run_text import show
 
+    reports = Reports(junit_xml, html, verified=not (dry_run or only))
     same: dict[str, Any] = {
         "sink_uri": sink_uri,
         "config": config,
@@ -76,6 +81,7 @@ def run(
         "seed": seed,
         "append": append,
         "keep": keep,
+        "observe": reports.observe,
     }
     unpaced: dict[str, Any] = {
         "out": out,
@@ -89,7 +95,7 @@ def run(
         _check_paced(unpaced)
     elif duration is not None:
         raise ScenarioError("--duration needs a --rate")
-    with Progress() as progress:
+    with Progress(quiet=quiet) as progress:
         if rate is None:
             report = api.run(scenario, **same, **unpaced, say=progress.say, watcher=progress.show)
         else:
@@ -97,7 +103,8 @@ def run(
     if as_json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
-        show(report)
+        show(report, quiet=quiet)
+    reports.write(report.verdict, report.faults.places)
     return 0 if report.ok else 1
 
 

@@ -15,9 +15,26 @@ from producer.jobs.planted import named_by
 from producer.jobs.run_report import RunReport
 
 
-def show(report: RunReport) -> None:
-    """Print the report to stdout."""
+def show(report: RunReport, *, quiet: bool = False) -> None:
+    """Print the report to stdout.
+
+    :param quiet: errors and the summary only, and of a broker that goes on where it is.
+    """
     console = Console(highlight=False)
+    if not quiet:
+        _course(console, report)
+    if report.broker_pid:
+        address = report.target.split("/")[2]
+        console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
+    if not quiet:
+        _faults(console, report)
+    if report.verdict is not None:
+        show_verdict(report.verdict, console, quiet=quiet)
+    if report.verdict is not None and report.ok and not report.verdict.ok:
+        console.print("wrong just as asked for: every illegal fault is named, and nothing else is wrong")
+
+
+def _course(console: Console, report: RunReport) -> None:
     title = "dry run of" if report.dry_run else "ran"
     console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
     for line in report.warnings:
@@ -29,12 +46,6 @@ def show(report: RunReport) -> None:
         console.print("first messages:")
         for line in report.log:
             console.print(Text(line), soft_wrap=True)
-    if report.verdict is not None:
-        show_verdict(report.verdict, console)
-    _faults(console, report)
-    if report.broker_pid:
-        address = report.target.split("/")[2]
-        console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
 
 
 def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
@@ -49,17 +60,15 @@ def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
 
 def _faults(console: Console, report: RunReport) -> None:
     """What went wrong on purpose, and whether the verdict above says so."""
-    if not report.faults:
+    if not report.faults.counts:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("trap")
     table.add_column("places", justify="right")
     table.add_column("")
-    for fault in report.faults:
+    for fault in report.faults.counts:
         table.add_row(fault["trap"], f"{fault['places']:,}", _told(fault, report))
     console.print(table)
-    if report.verdict is not None and not report.verdict.ok and report.ok:
-        console.print("wrong just as it was asked for: every illegal fault is named, and nothing else")
 
 
 def _told(fault: Mapping[str, Any], report: RunReport) -> str:

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
+from producer.report.words import differences, gap_reason, kinds, summary
 from producer.verifier.finding import Finding
 from producer.verifier.verdict import Verdict
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": "dim"}
 
 
-def show(verdict: Verdict, console: Console | None = None) -> None:
-    """Print the verdict to stdout."""
+def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = False) -> None:
+    """Print the verdict to stdout; its last line is the summary.
+
+    :param quiet: errors and the summary only.
+    """
     console = console or Console(highlight=False)
-    for finding in verdict.of_severity("error", "warning", "info", "not checked"):
-        _finding(console, finding)
+    told = ("error",) if quiet else tuple(_COLOURS)
+    _findings(console, verdict.of_severity(*told))
     _differences(console, verdict)
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
-    console.print(f"checked {len(verdict.checked)} invariants on {kinds or 'no'} events", soft_wrap=True)
-    if verdict.comparison is not None and verdict.comparison.ok:
-        console.print(f"all {verdict.comparison.expected:,} expected events came, in order")
-    if verdict.state is not None and verdict.state.ok:
-        tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
-        console.print(f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected")
-    if verdict.state is not None and verdict.state.not_compared:
-        names = ", ".join(verdict.state.not_compared)
-        console.print(
-            f"not compared, since the stream alone does not tell their rows: {names}", soft_wrap=True
-        )
-    console.print(Text("verified", "bold green") if verdict.ok else Text("VIOLATED", "bold red"))
+    if not quiet:
+        _checked(console, verdict)
+    console.print(Text(summary(verdict), "bold green" if verdict.ok else "bold red"), soft_wrap=True)
 
 
-def _finding(console: Console, finding: Finding) -> None:
-    head = Text(f"{finding.severity} {finding.id}", _COLOURS[finding.severity])
+def _findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Aligned by severity and id, so that a column can be read down."""
+    severity = max((len(one.severity) for one in findings), default=0)
+    name = max((len(one.id) for one in findings), default=0)
+    for one in findings:
+        head = Text(f"{one.severity:<{severity}}  {one.id:<{name}}", _COLOURS[one.severity])
+        if one.severity == "not checked":
+            console.print(head + Text(f"  {gap_reason(one)}", "default"), soft_wrap=True)
+        else:
+            _finding(console, head, one)
+
+
+def _finding(console: Console, head: Text, finding: Finding) -> None:
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
-    console.print(head + Text(f"{times}: {finding.statement}", "default"), soft_wrap=True)
+    console.print(head + Text(f"  {finding.statement}{times}", "default"), soft_wrap=True)
     for witness in finding.witnesses:
         console.print(Text(f"  {witness.detail}"), soft_wrap=True)
         for event in witness.events:
@@ -48,11 +55,22 @@ def _differences(console: Console, verdict: Verdict) -> None:
     for name, part in (("events", verdict.comparison), ("rows", verdict.state)):
         if part is None or part.ok:
             continue
-        counts = [
-            f"{getattr(part, what):,} {what.replace('_', ' ')}"
-            for what in ("missing", "unexpected", "out_of_order")
-            if getattr(part, what, 0)
-        ]
-        console.print(Text(f"error: {name} differ from the scenario: {', '.join(counts)}", "red"))
+        console.print(
+            Text(f"error  {name} differ from the scenario: {differences(part)}", "red"), soft_wrap=True
+        )
         for line in part.diff:
             console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _checked(console: Console, verdict: Verdict) -> None:
+    lines = [("invariants", f"checked {len(verdict.checked)} on {kinds(verdict)}")]
+    if verdict.comparison is not None and verdict.comparison.ok:
+        lines.append(("events", f"all {verdict.comparison.expected:,} expected events came, in order"))
+    if verdict.state is not None and verdict.state.ok:
+        tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
+        lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
+    if verdict.state is not None and verdict.state.not_compared:
+        names = ", ".join(verdict.state.not_compared)
+        lines.append(("rows", f"not compared, since the stream alone does not tell them: {names}"))
+    for title, line in lines:
+        console.print(Text(f"{title:<10}  ", "bold") + Text(line, "default"), soft_wrap=True)

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Config, Json, SinkURI
+from producer.cli.options import Config, Json, Quiet, SinkURI
 from producer.cli.progress import Progress
+from producer.cli.reports import Html, JunitXml, Reports
 
 
 def verify(
@@ -33,6 +34,9 @@ def verify(
         ),
     ] = None,
     as_json: Json = False,
+    junit_xml: JunitXml = None,
+    html: Html = None,
+    quiet: Quiet = False,
 ) -> int:
     """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
@@ -41,7 +45,8 @@ def verify(
     from producer import api
     from producer.cli.verdict_text import show
 
-    with Progress() as progress:
+    reports = Reports(junit_xml, html)
+    with Progress(quiet=quiet) as progress:
         verdict = api.verify(
             sink_uri=sink_uri,
             folder=folder,
@@ -51,9 +56,11 @@ def verify(
             strict_seed=strict_seed,
             inject=inject or (),
             say=progress.say,
+            observe=reports.observe,
         )
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))
     else:
-        show(verdict)
+        show(verdict, quiet=quiet)
+    reports.write(verdict)
     return 0 if verdict.ok else 1

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from producer.faults.catalogue import trap
 from producer.faults.illegal import DROPPED
 from producer.faults.plan import AGAIN
-from producer.jobs.events import numbered, places
+from producer.jobs.events import places
 from producer.jobs.prepare import Job
-from producer.jobs.truth import sent
+from producer.model.shapes import DELIVERY_KEY
 from producer.sink.messages import FAULT
 
 _PARTITION = ("topic", "partition")
@@ -20,45 +23,56 @@ _COLUMNS = ("trap", *_PARTITION, "offset", "until", "events", "commit_ts")
 _NOTE = "trap string, offset long, event long, commit_ts long"
 
 
+MOST_SHOWN = 1000
+"""So many places are told one by one in a report; a folder has them all."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What went wrong on purpose in one run.
+
+    :param counts: of each trap its id, whether it is legal, and how many places it has.
+    :param places: the first places, as :func:`fault_places` tells them.
+    """
+
+    counts: tuple[dict[str, Any], ...] = ()
+    places: tuple[dict[str, Any], ...] = ()
+
+
 def fault_places(planned: DataFrame, encoded: DataFrame) -> DataFrame:
     """One row per fault: trap, topic, partition, offsets ``offset`` to ``until`` of its messages, how many
     events it concerns, and their lowest commit-ts.
 
-    What is delivered again is one fault in each partition. What a fault took away has no offset; for a lost
-    message it is that of the next one.
+    What is delivered again is one fault in each partition. What a fault took away has the offset of the next
+    message, NULL at the end.
 
     :param planned: the event stream with what faults took away; ``encoded`` what became of the rest.
     """
-    kept = numbered(sent(planned)).where("fault is not null")
-    found = kept.join(places(encoded), [*_PARTITION, "event"])
-    again = found.where(F.col("fault").isin(*AGAIN)).groupBy("fault", *_PARTITION, "epoch")
-    stretches = again.agg(
+    in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
+    kept = (F.col("kind") != DROPPED).cast("long")
+    number = F.coalesce(F.sum(kept).over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
+    faulty = planned.withColumn("event", number).where("fault is not null")
+    found = faulty.join(places(encoded), [*_PARTITION, "event"], "left")
+    again = F.col("fault").isin(*AGAIN)
+    stretches = found.where(again).groupBy(F.col("fault").alias("trap"), *_PARTITION, "epoch")
+    of_stretches = stretches.agg(
         F.min("offset").alias("offset"),
         F.max("offset").alias("until"),
         F.count("*").alias("events"),
         F.min("commit_ts").alias("commit_ts"),
     )
-    one, until = F.lit(1).cast("long").alias("events"), F.col("offset").alias("until")
-    single = found.where(~F.col("fault").isin(*AGAIN))
-    nowhere = F.lit(None).cast("long")
-    gone = planned.where(F.col("kind") == DROPPED)
+    told = _of_messages(encoded).select(*_PARTITION, "told.*").where("trap is not null")
     frames = [
-        stretches.withColumn("trap", F.col("fault")).select(*_COLUMNS),
-        single.select(F.col("fault").alias("trap"), *_PARTITION, "offset", until, one, "commit_ts"),
-        gone.select(
-            F.col("fault").alias("trap"),
-            *_PARTITION,
-            nowhere.alias("offset"),
-            nowhere.alias("until"),
-            one,
-            "commit_ts",
-        ),
-        _of_messages(encoded).select(*_PARTITION, "told.*").where("trap is not null").select(
-            "trap", *_PARTITION, "offset", until, one, "commit_ts"
-        ),
-    ]  # fmt: skip
-    whole = frames[0].unionByName(frames[1]).unionByName(frames[2]).unionByName(frames[3])
-    return whole.orderBy(*_PARTITION, "commit_ts", "offset", "trap")
+        of_stretches.select(*_COLUMNS),
+        _single(found.where(~again).withColumn("trap", F.col("fault"))),
+        _single(told),
+    ]
+    return reduce(DataFrame.unionByName, frames).orderBy(*_PARTITION, "commit_ts", "offset", "trap")
+
+
+def _single(faults: DataFrame) -> DataFrame:
+    one = F.lit(1).cast("long").alias("events")
+    return faults.select("trap", *_PARTITION, "offset", F.col("offset").alias("until"), one, "commit_ts")
 
 
 def _of_messages(encoded: DataFrame) -> DataFrame:
@@ -66,11 +80,15 @@ def _of_messages(encoded: DataFrame) -> DataFrame:
     return notes.select(*_PARTITION, F.from_json(F.col("value").cast("string"), _NOTE).alias("told"))
 
 
-def counted_faults(job: Job, places: DataFrame) -> list[dict[str, Any]]:
-    """How many places each trap of a run has; 0 for one that found none."""
-    there = {row["trap"]: row["count"] for row in places.groupBy("trap").count().collect()}
-    return [
-        {"trap": name, "legal": trap(name).legal, "places": there.get(name, 0)}
+def summed_faults(job: Job, places: DataFrame) -> Faults:
+    """How many places each trap of a run has, 0 for one that found none; and the first of them."""
+    shown = [row.asDict() for row in places.limit(MOST_SHOWN).collect()]
+    there = Counter(place["trap"] for place in shown)
+    if len(shown) == MOST_SHOWN:
+        there = Counter({row["trap"]: row["count"] for row in places.groupBy("trap").count().collect()})
+    counts = tuple(
+        {"trap": name, "legal": trap(name).legal, "places": there[name]}
         for name in job.traps
         if trap(name).means in ("event", "message")
-    ]
+    )
+    return Faults(counts, tuple(shown))

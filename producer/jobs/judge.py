@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -43,6 +44,27 @@ class Expected:
     skipped: frozenset[str]
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A stream with its verdict, for whoever wants to look at both.
+
+    :param scenario: name of the scenario it was compared with; empty without one.
+    :param stream: the decoded events (shape ``DECODED``); kept only while the observer is called.
+    """
+
+    changefeed: Changefeed
+    scenario: str
+    stream: DataFrame
+    verdict: Verdict
+
+
+Observe: TypeAlias = Callable[[Judged], None]
+
+
+def unobserved(_judged: Judged) -> None:
+    """The default observer."""
+
+
 def judge(
     job: Job,
     committed: Upstream,
@@ -52,6 +74,7 @@ def judge(
     skipped: Collection[str] = (),
     *,
     claims: str = "",
+    observe: Observe = unobserved,
 ) -> Verdict:
     """The verdict on messages that were read back.
 
@@ -59,10 +82,11 @@ def judge(
     :param back: messages as the topic or folder has them.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     :param claims: where claim-check objects are, as URI or path.
+    :param observe: is handed the stream and the verdict before the stream is let go.
     """
     wanted = expected_events(job, *truth(job, committed, events, encoded))
     expected = Expected(job, committed, wanted, frozenset(skipped))
-    return verdict(job.changefeed, back, expected, claims=claims)
+    return verdict(job.changefeed, back, expected, claims=claims, observe=observe)
 
 
 def verdict(
@@ -72,10 +96,12 @@ def verdict(
     *,
     strict_seed: bool = False,
     claims: str = "",
+    observe: Observe = unobserved,
 ) -> Verdict:
     """Check messages, also against what a scenario says if it is there.
 
     :param claims: where claim-check objects are, as URI or path; empty: rows in them are not looked at.
+    :param observe: is handed the stream and the verdict before the stream is let go.
     """
     options = codec_options(changefeed)
     losses = registry.encoder(changefeed.protocol, options).losses
@@ -86,13 +112,16 @@ def verdict(
             known = replace(known, partitioned=_partitioned(expected.job))
         findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
-        return Verdict(
+        found = Verdict(
             findings=tuple(findings),
             checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
             kinds=census.kinds,
             comparison=None if expected is None else compare(expected.events, stream),
             state=None if expected is None else _state_compared(expected, stream, known),
         )
+        scenario = "" if expected is None else expected.job.scenario.name
+        observe(Judged(changefeed, scenario, stream, found))
+        return found
     finally:
         stream.unpersist()
 

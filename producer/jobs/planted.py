@@ -27,7 +27,7 @@ def named_by(name: str, verdict: Verdict) -> tuple[str, ...]:
 def as_planted(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
     """Whether every illegal fault is named, and no error but of what such a fault may break.
 
-    :param faults: as ``counted_faults`` gives them.
+    :param faults: the counts of ``fault_places.Faults``.
     """
     planted = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
     if not planted:

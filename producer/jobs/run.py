@@ -16,8 +16,8 @@ from producer.changefeed.claim_storage import claim_storage
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
 from producer.jobs.counts import Counts, count, discarded
-from producer.jobs.fault_places import counted_faults, fault_places
-from producer.jobs.judge import judge
+from producer.jobs.fault_places import fault_places, summed_faults
+from producer.jobs.judge import Observe, judge, unobserved
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
 from producer.jobs.prepare import Job, prepare
@@ -49,6 +49,7 @@ class Manner:
     :param only: write the messages in one pass, and nothing beside them.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
+    :param observe: is handed the decoded stream and the verdict, for reports.
     """
 
     append: bool = False
@@ -58,6 +59,7 @@ class Manner:
     only: Only | None = None
     say: Say = silent
     watcher: Watcher | None = None
+    observe: Observe = unobserved
 
 
 @values_refused()
@@ -78,6 +80,7 @@ def run(
     inject: Sequence[str] = (),
     say: Say = silent,
     watcher: Watcher | None = None,
+    observe: Observe = unobserved,
 ) -> RunReport:
     """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
 
@@ -99,6 +102,7 @@ def run(
     :param inject: traps to set beside the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
+    :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: if something is wrong with the input (nothing was written then), or the
         environment fails.
     """
@@ -117,7 +121,14 @@ def run(
     spark = spark_session(light=light, rows=played.row_changes)
     committed = upstream(spark, job.history)
     manner = Manner(
-        append=append, resume=resume, dry_run=dry_run, keep=keep, only=only, say=say, watcher=watcher
+        append=append,
+        resume=resume,
+        dry_run=dry_run,
+        keep=keep,
+        only=only,
+        say=say,
+        watcher=watcher,
+        observe=observe,
     )
     return execute(job, committed, folder, manner)
 
@@ -179,7 +190,7 @@ class _Run:
         report = self._report(counts, skipped)
         if self.job.faults is not None:
             places = fault_places(self.planned, encoded)
-            report = replace(report, faults=tuple(counted_faults(self.job, places)))
+            report = replace(report, faults=summed_faults(self.job, places))
         if self.manner.dry_run:
             return report
         if self.folder is not None:
@@ -263,7 +274,16 @@ class _Run:
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
         self.manner.say("reading back and verifying")
-        done = judged(self.job, self.committed, self.events, encoded, back, report, claims=claims)
+        done = judged(
+            self.job,
+            self.committed,
+            self.events,
+            encoded,
+            back,
+            report,
+            claims=claims,
+            observe=self.manner.observe,
+        )
         return replace(done, target=target)
 
 
@@ -276,6 +296,7 @@ def judged(
     report: RunReport,
     *,
     claims: str,
+    observe: Observe = unobserved,
 ) -> RunReport:
     """A report with the verdict on the messages that were read back.
 
@@ -284,7 +305,7 @@ def judged(
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         tables = {entry["table"] for entry in report.skipped}
-        verdict = judge(job, committed, events, encoded, back, tables, claims=claims)
+        verdict = judge(job, committed, events, encoded, back, tables, claims=claims, observe=observe)
         log = first_lines(back, job.changefeed.protocol)
     finally:
         back.unpersist()

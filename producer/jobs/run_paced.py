@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from producer.broker import EmbeddedKafka
 from producer.jobs.begin import begin
 from producer.jobs.counts import count, discarded
+from producer.jobs.judge import Observe, unobserved
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.pace import paced_job, started
 from producer.jobs.prepare import Job
@@ -47,6 +48,7 @@ def run_paced(
     keep: bool = False,
     time: Pacemaker | None = None,
     say: Say = silent,
+    observe: Observe = unobserved,
 ) -> RunReport:
     """Run a scenario that ends with a ``generate`` step in real time.
 
@@ -57,6 +59,7 @@ def run_paced(
     :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
     :param time: instead of real time.
     :param say: is told what happens, a line at a time.
+    :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: as ``run``.
     """
     job = paced_job(scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
@@ -73,7 +76,7 @@ def run_paced(
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
             bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
-            report = _run(job, committed, log, bootstrap, append, time or RealTime(), say)
+            report = _run(job, committed, log, bootstrap, append, time or RealTime(), say, observe)
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
     finally:
         log.unpersist()
@@ -87,6 +90,7 @@ def _run(
     append: bool,
     time: Pacemaker,
     say: Say,
+    observe: Observe,
 ) -> RunReport:
     starts = begin(job, bootstrap, append=append, resume=False)
     job = started(job, time.begin())
@@ -98,7 +102,7 @@ def _run(
     say("reading back and verifying")
     events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts))
+        return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts), observe)
     finally:
         events.unpersist()
 
@@ -142,7 +146,9 @@ def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
     return events.where((F.col("at") > part.behind) & (F.col("at") <= part.to))
 
 
-def _judged(job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget) -> RunReport:
+def _judged(
+    job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget, observe: Observe
+) -> RunReport:
     encoded = messages(events, job.encode_plan(skip_refused=True))
     counts = count(encoded)
     report = RunReport(
@@ -156,4 +162,4 @@ def _judged(job: Job, committed: Upstream, events: DataFrame, target: KafkaTarge
     )
     back = target.read(events.sparkSession)
     storage = job.changefeed.claim_check_storage_uri
-    return judged(job, committed, events, encoded, back, report, claims=storage)
+    return judged(job, committed, events, encoded, back, report, claims=storage, observe=observe)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from producer.jobs.counts import Counts
+from producer.jobs.fault_places import Faults
 from producer.jobs.planted import as_planted
 from producer.verifier.verdict import Verdict
 
@@ -28,7 +29,7 @@ class RunReport:
     :param log: the first messages, printed as the seed documents print theirs.
     :param verdict: None for a dry run.
     :param broker_pid: process id of an embedded broker that was left running, else 0.
-    :param faults: how many places each trap has, as ``counted_faults`` gives them.
+    :param faults: what went wrong on purpose.
     """
 
     scenario: str
@@ -41,12 +42,12 @@ class RunReport:
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
     broker_pid: int = 0
-    faults: tuple[dict[str, Any], ...] = ()
+    faults: Faults = Faults()
 
     @property
     def ok(self) -> bool:
         """Whether the stream is right; where illegal faults were asked for: whether it is wrong just so."""
-        return self.verdict is None or as_planted(self.verdict, self.faults)
+        return self.verdict is None or as_planted(self.verdict, self.faults.counts)
 
     def to_json(self) -> dict[str, Any]:
         """The report with stable keys."""
@@ -60,6 +61,7 @@ class RunReport:
             "skipped": self.skipped,
             "warnings": list(self.warnings),
             "broker_pid": self.broker_pid,
-            "faults": list(self.faults),
+            "faults": list(self.faults.counts),
+            "fault_places": list(self.faults.places),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
         }

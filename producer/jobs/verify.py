@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.changefeed import Changefeed
 from producer.errors import ChangefeedError
 from producer.jobs.events import expected_events
-from producer.jobs.judge import Expected, verdict
+from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import whole_topics
 from producer.jobs.refused_values import values_refused
@@ -42,6 +42,7 @@ def verify(
     strict_seed: bool = False,
     inject: Sequence[str] = (),
     say: Say = lambda _line: None,
+    observe: Observe = unobserved,
 ) -> Verdict:
     """Check a topic or a golden folder against TiCDC's guarantees.
 
@@ -54,12 +55,15 @@ def verify(
     :param strict_seed: demand commit-ts order per table under every dispatch rule.
     :param inject: traps that the topic was made with, beside the scenario's. The legal ones are expected. A
         folder's manifest tells its own.
+    :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
     if folder is not None:
-        return _verify_folder(Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say)
+        return _verify_folder(
+            Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say, observe=observe
+        )
     job = (
         None
         if scenario is None
@@ -73,7 +77,7 @@ def verify(
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
     back, claims = kafka_messages(spark, _bootstrap(feed), ranges), feed.claim_check_storage_uri
-    return _verdict(back, feed, job, claims, strict_seed=strict_seed, say=say)
+    return _verdict(back, feed, job, claims, strict_seed=strict_seed, say=say, observe=observe)
 
 
 def _verify_folder(
@@ -84,6 +88,7 @@ def _verify_folder(
     *,
     strict_seed: bool,
     say: Say,
+    observe: Observe,
 ) -> Verdict:
     if config is not None:
         hint = "leave --config out"
@@ -95,17 +100,24 @@ def _verify_folder(
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = read_folder(spark, folder)
-    return _verdict(back, feed, job, claims(folder), strict_seed=strict_seed, say=say)
+    return _verdict(back, feed, job, claims(folder), strict_seed=strict_seed, say=say, observe=observe)
 
 
 def _verdict(
-    back: DataFrame, feed: Changefeed, job: Job | None, claims: str, *, strict_seed: bool, say: Say
+    back: DataFrame,
+    feed: Changefeed,
+    job: Job | None,
+    claims: str,
+    *,
+    strict_seed: bool,
+    say: Say,
+    observe: Observe,
 ) -> Verdict:
     say("verifying")
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         wanted = None if job is None else _wanted(back.sparkSession, job)
-        return verdict(feed, back, wanted, strict_seed=strict_seed, claims=claims)
+        return verdict(feed, back, wanted, strict_seed=strict_seed, claims=claims, observe=observe)
     finally:
         back.unpersist()
 

@@ -65,7 +65,7 @@ def write_folder(
         if places is not None:
             sink.write_faults(folder, places)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
-        sink.write_manifest(folder, {**manifest, "faults": list(report.faults)})
+        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts)})
 
 
 def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:

@@ -23,8 +23,8 @@ URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true"
 PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium")
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
-    "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1", "duplicate-ddl:rate=1",
-    "ddl-at-resolved-ts:rate=1",
+    "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",
+    "duplicate-ddl:rate=1", "ddl-at-resolved-ts:rate=1",
 )  # fmt: skip
 ILLEGAL = tuple(
     name for name, one in catalogue().items() if not one.legal and name not in ("unsplit", "oversized")
@@ -40,11 +40,11 @@ def test_legal_faults_are_no_errors_and_all_have_their_place(spark: SparkSession
     assert report.ok
     assert report.verdict is not None
     assert not report.verdict.of_severity("error")
-    assert {fault["trap"]: fault["places"] > 0 for fault in report.faults} == {
+    assert {fault["trap"]: fault["places"] > 0 for fault in report.faults.counts} == {
         setting.partition(":")[0]: True for setting in LEGAL
     }
     told = Counter(line["trap"] for line in lines(tmp_path / "out" / "faults.jsonl"))
-    assert told == {fault["trap"]: fault["places"] for fault in report.faults}
+    assert told == {fault["trap"]: fault["places"] for fault in report.faults.counts}
     _events_are_where_they_are_told(tmp_path / "out")
     # The folder knows how it was made.
     assert api.verify(folder=tmp_path / "out", scenario=FAULTY).ok
@@ -59,7 +59,7 @@ def _events_are_where_they_are_told(folder: Path) -> None:
 def test_each_illegal_fault_is_named_beside_the_others(spark: SparkSession, tmp_path: Path) -> None:
     report = api.run(FAULTY, out=tmp_path / "out", inject=ILLEGAL)
     assert report.verdict is not None
-    assert {fault["trap"]: fault["places"] for fault in report.faults} == dict.fromkeys(ILLEGAL, 1)
+    assert {fault["trap"]: fault["places"] for fault in report.faults.counts} == dict.fromkeys(ILLEGAL, 1)
     unnamed = [name for name in ILLEGAL if not named_by(name, report.verdict)]
     assert not unnamed
     assert report.ok
@@ -85,7 +85,7 @@ def test_each_fault_alone_in_each_protocol(
         FAULTY, sink_uri=URI.format(protocol), out=tmp_path / "out", inject=[name], sets=[dispatchers]
     )
     assert report.verdict is not None
-    assert report.faults[0]["places"] > 0
+    assert report.faults.counts[0]["places"] > 0
     assert report.ok
     assert report.verdict.ok == trap(name).legal
 

@@ -1,0 +1,160 @@
+"""What ``run`` and ``verify`` report: to people, to programs, to a CI system, as a page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from junitparser import JUnitXml
+from pyspark.sql import SparkSession
+
+from producer.cli import main
+from producer.resources import shipped_folder
+
+SCHEMA = json.loads((shipped_folder("schemas") / "verdict.schema.json").read_text("utf-8"))
+CASES = {"INV-RESOLVED", "INV-ROW-PARTITION", "expected-events", "expected-state"}
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def ran(spark: SparkSession, work: Path) -> dict[str, Any]:
+    """``run`` with every report at once; what it printed."""
+    where = ["--junit-xml", str(work / "run.xml"), "--html", str(work / "run.html")]
+    return _printed(["run", "seed_t1", "--out", str(work / "golden"), "--json", *where], 0)
+
+
+def _printed(arguments: list[str], code: int) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        out = _Out()
+        patch.setattr(sys, "stdout", out)
+        assert main(arguments) == code
+    return json.loads(out.text)
+
+
+class _Out:
+    """Standard output for a fixture that outlives one test."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool:
+        return False
+
+
+def _strict(schema: Any) -> Any:
+    """The schema without room for keys that it does not name: none of ours shall be undocumented."""
+    if isinstance(schema, list):
+        return [_strict(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else {}
+    return closed | {key: _strict(value) for key, value in schema.items()}
+
+
+def _valid(output: dict[str, Any], form: str) -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    jsonschema.validate(output, SCHEMA)
+    jsonschema.validate(output, _strict(SCHEMA) | {"anyOf": [{"$ref": f"#/definitions/{form}"}]})
+
+
+def _damaged(work: Path) -> Path:
+    """A folder whose first row is not there, as if nobody had sent it."""
+    folder = work / "damaged"
+    if not folder.exists():
+        folder.mkdir()
+        for name in ("manifest.json", "messages.jsonl"):
+            (folder / name).write_text((work / "golden" / name).read_text("utf-8"), "utf-8")
+        lines = (folder / "messages.jsonl").read_text("utf-8").splitlines(keepends=True)
+        lost = next(number for number, line in enumerate(lines) if json.loads(line)["type"] == "row")
+        (folder / "messages.jsonl").write_text("".join(lines[:lost] + lines[lost + 1 :]), "utf-8")
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        del manifest["files"]
+        (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return folder
+
+
+def test_what_run_prints_is_of_the_published_form(ran: dict[str, Any]) -> None:
+    _valid(ran, "run")
+    assert ran["verdict"]["ok"] is True
+
+
+def test_run_writes_the_reports(ran: dict[str, Any], work: Path) -> None:
+    (suite,) = JUnitXml.fromfile(str(work / "run.xml"))
+    names = {case.name for case in suite}
+    assert names == {*ran["verdict"]["checked"], "expected-events", "expected-state"}
+    assert names >= CASES
+    assert {case.classname for case in suite} == {"seed_t1.open-protocol"}
+    assert suite.failures == 0
+    page = (work / "run.html").read_text("utf-8")
+    assert "<title>seed_t1: verified</title>" in page
+    assert page.count("<figcaption>") == 2, "a chart per partition"
+
+
+@pytest.fixture(scope="module")
+def violated(ran: dict[str, Any], work: Path) -> dict[str, Any]:
+    where = ["--junit-xml", str(work / "verify.xml"), "--html", str(work / "verify.html")]
+    return _printed(["verify", "--in", str(_damaged(work)), "--scenario", "seed_t1", "--json", *where], 1)
+
+
+def test_what_verify_prints_is_of_the_published_form(violated: dict[str, Any]) -> None:
+    _valid(violated, "verdict")
+    assert violated["comparison"]["missing"] == 1
+
+
+def test_verify_writes_the_reports(violated: dict[str, Any], work: Path) -> None:
+    (suite,) = JUnitXml.fromfile(str(work / "verify.xml"))
+    failed = {case.name: case.result[0] for case in suite if case.is_failure}
+    assert violated["comparison"]["diff"][0] in failed["expected-events"].text
+    assert "VIOLATED" in (work / "verify.html").read_text("utf-8")
+
+
+def test_quiet_prints_errors_and_the_verdict(
+    violated: dict[str, Any], work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verify = ["verify", "-q", "--in"]
+    assert main([*verify, str(work / "golden")]) == 0
+    assert capsys.readouterr() == ("verified\n", "")
+    assert main([*verify, str(_damaged(work)), "--scenario", "seed_t1"]) == 1
+    out, said = capsys.readouterr()
+    assert out.splitlines()[0].startswith("error  events differ from the scenario: 1 missing")
+    assert out.splitlines()[-1].startswith("VIOLATED: ")
+    assert "invariants" not in out
+    assert said == ""
+
+
+def test_a_report_without_a_place_ends_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in ("--html", "--junit-xml"):
+        assert main(["run", "seed_t1", option, str(tmp_path / "none" / "report")]) == 2
+        assert "the folder of the report does not exist" in capsys.readouterr().err
+        assert main(["run", "seed_t1", option, str(tmp_path)]) == 2
+        assert "this is a folder" in capsys.readouterr().err
+        assert main(["run", "seed_t1", "--dry-run", option, str(tmp_path / "report")]) == 2
+        assert "nothing will be verified" in capsys.readouterr().err
+
+
+def test_a_missing_library_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("producer.report.extra.find_spec", lambda name: None if name == "jinja2" else name)
+    assert main(["verify", "--in", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
+    said = capsys.readouterr().err
+    assert "an HTML report needs jinja2" in said
+    assert "pip install 'ticdc-producer[report]'" in said

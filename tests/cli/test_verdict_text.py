@@ -1,0 +1,61 @@
+"""The verdict on a terminal: columns line up, the last line says it all, colour is optional."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.cli.verdict_text import show
+from producer.verifier.verdict import Verdict
+from tests.report.verdicts import compared, event, finding, verdict
+
+ESCAPE = "\x1b["
+MIXED = verdict(
+    finding("INV-RESOLVED", "error", 5, event(7)),
+    finding("INV-ORDER-TABLE", "warning"),
+    finding("INV-ORDER-KEY", "not checked", 12, hint="rows without handle key"),
+    comparison=compared(2, ("- bank/0@3[0]",)),
+)
+
+
+def printed(capsys: pytest.CaptureFixture[str], judged: Verdict, *, quiet: bool = False) -> list[str]:
+    show(judged, quiet=quiet)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_statements_stand_in_one_column(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, MIXED)
+    statements = ("INV-RESOLVED must", "INV-ORDER-TABLE must", "rows without handle key")
+    starts = [line.index(text) for line in lines for text in statements if text in line]
+    assert len(starts) == 3
+    assert len(set(starts)) == 1
+    assert "    bank/0@7[0] update bank.accounts id=1" in lines[2]
+
+
+def test_the_last_line_is_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, MIXED)[-1] == "VIOLATED: 1 error, 1 warning, 1 not checked, events differ"
+    assert printed(capsys, verdict())[-1] == "verified"
+    assert printed(capsys, verdict(finding("A", "warning"), finding("B", "warning")))[-1] == (
+        "verified: 2 warnings"
+    )
+
+
+def test_quiet_leaves_errors_and_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(printed(capsys, MIXED, quiet=True))
+    assert "INV-RESOLVED" in text
+    assert "events differ from the scenario: 2 missing" in text
+    assert "INV-ORDER-TABLE" not in text
+    assert "INV-ORDER-KEY" not in text
+    assert printed(capsys, verdict(finding("INV-ORDER-TABLE", "warning")), quiet=True) == [
+        "verified: 1 warning"
+    ]
+
+
+def test_colour_is_for_terminals_that_want_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert f"{ESCAPE}31m" in "\n".join(printed(capsys, MIXED)), "red"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert f"{ESCAPE}31m" not in "\n".join(printed(capsys, MIXED))
