@@ -42,7 +42,7 @@ class RunReport:
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
     broker_pid: int = 0
-    faults: Faults = Faults()
+    faults: Faults = field(default_factory=Faults)
 
     @property
     def ok(self) -> bool:
