@@ -26,6 +26,23 @@ def verify(
     strict_seed: Annotated[
         bool, typer.Option("--strict-seed", help="Demand commit-ts order per table under every rule.")
     ] = False,
+    from_beginning: Annotated[
+        bool,
+        typer.Option(
+            "--from-beginning",
+            help="The stream starts where its tables were created and hides nothing: a row without its "
+            "insert, a gap in its history or a missing DDL is an error.",
+        ),
+    ] = False,
+    resolved_gap_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--resolved-gap-ms", min=0, metavar="MS", help="Tell of longer gaps between resolved-ts."
+        ),
+    ] = None,
+    witnesses: Annotated[
+        int, typer.Option("--witnesses", min=1, metavar="N", help="Examples of each violated invariant.")
+    ] = 3,
     as_json: Json = False,
 ) -> int:
     """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
@@ -43,6 +60,9 @@ def verify(
             config=config,
             sets=sets or (),
             strict_seed=strict_seed,
+            from_beginning=from_beginning,
+            resolved_gap_ms=resolved_gap_ms,
+            witnesses=witnesses,
             say=progress.say,
         )
     if as_json:

@@ -98,7 +98,8 @@ def _run(
     say("reading back and verifying")
     events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts))
+        target = KafkaTarget(job.changefeed, bootstrap, starts)
+        return _judged(job, committed, events, target, from_beginning=not append)
     finally:
         events.unpersist()
 
@@ -142,7 +143,9 @@ def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
     return events.where((F.col("at") > part.behind) & (F.col("at") <= part.to))
 
 
-def _judged(job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget) -> RunReport:
+def _judged(
+    job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget, *, from_beginning: bool
+) -> RunReport:
     encoded = messages(events, job.encode_plan(skip_refused=True))
     counts = count(encoded)
     report = RunReport(
@@ -156,4 +159,6 @@ def _judged(job: Job, committed: Upstream, events: DataFrame, target: KafkaTarge
     )
     back = target.read(events.sparkSession)
     storage = job.changefeed.claim_check_storage_uri
-    return judged(job, committed, events, encoded, back, report, claims=storage)
+    return judged(
+        job, committed, events, encoded, back, report, from_beginning=from_beginning, claims=storage
+    )

@@ -23,6 +23,7 @@ from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest
 from producer.source.frame import kafka_messages
+from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
@@ -39,6 +40,9 @@ def verify(
     config: str | Path | None = None,
     sets: Sequence[str] = (),
     strict_seed: bool = False,
+    from_beginning: bool = False,
+    resolved_gap_ms: int | None = None,
+    witnesses: int = 3,
     say: Say = lambda _line: None,
 ) -> Verdict:
     """Check a topic or a golden folder against TiCDC's guarantees.
@@ -50,12 +54,22 @@ def verify(
     :param config: a changefeed TOML: dispatch rules, protocol options.
     :param sets: ``path=value`` for any key of the scenario.
     :param strict_seed: demand commit-ts order per table under every dispatch rule.
+    :param from_beginning: the stream starts where its tables were created and hides nothing: demand the
+        insert of every row, its whole history and every DDL.
+    :param resolved_gap_ms: tell of resolved events that come later than this after the one before them.
+    :param witnesses: examples to show of each violated invariant.
     :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
+    demands = Demands(
+        strict_seed=strict_seed,
+        from_beginning=from_beginning,
+        resolved_gap_ms=resolved_gap_ms,
+        witnesses=witnesses,
+    )
     if folder is not None:
-        return _verify_folder(Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say)
+        return _verify_folder(Path(folder), scenario, config, sets, demands=demands, say=say)
     job = None if scenario is None else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets)
     feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
     ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
@@ -65,7 +79,7 @@ def verify(
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
     back, claims = kafka_messages(spark, _bootstrap(feed), ranges), feed.claim_check_storage_uri
-    return _verdict(back, feed, job, claims, strict_seed=strict_seed, say=say)
+    return _verdict(back, feed, job, claims, demands=demands, say=say)
 
 
 def _verify_folder(
@@ -74,28 +88,37 @@ def _verify_folder(
     config: str | Path | None,
     sets: Sequence[str],
     *,
-    strict_seed: bool,
+    demands: Demands,
     say: Say,
 ) -> Verdict:
     if config is not None:
         hint = "leave --config out"
         raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
-    feed = Changefeed.from_manifest(manifest(folder).get("changefeed", {}))
+    content = manifest(folder)
+    feed = Changefeed.from_manifest(content.get("changefeed", {}))
     job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = read_folder(spark, folder)
-    return _verdict(back, feed, job, claims(folder), strict_seed=strict_seed, say=say)
+    skipped = [str(one["table"]) for one in content.get("skipped", ()) if "table" in one]
+    return _verdict(back, feed, job, claims(folder), demands=demands, skipped=skipped, say=say)
 
 
 def _verdict(
-    back: DataFrame, feed: Changefeed, job: Job | None, claims: str, *, strict_seed: bool, say: Say
+    back: DataFrame,
+    feed: Changefeed,
+    job: Job | None,
+    claims: str,
+    *,
+    demands: Demands,
+    skipped: Sequence[str] = (),
+    say: Say,
 ) -> Verdict:
     say("verifying")
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         wanted = None if job is None else _wanted(back.sparkSession, job)
-        return verdict(feed, back, wanted, strict_seed=strict_seed, claims=claims)
+        return verdict(feed, back, wanted, demands=demands, skipped=skipped, claims=claims)
     finally:
         back.unpersist()
 
