@@ -165,7 +165,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     Invariant(
         id="INV-RESOLVED-STALL",
         severity="info",
-        statement="In a partition, the next resolved event comes within `--resolved-gap-ms`, if that is given.",
+        statement="In a partition, the next resolved event comes within `--resolved-gap-ms`.",
         hint="the changefeed was paused or lagged, or a DDL took long",
         by_event=resolved.stalling,
         asked=lambda options: options.resolved_gap_ms is not None,
