@@ -178,7 +178,8 @@ def _verify_options(
         hashed_types=losses.hashed_types,
         from_beginning=demands.from_beginning,
         old_columns="updated" if losses.old_values == "updated" else "all",
-        names_operation=losses.names_operation,
+        # An old image of all columns is never empty, and tells the update even where no word does.
+        names_operation=losses.names_operation or losses.old_values == "all",
         whole_deletes=losses.deletes == "all",
         handle_keys=bool(losses.told_flag(ColumnFlag.HANDLE_KEY)),
         flags=losses.unique_columns,
