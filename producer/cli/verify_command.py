@@ -33,6 +33,23 @@ def verify(
             "--inject", metavar="TRAP[:rate=R]", help="A trap that the topic was made with; may be repeated."
         ),
     ] = None,
+    from_beginning: Annotated[
+        bool,
+        typer.Option(
+            "--from-beginning",
+            help="The stream starts where its tables were created and hides nothing: a row without its "
+            "insert, a gap in its history or a missing DDL is an error.",
+        ),
+    ] = False,
+    resolved_gap_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--resolved-gap-ms", min=0, metavar="MS", help="Tell of longer gaps between resolved-ts."
+        ),
+    ] = None,
+    witnesses: Annotated[
+        int, typer.Option("--witnesses", min=1, metavar="N", help="Examples of each violated invariant.")
+    ] = 3,
     as_json: Json = False,
     junit_xml: JunitXml = None,
     html: Html = None,
@@ -55,6 +72,9 @@ def verify(
             sets=sets or (),
             strict_seed=strict_seed,
             inject=inject or (),
+            from_beginning=from_beginning,
+            resolved_gap_ms=resolved_gap_ms,
+            witnesses=witnesses,
             say=progress.say,
             observe=reports.observe,
         )

@@ -15,7 +15,7 @@ from producer.changefeed import Changefeed
 from producer.codec import registry
 from producer.errors import ChangefeedError
 from producer.faults.catalogue import Trap, catalogue
-from producer.jobs.judge import verify_options
+from producer.jobs.judge import Demands, verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import bootstrap_of, whole_topics
 from producer.jobs.verify import LIGHT_MESSAGES, Say
@@ -132,7 +132,7 @@ def _told(feed: Changefeed, back: DataFrame) -> Told:
     losses = registry.encoder(feed.protocol, codec_options(feed)).losses
     debezium = feed.protocol == "debezium"
     types = not debezium or (feed.enable_tidb_extension and not feed.debezium_disable_schema)
-    options = verify_options(feed, losses, back, strict_seed=False)
+    options = verify_options(feed, losses, back, Demands())
     flags = losses.told_flag(ColumnFlag.UNSIGNED) != 0
     return Told(options=options, types=types, flags=flags, decimals=not debezium)
 

@@ -16,17 +16,19 @@ from producer.jobs.events import expected_events
 from producer.jobs.generated_state import generated_state, state_lines
 from producer.jobs.prepare import Job, codec_options
 from producer.jobs.truth import truth
-from producer.jobs.untold import tables_in_part, untold_tables
+from producer.jobs.untold import tables_in_part, untold_tables, untraced_tables
 from producer.jobs.upstream import Upstream
 from producer.jobs.write_folder import replicated_state
+from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses
 from producer.source.decode import decoded
-from producer.verifier.checking import examine
+from producer.verifier.checking import asked, examine
 from producer.verifier.comparison import compare
-from producer.verifier.options import DispatchRule, VerifyOptions
-from producer.verifier.registry import INVARIANTS
+from producer.verifier.options import Demands, DispatchRule, VerifyOptions
 from producer.verifier.table_state import STATE, StateComparison, compare_state, final_state
 from producer.verifier.verdict import Verdict
+
+_USUAL = Demands()
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def judge(
     back: DataFrame,
     skipped: Collection[str] = (),
     *,
+    from_beginning: bool = False,
     claims: str = "",
     observe: Observe = unobserved,
 ) -> Verdict:
@@ -81,12 +84,14 @@ def judge(
     :param events: the event stream of ``committed``; ``encoded`` its messages.
     :param back: messages as the topic or folder has them.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
+    :param from_beginning: the messages are all that was ever sent of the tables.
     :param claims: where claim-check objects are, as URI or path.
     :param observe: is handed the stream and the verdict before the stream is let go.
     """
     wanted = expected_events(job, *truth(job, committed, events, encoded))
     expected = Expected(job, committed, wanted, frozenset(skipped))
-    return verdict(job.changefeed, back, expected, claims=claims, observe=observe)
+    demands = Demands(from_beginning=from_beginning)
+    return verdict(job.changefeed, back, expected, demands=demands, claims=claims, observe=observe)
 
 
 def verdict(
@@ -94,12 +99,14 @@ def verdict(
     back: DataFrame,
     expected: Expected | None = None,
     *,
-    strict_seed: bool = False,
+    demands: Demands = _USUAL,
+    skipped: Collection[str] = (),
     claims: str = "",
     observe: Observe = unobserved,
 ) -> Verdict:
     """Check messages, also against what a scenario says if it is there.
 
+    :param skipped: ``schema.table`` of tables with rows that were left out, as far as known without it.
     :param claims: where claim-check objects are, as URI or path; empty: rows in them are not looked at.
     :param observe: is handed the stream and the verdict before the stream is let go.
     """
@@ -107,14 +114,15 @@ def verdict(
     losses = registry.encoder(changefeed.protocol, options).losses
     stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        known = verify_options(changefeed, losses, back, strict_seed=strict_seed)
+        known = verify_options(changefeed, losses, back, demands)
+        known = replace(known, untraced=_untraced(changefeed, expected, skipped))
         if expected is not None and losses.table_ids == "none":
             known = replace(known, partitioned=_partitioned(expected.job))
         findings, census = examine(stream, known)
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
         found = Verdict(
             findings=tuple(findings),
-            checked=tuple(one.id for one in INVARIANTS if one.id not in unchecked),
+            checked=tuple(one.id for one in asked(known) if one.id not in unchecked),
             kinds=census.kinds,
             comparison=None if expected is None else compare(expected.events, stream),
             state=None if expected is None else _state_compared(expected, stream, known),
@@ -161,8 +169,17 @@ def _expected_state(expected: Expected, untold: Collection[str]) -> DataFrame:
     return state
 
 
+def _untraced(
+    changefeed: Changefeed, expected: Expected | None, skipped: Collection[str]
+) -> frozenset[str] | None:
+    """Tables that the stream alone does not tell from event to event; None: it tells no DDL at all."""
+    if expected is not None:
+        return expected.skipped.union(skipped, untraced_tables(expected.job))
+    return frozenset(skipped) if changefeed.output_ddl else None
+
+
 def verify_options(
-    changefeed: Changefeed, losses: Losses, back: DataFrame, *, strict_seed: bool
+    changefeed: Changefeed, losses: Losses, back: DataFrame, demands: Demands
 ) -> VerifyOptions:
     """What the changefeed says of the stream that it wrote.
 
@@ -175,7 +192,8 @@ def verify_options(
         if found.index:
             return None  # which columns the index has is not in the stream
         columns = found.columns if found.rule == "columns" else None
-        return DispatchRule(schema=schema, table=table, rule=found.rule, columns=columns)
+        topic = router.ddl_topic("", "", schema, table)
+        return DispatchRule(schema=schema, table=table, rule=found.rule, columns=columns, topic=topic)
 
     topics = [row["topic"] for row in back.select("topic").distinct().collect()]
     return VerifyOptions(
@@ -183,7 +201,7 @@ def verify_options(
         partitions=dict.fromkeys(topics, changefeed.partition_num),
         ddl_broadcast=changefeed.ddl_to_all_partitions,
         resolved=losses.resolved,
-        strict_seed=strict_seed,
+        strict_seed=demands.strict_seed,
         raw_key_update=changefeed.output_raw_change_event,
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.max_message_bytes,
@@ -192,4 +210,16 @@ def verify_options(
         table_ids=losses.table_ids != "none",
         unique_columns=losses.unique_columns,
         hashed_types=losses.hashed_types,
+        from_beginning=demands.from_beginning,
+        old_columns="updated" if losses.old_values == "updated" else "all",
+        # An old image of all columns is never empty, and tells the update even where no word does.
+        names_operation=losses.names_operation or losses.old_values == "all",
+        whole_deletes=losses.deletes == "all",
+        handle_keys=bool(losses.told_flag(ColumnFlag.HANDLE_KEY)),
+        flags=losses.unique_columns,
+        force_replicate=changefeed.force_replicate,
+        batched_by_key=changefeed.batch_by != "partition",
+        default_topic=router.default_topic,
+        resolved_gap_ms=demands.resolved_gap_ms,
+        witnesses=demands.witnesses,
     )

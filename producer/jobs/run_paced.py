@@ -102,7 +102,8 @@ def _run(
     say("reading back and verifying")
     events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return _judged(job, committed, events, KafkaTarget(job.changefeed, bootstrap, starts), observe)
+        target = KafkaTarget(job.changefeed, bootstrap, starts)
+        return _judged(job, committed, events, target, observe, from_beginning=not append)
     finally:
         events.unpersist()
 
@@ -147,7 +148,13 @@ def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
 
 
 def _judged(
-    job: Job, committed: Upstream, events: DataFrame, target: KafkaTarget, observe: Observe
+    job: Job,
+    committed: Upstream,
+    events: DataFrame,
+    target: KafkaTarget,
+    observe: Observe,
+    *,
+    from_beginning: bool,
 ) -> RunReport:
     encoded = messages(events, job.encode_plan(skip_refused=True))
     counts = count(encoded)
@@ -162,4 +169,14 @@ def _judged(
     )
     back = target.read(events.sparkSession)
     storage = job.changefeed.claim_check_storage_uri
-    return judged(job, committed, events, encoded, back, report, claims=storage, observe=observe)
+    return judged(
+        job,
+        committed,
+        events,
+        encoded,
+        back,
+        report,
+        from_beginning=from_beginning,
+        claims=storage,
+        observe=observe,
+    )

@@ -9,9 +9,13 @@ from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.catalog import DDLJob
-from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, Action
+from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
 from producer.model.table import TableInfo
 from producer.sink.messages import REFUSED
+
+_HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
+"""Jobs that leave the rows and columns of the tables that there are as they were."""
+_SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
 
 
 def untold_tables(job: Job) -> set[str]:
@@ -52,10 +56,29 @@ def _handle_key(table: TableInfo) -> list[str]:
 
 def _cleared(job: Job, ddl: DDLJob) -> set[str]:
     """Tables that a DDL emptied or dropped without a word of it in the stream."""
-    told = ddl.sent and job.changefeed.output_ddl and job.encoder.losses.told_ddl_type(ddl.ddl_type)
+    told = _told(job, ddl) and job.encoder.losses.told_ddl_type(ddl.ddl_type)
     if ddl.job_type not in CLEARS_TABLES or told:
         return set()
     return set(_concerned(job, ddl))
+
+
+def _told(job: Job, ddl: DDLJob) -> bool:
+    """Whether a DDL is in the stream."""
+    return ddl.sent and job.changefeed.output_ddl and not job.encoder.losses.omits_ddl(ddl.ddl_type)
+
+
+def untraced_tables(job: Job) -> set[str]:
+    """``schema.table`` of the tables that a DDL changed of which there is no word in the stream."""
+    tables = job.history.catalog.tables
+    untraced: set[str] = set()
+    for ddl in job.history.catalog.ddls:
+        if ddl.job_type in _HARMLESS or _told(job, ddl):
+            continue
+        if ddl.job_type in _SEVERAL_TABLES:
+            return {table.qualified_name for table in tables}
+        versions = [tables[at] for at in (ddl.version_before, ddl.version_after) if at >= 0]
+        untraced |= {table.qualified_name for table in versions} | set(_concerned(job, ddl))
+    return untraced
 
 
 def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:

@@ -24,6 +24,7 @@ from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest
 from producer.source.frame import kafka_messages
+from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
@@ -41,6 +42,9 @@ def verify(
     sets: Sequence[str] = (),
     strict_seed: bool = False,
     inject: Sequence[str] = (),
+    from_beginning: bool = False,
+    resolved_gap_ms: int | None = None,
+    witnesses: int = 3,
     say: Say = lambda _line: None,
     observe: Observe = unobserved,
 ) -> Verdict:
@@ -55,15 +59,23 @@ def verify(
     :param strict_seed: demand commit-ts order per table under every dispatch rule.
     :param inject: traps that the topic was made with, beside the scenario's. The legal ones are expected. A
         folder's manifest tells its own.
+    :param from_beginning: the stream starts where its tables were created and hides nothing: demand the
+        insert of every row, its whole history and every DDL.
+    :param resolved_gap_ms: tell of resolved events that come later than this after the one before them.
+    :param witnesses: examples to show of each violated invariant.
     :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
+    demands = Demands(
+        strict_seed=strict_seed,
+        from_beginning=from_beginning,
+        resolved_gap_ms=resolved_gap_ms,
+        witnesses=witnesses,
+    )
     if folder is not None:
-        return _verify_folder(
-            Path(folder), scenario, config, sets, strict_seed=strict_seed, say=say, observe=observe
-        )
+        return _verify_folder(Path(folder), scenario, config, sets, demands=demands, say=say, observe=observe)
     job = (
         None
         if scenario is None
@@ -77,7 +89,7 @@ def verify(
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
     back, claims = kafka_messages(spark, _bootstrap(feed), ranges), feed.claim_check_storage_uri
-    return _verdict(back, feed, job, claims, strict_seed=strict_seed, say=say, observe=observe)
+    return _verdict(back, feed, job, claims, demands=demands, say=say, observe=observe)
 
 
 def _verify_folder(
@@ -86,21 +98,24 @@ def _verify_folder(
     config: str | Path | None,
     sets: Sequence[str],
     *,
-    strict_seed: bool,
+    demands: Demands,
     say: Say,
     observe: Observe,
 ) -> Verdict:
     if config is not None:
         hint = "leave --config out"
         raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
-    written = manifest(folder)
-    feed = Changefeed.from_manifest(written.get("changefeed", {}))
-    traps = settings_of(written)
+    content = manifest(folder)
+    feed = Changefeed.from_manifest(content.get("changefeed", {}))
+    traps = settings_of(content)
     job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed, inject=traps)
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = read_folder(spark, folder)
-    return _verdict(back, feed, job, claims(folder), strict_seed=strict_seed, say=say, observe=observe)
+    skipped = [str(one["table"]) for one in content.get("skipped", ()) if "table" in one]
+    return _verdict(
+        back, feed, job, claims(folder), demands=demands, skipped=skipped, say=say, observe=observe
+    )
 
 
 def _verdict(
@@ -109,7 +124,8 @@ def _verdict(
     job: Job | None,
     claims: str,
     *,
-    strict_seed: bool,
+    demands: Demands,
+    skipped: Sequence[str] = (),
     say: Say,
     observe: Observe,
 ) -> Verdict:
@@ -117,7 +133,7 @@ def _verdict(
     back = back.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         wanted = None if job is None else _wanted(back.sparkSession, job)
-        return verdict(feed, back, wanted, strict_seed=strict_seed, claims=claims, observe=observe)
+        return verdict(feed, back, wanted, demands=demands, skipped=skipped, claims=claims, observe=observe)
     finally:
         back.unpersist()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -23,6 +24,9 @@ class Tally:
     :param unhashed: rows that lack a column their rule hashes.
     :param late: rows or DDLs behind a newer row; ``barred``: rows behind a newer DDL; ``after_insert``:
         deletes behind an insert as new. Suspects, by which invariants know whether to look closer.
+    :param untraced: rows of tables that nobody can follow.
+    :param roaming: rows of tables whose dispatch rule moves a row from partition to partition.
+    :param without_old: updates and deletes without their whole old image.
     """
 
     topic: str
@@ -37,13 +41,20 @@ class Tally:
     late: int
     barred: int
     after_insert: int
+    untraced: int
+    roaming: int
+    without_old: int
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Tallies by topic, partition and kind."""
+    """Tallies by topic, partition and kind.
+
+    :param links: broken links between a row's events, by what is wrong with them (``row_history.BROKEN``).
+    """
 
     tallies: tuple[Tally, ...]
+    links: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, kind: str) -> int:
         """Events of a kind in all partitions."""
@@ -56,6 +67,18 @@ class Census:
     def sum(self, kind: str, what: str) -> int:
         """Sum of one of the counters of :class:`Tally` over the events of a kind."""
         return sum(getattr(tally, what) for tally in self.tallies if tally.kind == kind)
+
+    @property
+    def uncovered(self) -> int:
+        """Partitions that lack a resolved-ts for some row of their topic."""
+        newest = {topic: _last(self, topic, ("row",)) for topic in self.topics}
+        behind = 0
+        for topic, rows in newest.items():
+            resolved = _last(self, topic, ("resolved",))
+            seen = {tally.partition for tally in self.tallies if tally.topic == topic}
+            row = max((last[0] for last in rows.values()), default=0)
+            behind += sum(resolved.get(partition, (0, 0))[0] < row for partition in seen)
+        return behind
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -83,6 +106,11 @@ def take_census(events: DataFrame) -> Census:
         sf.count_if(sf.col("newer_row").isNotNull()).alias("late"),
         sf.count_if(sf.col("ddl_before").isNotNull()).alias("barred"),
         sf.count_if(sf.col("after_insert")).alias("after_insert"),
+        sf.count_if(sf.col("untraced")).alias("untraced"),
+        sf.count_if(sf.expr("not (rule = 'table' or (rule = 'index-value' and hashes_handle))")).alias(
+            "roaming"
+        ),
+        sf.count_if(sf.expr("op != 'insert' and old is null")).alias("without_old"),
     )
     tallies = (Tally(**_plain(row)) for row in counted.collect())
     return Census(tuple(sorted(tallies, key=lambda tally: (tally.topic, tally.partition, tally.kind))))

@@ -1,10 +1,11 @@
-"""Runs the invariants over a stream: two jobs when all is well, and two more to name witnesses."""
+"""Runs the invariants over a stream: three jobs when all is well, and two more to name witnesses."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 
@@ -13,10 +14,11 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
 from producer.verifier.census import Census, take_census, topics
-from producer.verifier.finding import WITNESSES, EventRef, Finding, Witness
+from producer.verifier.finding import EventRef, Finding, Witness
 from producer.verifier.identity import text
 from producer.verifier.options import VerifyOptions
 from producer.verifier.registry import INVARIANTS, Invariant
+from producer.verifier.row_history import broken_links, suspect
 from producer.verifier.stream import PARTITION, PLACE, Stream, Violation, classify
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
@@ -39,8 +41,11 @@ def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], C
     """As :func:`check`, with the census of the stream."""
     with _kept(classify(events, options)) as classified:
         census = take_census(classified)
-        stream = Stream(classified, events, options, topics(events.sparkSession, census, options))
-        findings = [*_findings(stream, census), *_not_checked(options, census)]
+        known = topics(events.sparkSession, census, options)
+        with _kept(broken_links(classified, options)) as links:
+            census = replace(census, links=suspect(links))
+            stream = Stream(classified, events, options, known, links)
+            findings = [*_findings(stream, census), *_not_checked(options, census)]
     return sorted(findings, key=lambda finding: _RANK[finding.severity]), census
 
 
@@ -54,8 +59,13 @@ def _kept(frame: DataFrame) -> Iterator[DataFrame]:
         kept.unpersist()
 
 
+def asked(options: VerifyOptions) -> list[Invariant]:
+    """The invariants that are looked at."""
+    return [one for one in INVARIANTS if one.asked(options)]
+
+
 def _not_checked(options: VerifyOptions, census: Census) -> Iterator[Finding]:
-    for invariant in INVARIANTS:
+    for invariant in asked(options):
         for gap in invariant.gaps(options, census):
             yield Finding(
                 id=invariant.id,
@@ -68,7 +78,7 @@ def _not_checked(options: VerifyOptions, census: Census) -> Iterator[Finding]:
 
 def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
     """Invariants that have something to check: a gap with rows leaves the others to be checked."""
-    return [one for one in INVARIANTS if all(gap.rows for gap in one.gaps(options, census))]
+    return [one for one in asked(options) if all(gap.rows for gap in one.gaps(options, census))]
 
 
 def _findings(stream: Stream, census: Census) -> list[Finding]:
@@ -125,7 +135,9 @@ def _witnesses(stream: Stream, broken: Sequence[Invariant]) -> dict[tuple[str, s
     violations = _violations(stream, broken, ("severity", "events", "detail"))
     in_order = Window.partitionBy("id", "severity").orderBy("events", "detail")
     ranked = violations.withColumn("rank", sf.row_number().over(in_order))
-    shown = ranked.filter(sf.col("rank") <= WITNESSES).orderBy("id", "severity", "rank").collect()
+    shown = (
+        ranked.filter(sf.col("rank") <= stream.options.witnesses).orderBy("id", "severity", "rank").collect()
+    )
     events = _events_at({tuple(place) for row in shown for place in row["events"]}, stream)
     witnesses: dict[tuple[str, str], list[Witness]] = defaultdict(list)
     for row in shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import PARTITION, Stream, Violation, barred, place
 
 _SAME_TABLE = """events.topic = ddls.topic and events.partition = ddls.partition
@@ -91,3 +92,34 @@ def misplaced(stream: Stream) -> DataFrame:
     severity = sf.when(went_on | ~sf.col("lacks"), "error").otherwise("warning")
     events = (sf.col("witness"), sf.when(went_on & sf.col("lacks"), place(sf.col("last.position"))))
     return found.select(*Violation(severity, events, detail).found())
+
+
+def disordered(options: VerifyOptions) -> Violation:
+    """INV-DDL-ORDER: new DDLs older than one before them; equal is what a DDL of several tables gives."""
+    before = sf.col("ddl_before")
+    text = "DDL with ts %d comes after a DDL with ts %d"
+    detail = sf.format_string(text, "commit_ts", before["commit_ts"])
+    severity = sf.lit("error" if options.commit_ts == "exact" else "warning")
+    wrong = sf.expr("kind = 'ddl' and ddl_before is not null")
+    return Violation(severity, (place(before["position"]), place()), detail, wrong)
+
+
+def copies_differ(stream: Stream) -> DataFrame:
+    """INV-DDL-SAME: DDLs of one ts that partitions have in other words, or in another order.
+
+    A partition that has fewer of them is left to INV-DDL-BROADCAST.
+    """
+    ddls = stream.events.where("kind = 'ddl' and first").groupBy(*PARTITION, "commit_ts")
+    heard = ddls.agg(
+        sf.sort_array(sf.collect_list(sf.struct("position", "identity"))).alias("ddls"),
+        sf.count("*").alias("n"),
+        sf.min(place()).alias("witness"),
+    ).withColumn("content", sf.col("ddls.identity"))
+    copies = heard.groupBy("topic", "commit_ts", "n").agg(
+        sf.count_distinct("content").alias("versions"),
+        sf.min(sf.struct("content", "witness")).alias("one"),
+        sf.max(sf.struct("content", "witness")).alias("other"),
+    )
+    events = (sf.least("one.witness", "other.witness"), sf.greatest("one.witness", "other.witness"))
+    detail = sf.format_string("copies of the DDL with ts %d differ between partitions", "commit_ts")
+    return copies.where("versions > 1").select(*Violation(sf.lit("error"), events, detail).found())

@@ -7,9 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning", "info", "not checked"]
 
-WITNESSES = 3
-"""Examples that are shown of one violated invariant."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRef:

@@ -23,3 +23,16 @@ def oversized(options: VerifyOptions) -> Violation:
     limits = f"{'any number' if events is None else events} and {'any number' if size is None else size}"
     detail = sf.format_string(f"%d events in %d bytes; allowed: {limits}", "events", "size")
     return Violation(sf.lit("error"), (place(),), detail, starts & (crowded | large))
+
+
+def mixed_kinds(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
+    """INV-BATCH-KIND: messages with events of several kinds, or with several DDL or resolved events."""
+    detail = sf.format_string("a message of %d events has a %s event behind others", "events", "kind")
+    return Violation(sf.lit("warning"), (place(),), detail, sf.col("mixed_kind"))
+
+
+def mixed_keys(options: VerifyOptions) -> Violation:  # noqa: ARG001 - one signature for all
+    """INV-BATCH-KEY: messages with rows of several dispatch keys."""
+    before = place(sf.col("position") - 1)
+    detail = sf.lit("the two rows of one message have different dispatch keys")
+    return Violation(sf.lit("warning"), (before, place()), detail, sf.col("mixed_key"))

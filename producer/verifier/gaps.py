@@ -107,3 +107,102 @@ def split(options: VerifyOptions, census: Census) -> Iterator[Gap]:
         yield from needs("row")(options, census)
         if not options.unique_columns:
             yield Gap("the protocol tells no unique columns beside its key", census.count("row"))
+
+
+def anything(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001 - one signature
+    """Needs events of whatever kind."""
+    if not any(census.count(kind) for kind in ("row", "ddl", "resolved")):
+        yield Gap("the stream has no events")
+
+
+def without(missing: Callable[[VerifyOptions], bool], reason: str, gaps: Gaps) -> Gaps:
+    """Needs, beside others, something that the options tell."""
+
+    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        if missing(options):
+            yield Gap(reason)
+        else:
+            yield from gaps(options, census)
+
+    return both
+
+
+def traced(gaps: Gaps) -> Gaps:
+    """Needs, beside others, tables whose rows and columns the stream tells from one DDL to the next."""
+
+    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        if options.untraced is None:
+            yield Gap("the stream tells no DDL, and so not what changes a table's rows or columns")
+            return
+        yield from gaps(options, census)
+        if rows := census.rows("untraced"):
+            yield Gap("rows of the table were left out, or a DDL of it is not told", rows)
+
+    return both
+
+
+def known_rows(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs rows that can be followed from event to event."""
+    yield from traced(keyed)(options, census)
+    if options.commit_ts != "exact" and (rows := census.rows("roaming") + census.rows("unruled")):
+        yield Gap("of one millisecond in two partitions nobody knows which came first", rows)
+
+
+def states(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs rows that can be followed, and covers inserts that are no updates."""
+    yield from known_rows(options, census)
+    if not options.names_operation and (rows := census.count("row")):
+        yield Gap("an update reads as an insert: inserts of rows that are there are not looked at", rows)
+
+
+def old_images(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs old images, and covers those that are whole."""
+    if not options.old_value:
+        yield Gap("updates carry no old image")
+        return
+    yield from known_rows(options, census)
+    if rows := census.rows("without_old"):
+        yield Gap("the event shows its handle key alone", rows)
+
+
+def stays(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs rows that a dispatch rule keeps in one partition."""
+    yield from keyed(options, census)
+    if rows := census.rows("roaming"):
+        yield Gap("the dispatch rule moves a row from partition to partition", rows)
+
+
+def batches(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs a batcher that keeps dispatch keys apart, and covers rows whose dispatch key is known."""
+    if not options.batched_by_key:
+        yield Gap("batch-by=partition puts rows of any dispatch key into one message")
+        return
+    yield from needs("row")(options, census)
+    if rows := census.rows("unruled") + census.rows("unhashed"):
+        yield Gap("the dispatch key is unknown, so that only the table is looked at", rows)
+
+
+def placed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs topic rules."""
+    if options.rules is None or options.default_topic is None:
+        yield Gap("the topic rules are unknown; give the changefeed's configuration")
+        return
+    yield from needs("row")(options, census)
+    if unruled := census.rows("unruled"):
+        yield Gap("no dispatch rule is known for the rows' table", unruled)
+
+
+def handles(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs handle keys that the protocol tells."""
+    if not options.handle_keys:
+        yield Gap("the protocol tells primary keys only, not which other key is the handle key")
+        return
+    yield from needs("row")(options, census)
+    if options.force_replicate and (rows := census.rows("unkeyed")):
+        yield Gap("force-replicate sends tables without handle key", rows)
+
+
+def covered(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    """Needs rows, and resolved events of topics whose partitions are known."""
+    yield from needs("row")(options, census)
+    yield from everywhere("resolved")(options, census)

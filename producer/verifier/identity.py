@@ -71,16 +71,23 @@ def row_key(handle: Column) -> Column:
     return sf.when(sf.size(handle) > 0, key)
 
 
-def identity() -> Column:
-    """Fingerprint that identical events share, in whatever partition they stand."""
+def image_print(image: Column) -> Column:
+    """Fingerprint of all columns of an image, in whatever order it has them; NULL where there is none."""
+    return sf.when(image.isNotNull(), fingerprint(sf.size(image), marked(entries(image))))
+
+
+def identity(old: Column | None = None, new: Column | None = None) -> Column:
+    """Fingerprint that identical events share, in whatever partition they stand.
+
+    :param old: :func:`image_print` of the old image, where a column holds it already; ``new`` likewise.
+    """
+    images = (
+        image_print(sf.col("before")) if old is None else old,
+        image_print(sf.col("after")) if new is None else new,
+    )
     plain = [sf.coalesce(sf.col(name), sf.lit("")) for name in ("kind", "op", "schema", "table", "query")]
     numbers = [sf.coalesce(sf.col(name), sf.lit(-1)) for name in ("commit_ts", "table_id", "ddl_type")]
-    return fingerprint(*plain, *numbers, *_image_parts("before"), *_image_parts("after"))
-
-
-def _image_parts(name: str) -> tuple[Column, Column]:
-    image = sf.col(name)
-    return sf.coalesce(sf.size(image), sf.lit(-1)), marked(entries(image))
+    return fingerprint(*plain, *numbers, *(part for image in images for part in (image.isNull(), image)))
 
 
 def readable(value: Column) -> Column:

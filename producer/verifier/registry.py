@@ -7,12 +7,28 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from producer.verifier import ddl, framing, gaps, order, resolved, rows, transaction
+from producer.verifier import (
+    ddl,
+    duplicates,
+    framing,
+    gaps,
+    old_image,
+    order,
+    resolved,
+    row_history,
+    rows,
+    table_shape,
+    transaction,
+)
 from producer.verifier.census import Census
 from producer.verifier.finding import Severity
 from producer.verifier.gaps import Gaps
 from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import Stream, Violation
+
+
+def _always(options: VerifyOptions) -> bool:  # noqa: ARG001 - one signature for all
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +42,7 @@ class Invariant:
     :param by_stream: for invariants across events: the columns of ``Violation.found``.
     :param suspects: how many events may break it, as far as one pass tells: where none does, it holds.
     :param gaps: what cannot be checked, given the options and what the stream holds.
+    :param asked: whether the options ask for it; else nothing is said of it.
     """
 
     id: str
@@ -36,10 +53,19 @@ class Invariant:
     by_event: Callable[[VerifyOptions], Violation] | None = None
     by_stream: Callable[[Stream], DataFrame] | None = None
     suspects: Callable[[Census], int] | None = None
+    asked: Callable[[VerifyOptions], bool] = _always
 
 
 def _late_rows(census: Census) -> int:
     return census.rows("late")
+
+
+def _links(what: str) -> Callable[[Census], int]:
+    return lambda census: census.links[what]
+
+
+def _repeated_rows(census: Census) -> int:
+    return census.rows("duplicates")
 
 
 INVARIANTS: tuple[Invariant, ...] = (
@@ -59,6 +85,30 @@ INVARIANTS: tuple[Invariant, ...] = (
         hint="the batcher counts otherwise than TiCDC, or other limits are configured here",
         by_event=framing.oversized,
         gaps=gaps.limits,
+    ),
+    Invariant(
+        id="INV-BATCH-KIND",
+        severity="warning",
+        statement="A message holds events of one kind; a DDL or resolved event stands alone.",
+        hint="rows and DDLs share a batcher; consumers that look at the first event only miss the others",
+        by_event=framing.mixed_kinds,
+        gaps=gaps.needs("row"),
+    ),
+    Invariant(
+        id="INV-BATCH-KEY",
+        severity="warning",
+        statement="All rows of a message share the dispatch key.",
+        hint="batched by partition, as early versions did (batch-by=partition), or other dispatch rules",
+        by_event=framing.mixed_keys,
+        gaps=gaps.batches,
+    ),
+    Invariant(
+        id="INV-TS-SANE",
+        severity="warning",
+        statement="Every commit-ts and resolved-ts is a TSO of a time that can be meant.",
+        hint="seconds, milliseconds or 0 stand where a TSO (milliseconds << 18) belongs",
+        by_event=rows.untimely,
+        gaps=gaps.anything,
     ),
     Invariant(
         id="INV-ORDER-TABLE",
@@ -96,6 +146,14 @@ INVARIANTS: tuple[Invariant, ...] = (
         gaps=gaps.needs("ddl", "resolved"),
     ),
     Invariant(
+        id="INV-RESOLVED-MONO",
+        severity="warning",
+        statement="In a partition, a new resolved-ts is not lower than one before it.",
+        hint="legal after a restart of classic TiCDC; a consumer must keep the highest it has seen",
+        by_event=resolved.falling,
+        gaps=gaps.needs("resolved"),
+    ),
+    Invariant(
         id="INV-RESOLVED-BROADCAST",
         severity="error",
         statement="Every resolved-ts appears in all partitions of its topic; only the newest may be missing.",
@@ -105,12 +163,50 @@ INVARIANTS: tuple[Invariant, ...] = (
         gaps=gaps.everywhere("resolved"),
     ),
     Invariant(
+        id="INV-RESOLVED-STALL",
+        severity="info",
+        statement="In a partition, the next resolved event comes within `--resolved-gap-ms`.",
+        hint="the changefeed was paused or lagged, or a DDL took long",
+        by_event=resolved.stalling,
+        asked=lambda options: options.resolved_gap_ms is not None,
+        gaps=gaps.needs("resolved"),
+    ),
+    Invariant(
+        id="INV-COMPLETE",
+        severity="info",
+        statement="All rows are covered by a resolved-ts that all partitions have.",
+        hint="the stream goes on, or was cut short: transactions at its end may lack rows",
+        suspects=lambda census: census.uncovered,
+        by_stream=resolved.unfinished,
+        gaps=gaps.covered,
+    ),
+    Invariant(
         id="INV-DDL-BROADCAST",
         severity="error",
         statement="Every DDL is in all partitions of its topic (Canal-JSON: in partition 0 only).",
         hint="the DDL was dispatched like a row, or the topic got more partitions",
         by_stream=ddl.misplaced,
         gaps=gaps.everywhere("ddl"),
+    ),
+    Invariant(
+        id="INV-DDL-SAME",
+        severity="error",
+        statement="All partitions have the same DDLs at a ts, in the same words and order.",
+        hint="a DDL was encoded anew for each partition, or several of one ts were sent side by side",
+        by_stream=ddl.copies_differ,
+        gaps=gaps.without(
+            lambda options: not options.ddl_broadcast,
+            "a DDL stands in one partition only",
+            gaps.needs("ddl"),
+        ),
+    ),
+    Invariant(
+        id="INV-DDL-ORDER",
+        severity="error",
+        statement="In a partition, the ts of DDLs never falls, duplicates aside.",
+        hint="DDLs were sent side by side instead of one at a time",
+        by_event=ddl.disordered,
+        gaps=gaps.needs("ddl"),
     ),
     Invariant(
         id="INV-DDL-BARRIER-BEFORE",
@@ -139,6 +235,31 @@ INVARIANTS: tuple[Invariant, ...] = (
         gaps=gaps.routed,
     ),
     Invariant(
+        id="INV-KEY-PARTITION",
+        severity="error",
+        statement="All events of one row are in one partition.",
+        hint="the number of partitions changed, or a consumer group's own partitioner placed the row",
+        suspects=_links("wrong_partition"),
+        by_stream=row_history.scattered,
+        gaps=gaps.stays,
+    ),
+    Invariant(
+        id="INV-TOPIC",
+        severity="error",
+        statement="Rows and DDLs are in the topic that their table's dispatch rule gives.",
+        hint="another topic expression than configured, or characters of the name replaced otherwise",
+        by_event=rows.elsewhere,
+        gaps=gaps.placed,
+    ),
+    Invariant(
+        id="INV-HANDLE",
+        severity="warning",
+        statement="Every row has a handle key, and no NULL in it.",
+        hint="force-replicate sends tables without handle key; else the flags or the h field are wrong",
+        by_event=rows.unhandled,
+        gaps=gaps.handles,
+    ),
+    Invariant(
         id="INV-COLLAPSE",
         severity="error",
         statement="Per commit-ts a row has one insert, update or delete, or a delete and then an insert.",
@@ -162,5 +283,69 @@ INVARIANTS: tuple[Invariant, ...] = (
         suspects=lambda census: census.rows("after_insert"),
         by_stream=transaction.inserts_first,
         gaps=gaps.transactions(gaps.needs("row")),
+    ),
+    Invariant(
+        id="INV-DUP-CONTENT",
+        severity="error",
+        statement="Events of one row, commit-ts and operation have identical images.",
+        hint="a repeated event was made anew under another configuration or schema",
+        suspects=_links("wrong_copy"),
+        by_stream=row_history.copies_differ,
+        gaps=gaps.transactions(gaps.keyed),
+    ),
+    Invariant(
+        id="INV-DUP-ORDER",
+        severity="warning",
+        statement="Repeated rows come in the order of the first time, without leaving out any on the way.",
+        hint="a restart repeats a suffix of what was sent; here rows are missing in the middle of it",
+        suspects=_repeated_rows,
+        by_stream=duplicates.out_of_turn,
+        gaps=gaps.transactions(gaps.needs("row")),
+    ),
+    Invariant(
+        id="INV-DUP-COMPLETE",
+        severity="warning",
+        statement="A repetition reaches the end of what was sent before new rows come.",
+        hint="the restart took another table or key with it; repeated rows are missing at the end",
+        suspects=_repeated_rows,
+        by_stream=duplicates.cut_short,
+        gaps=gaps.transactions(gaps.needs("row")),
+    ),
+    Invariant(
+        id="INV-ROW-STATE",
+        severity="warning",
+        statement="An insert is of a row that is not there, an update or delete of one that is.",
+        hint="an event is missing, or hidden by a filter or the start-ts; a consumer meets a duplicate key, "
+        "or a change of nothing",
+        suspects=_links("wrong_state"),
+        by_stream=row_history.state_broken,
+        gaps=gaps.states,
+    ),
+    Invariant(
+        id="INV-OLD-IMAGE",
+        severity="warning",
+        statement="An old image has the values that the event before it left.",
+        hint="an event is missing between the two, or the old image was not read at the commit-ts before",
+        suspects=_links("wrong_old"),
+        by_stream=old_image.old_images_differ,
+        gaps=gaps.old_images,
+    ),
+    Invariant(
+        id="INV-SCHEMA",
+        severity="warning",
+        statement="Between two DDLs of a table its rows have the same columns, types and flags.",
+        hint="a DDL is missing, or rows were encoded with another schema version",
+        by_stream=table_shape.shapes_differ,
+        gaps=gaps.traced(gaps.needs("row")),
+    ),
+    Invariant(
+        id="INV-FLAGS",
+        severity="info",
+        statement="Column flags go together as TiDB gives them.",
+        hint="made-up messages often have no flags",
+        by_event=table_shape.odd_columns,
+        gaps=gaps.without(
+            lambda options: not options.flags, "the protocol tells no flags", gaps.needs("row")
+        ),
     ),
 )

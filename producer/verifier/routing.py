@@ -18,14 +18,15 @@ from producer.verifier.identity import has_flag
 from producer.verifier.options import DispatchRule, VerifyOptions
 
 _RULES = (
-    "schema string, table string, rule string, rule_columns array<string>, certain boolean, table_hash long"
+    "schema string, table string, rule string, rule_columns array<string>, certain boolean, table_hash long, "
+    "rule_topic string"
 )
 
 
 def routed(events: DataFrame, options: VerifyOptions) -> DataFrame:
     """The events with the rule of their table: the columns of ``_RULES``, NULL where none is known."""
     rules = _rules(events, options)
-    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain, _hash(r)) for r in rules]
+    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain, _hash(r), r.topic) for r in rules]
     table = events.sparkSession.createDataFrame(rows, _RULES)
     return events.join(sf.broadcast(table), ["schema", "table"], "left")
 
@@ -35,7 +36,9 @@ def _rules(events: DataFrame, options: VerifyOptions) -> list[DispatchRule]:
         return []
     if not callable(options.rules):
         return list(options.rules)
-    tables = events.filter("kind = 'row'").select("schema", "table").distinct().collect()
+    tables = (
+        events.filter("kind in ('row', 'ddl') and table != ''").select("schema", "table").distinct().collect()
+    )
     found = (options.rules(row["schema"], row["table"]) for row in tables)
     return [rule for rule in found if rule is not None]
 

@@ -56,12 +56,12 @@ def resolved(spark: SparkSession, rows: int) -> DataFrame:
     moments = spark.range(999, rows, 1000)
     everywhere = sf.explode(sf.array(*(sf.lit(partition) for partition in range(PARTITIONS))))
     placed = moments.withColumn("partition", everywhere)
-    return shaped(placed, partition=sf.col("partition"), kind=sf.lit("resolved"), index=sf.lit(1))
+    return shaped(placed, partition=sf.col("partition"), kind=sf.lit("resolved"), offset=sf.col("id") * 2 + 1)
 
 
 def shaped(rows: DataFrame, **fields: Column) -> DataFrame:
-    """Events at offset ``id``, one millisecond apart."""
-    placed = {"offset": sf.col("id"), "index": sf.lit(0), "commit_ts": commit_ts()}
+    """Rows at even offsets, one millisecond apart; resolved events between them."""
+    placed = {"offset": sf.col("id") * 2, "index": sf.lit(0), "commit_ts": commit_ts()}
     known = placed | fields
     return rows.select(
         *(known.get(name, sf.lit(None)).cast(kind).alias(name) for name, kind in FIELDS.items())
@@ -84,7 +84,7 @@ def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
 
 @pytest.mark.parametrize("rows", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession, rows: int) -> None:
-    early, late = rows // 2, rows // 2 + KEYS
+    early, late = rows, rows + 2 * KEYS
     sound, unsound = (whole(spark, rows).withColumn("topic", sf.lit(name)) for name in TOPICS)
     events = sound.union(swapped(unsound, early, late)).persist()
     findings = check(events, OPTIONS)

@@ -32,7 +32,7 @@ FIELDS = {
     "error_expected": "string",
 }
 SCHEMA = ", ".join(f"`{name}` {kind}" for name, kind in FIELDS.items())
-HANDLE, UNIQUE, PLAIN = 0x0B, 0x10, 0x00
+HANDLE, UNIQUE, PLAIN = 0x0B, 0x51, 0x41
 ACCOUNTS = {"id": HANDLE, "email": UNIQUE, "balance": PLAIN}
 
 Image = Mapping[str, str | None]
