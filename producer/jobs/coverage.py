@@ -15,7 +15,7 @@ from producer.changefeed import Changefeed
 from producer.codec import registry
 from producer.errors import ChangefeedError
 from producer.faults.catalogue import Trap, catalogue
-from producer.jobs.judge import Demands, verify_options
+from producer.jobs.judge import verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import bootstrap_of, whole_topics
 from producer.jobs.verify import LIGHT_MESSAGES, Say
@@ -26,6 +26,7 @@ from producer.source.decode import decoded
 from producer.source.folder import manifest
 from producer.source.frame import kafka_messages
 from producer.verifier.coverage import RULES, Found, Told, exercised
+from producer.verifier.options import Demands
 
 Status: TypeAlias = Literal["exercised", "missed", "untold", "impossible", "illegal"]
 
