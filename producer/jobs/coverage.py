@@ -109,8 +109,11 @@ def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
 
 def _injected(written: Mapping[str, Any]) -> Counter[str]:
     """How often the manifest says that each trap was injected."""
-    faults = [fault for fault in written.get("faults") or () if isinstance(fault, dict)]
-    return Counter(str(fault["trap"]) for fault in faults if "trap" in fault)
+    counted: Counter[str] = Counter()
+    for fault in written.get("faults") or ():
+        if isinstance(fault, dict) and isinstance(fault.get("places"), int) and fault["places"] > 0:
+            counted[str(fault.get("trap"))] += fault["places"]
+    return counted
 
 
 def _covered(back: DataFrame, feed: Changefeed, injected: Mapping[str, int], say: Say) -> Coverage:

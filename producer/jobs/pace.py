@@ -77,6 +77,9 @@ def _check(job: Job) -> None:
     history, file = job.history, job.scenario.file
     if not history.generated or paced_from(job) + history.generated[-1].transactions != history.commits:
         raise ScenarioError("a rate needs a scenario that ends with a generate step", file=file)
+    if job.faults is not None:
+        what = "a run in real time has no faults of events and messages"
+        raise ScenarioError(what, file=file, hint=f"run it without --rate, or without {', '.join(job.traps)}")
     if not job.scenario.start_given and (history.pinned or history.resolved):
         hint = "name clock.start, or leave commit-ts and resolved steps out"
         what = "with a rate the clock starts now, and the scenario has time stamps of its own"

@@ -52,7 +52,7 @@ def test_the_command_tells_what_was_injected_as_the_manifest_does(
     place = tmp_path / "golden"
     producer.run("seed_t1", out=place)
     written = json.loads((place / "manifest.json").read_text())
-    written["faults"] = [{"trap": "lost-row"}, {"trap": "lost-row"}, {"trap": "nobody-knows"}]
+    written["faults"] = [{"trap": "lost-row", "places": 2}, {"trap": "nobody-knows", "places": 1}]
     (place / "manifest.json").write_text(json.dumps(written))
     assert main(["coverage", "--in", str(place), "--json"]) == 0
     told = {one["trap"]: one for one in json.loads(capsys.readouterr().out)["traps"]}

@@ -116,6 +116,8 @@ def test_who_is_asked_to_end_ends_behind_a_resolved_event(scenario: Path, ends: 
 def test_scenarios_that_have_no_pace_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="ends with a generate step"):
         paced_job("seed_t1", "10/s", None)
+    with pytest.raises(ScenarioError, match="no faults of events"):
+        paced_job("sysbench", "10/s", None, sets=["faults.lost-row=null"])
     path = tmp_path / "pinned.yaml"
     path.write_text(
         SCENARIO.replace(f"{{start: {START}}}", "{every: 1s}").replace(

@@ -86,7 +86,7 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
         "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
         "s.yaml:24: 'steps[4]' must hold keys",
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
-        "s.yaml:26: 'faults' is not supported yet",
+        "s.yaml:26: 'faults' must hold keys",
         "s.yaml:28: 'on-error' stands there twice",
         "s.yaml:29: a key must be text",
     ]
@@ -174,7 +174,9 @@ def test_commit_ts_must_grow(problems: Any) -> None:
         ("seed=", "--set seed: seed: input should be a valid integer"),
         ("clock=3", "--set clock: 'clock' must hold keys"),
         ("on-error=skipp", "--set on-error: on-error: input should be 'stop' or 'skip'"),
-        ("faults=[]", "--set faults: 'faults' is not supported yet"),
+        ("faults=[]", "--set faults: 'faults' must hold keys"),
+        ("faults.lost-row=2", "--set faults.lost-row: faults.lost-row.rate: input should be less than"),
+        ("faults.lost-row.rats=2", "--set faults.lost-row.rats: unknown key"),
     ],
 )
 def test_a_wrong_setting_is_placed_at_the_setting(problems: Any, setting: str, told: str) -> None:
