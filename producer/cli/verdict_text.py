@@ -52,7 +52,8 @@ def _finding(console: Console, head: Text, finding: Finding) -> None:
 
 
 def _differences(console: Console, verdict: Verdict) -> None:
-    for name, part in (("events", verdict.comparison), ("rows", verdict.state)):
+    states = [(f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())]
+    for name, part in (("events", verdict.comparison), ("rows", verdict.state), *states):
         if part is None or part.ok:
             continue
         console.print(
@@ -69,6 +70,8 @@ def _checked(console: Console, verdict: Verdict) -> None:
     if verdict.state is not None and verdict.state.ok:
         tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
         lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
+    if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok]:
+        lines.append(("rows", f"as expected at {', '.join(map(str, right))}, too"))
     if verdict.state is not None and verdict.state.not_compared:
         names = ", ".join(verdict.state.not_compared)
         lines.append(("rows", f"not compared, since the stream alone does not tell them: {names}"))

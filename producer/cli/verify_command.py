@@ -33,6 +33,12 @@ def verify(
             "--inject", metavar="TRAP[:rate=R]", help="A trap that the topic was made with; may be repeated."
         ),
     ] = None,
+    state_at: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--state-at", metavar="TS", help="Compare the rows at this TSO, too; with --scenario; repeatable."
+        ),
+    ] = None,
     from_beginning: Annotated[
         bool,
         typer.Option(
@@ -72,6 +78,7 @@ def verify(
             sets=sets or (),
             strict_seed=strict_seed,
             inject=inject or (),
+            state_at=state_at or (),
             from_beginning=from_beginning,
             resolved_gap_ms=resolved_gap_ms,
             witnesses=witnesses,

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from producer.changefeed import Changefeed
 from producer.codec import registry
@@ -126,6 +127,7 @@ def verdict(
             kinds=census.kinds,
             comparison=None if expected is None else compare(expected.events, stream),
             state=None if expected is None else _state_compared(expected, stream, known),
+            states={} if expected is None else _states_compared(expected, stream, known),
         )
         scenario = "" if expected is None else expected.job.scenario.name
         observe(Judged(changefeed, scenario, stream, found))
@@ -138,18 +140,33 @@ def _partitioned(job: Job) -> frozenset[str]:
     return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
 
 
-def _state_compared(expected: Expected, stream: DataFrame, options: VerifyOptions) -> StateComparison:
+def _states_compared(
+    expected: Expected, stream: DataFrame, options: VerifyOptions
+) -> dict[int, StateComparison]:
+    """The state at the job's ``state_at``: what a reader has who applied everything up to there."""
+    return {
+        ts: _state_compared(expected, stream.where(F.col("commit_ts") <= ts), options, ts)
+        for ts in expected.job.state_at
+    }
+
+
+def _state_compared(
+    expected: Expected, stream: DataFrame, options: VerifyOptions, ts: int | None = None
+) -> StateComparison:
     untold = untold_tables(expected.job) | tables_in_part(stream)
-    wanted = _expected_state(expected, untold)
+    wanted = _expected_state(expected, untold, ts)
     return compare_state(wanted, final_state(stream, options), tuple(sorted(untold)))
 
 
-def _expected_state(expected: Expected, untold: Collection[str]) -> DataFrame:
-    """Rows of the replicated tables as a reader gets them; a table without rows is a line without row."""
+def _expected_state(expected: Expected, untold: Collection[str], ts: int | None) -> DataFrame:
+    """Rows of the replicated tables as a reader gets them; a table without rows is a line without row.
+
+    :param ts: at this time stamp; None: at the end.
+    """
     job, left_out = expected.job, expected.skipped.union(untold)
     losses = job.encoder.losses
     lines: list[tuple[str, str, dict[str, bytes | None] | None]] = []
-    for table, rows in replicated_state(job, job.history.state):
+    for table, rows in replicated_state(job, job.history.state if ts is None else job.state_until(ts)):
         if table.handle_index is None or table.qualified_name in left_out:
             continue
         columns = [(column.name, losses.told(column)) for column in table.sent_columns]
@@ -163,7 +180,9 @@ def _expected_state(expected: Expected, untold: Collection[str]) -> DataFrame:
             for row in rows
         ]
     state = expected.committed.spark.createDataFrame(lines, STATE)
-    for table, frame in generated_state(expected.committed, job, job.sent):
+    for table, frame in generated_state(
+        expected.committed, job, job.sent if ts is None else job.commits_until(ts)
+    ):
         if table.qualified_name not in left_out:
             state = state.unionByName(state_lines(job, table, frame))
     return state

@@ -10,7 +10,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
-from producer.errors import ChangefeedError
+from producer.errors import ChangefeedError, ScenarioError
 from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
@@ -42,6 +42,7 @@ def verify(
     sets: Sequence[str] = (),
     strict_seed: bool = False,
     inject: Sequence[str] = (),
+    state_at: Sequence[int] = (),
     from_beginning: bool = False,
     resolved_gap_ms: int | None = None,
     witnesses: int = 3,
@@ -59,6 +60,7 @@ def verify(
     :param strict_seed: demand commit-ts order per table under every dispatch rule.
     :param inject: traps that the topic was made with, beside the scenario's. The legal ones are expected. A
         folder's manifest tells its own.
+    :param state_at: time stamps (TSO) at which the rows are compared with the scenario's, too.
     :param from_beginning: the stream starts where its tables were created and hides nothing: demand the
         insert of every row, its whole history and every DDL.
     :param resolved_gap_ms: tell of resolved events that come later than this after the one before them.
@@ -68,6 +70,8 @@ def verify(
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
+    if state_at and scenario is None:
+        raise ScenarioError("a state is compared with a scenario's", hint="add --scenario SCENARIO")
     demands = Demands(
         strict_seed=strict_seed,
         from_beginning=from_beginning,
@@ -75,11 +79,12 @@ def verify(
         witnesses=witnesses,
     )
     if folder is not None:
-        return _verify_folder(Path(folder), scenario, config, sets, demands=demands, say=say, observe=observe)
+        job = _folders_job(Path(folder), scenario, config, sets, state_at)
+        return _verify_folder(Path(folder), job, demands=demands, say=say, observe=observe)
     job = (
         None
         if scenario is None
-        else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, inject=inject)
+        else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, inject=inject, state_at=state_at)
     )
     feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
     ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
@@ -92,23 +97,27 @@ def verify(
     return _verdict(back, feed, job, claims, demands=demands, say=say, observe=observe)
 
 
-def _verify_folder(
+def _folders_job(
     folder: Path,
     scenario: str | Path | None,
     config: str | Path | None,
     sets: Sequence[str],
-    *,
-    demands: Demands,
-    say: Say,
-    observe: Observe,
-) -> Verdict:
+    state_at: Sequence[int],
+) -> Job | None:
+    """The scenario as a folder was made of it, if there is one to compare with."""
     if config is not None:
         hint = "leave --config out"
         raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
+    written = manifest(folder)
+    feed, traps = Changefeed.from_manifest(written.get("changefeed", {})), settings_of(written)
+    if scenario is None:
+        return None
+    return prepare(scenario, sets=sets, changefeed=feed, inject=traps, state_at=state_at)
+
+
+def _verify_folder(folder: Path, job: Job | None, *, demands: Demands, say: Say, observe: Observe) -> Verdict:
     content = manifest(folder)
     feed = Changefeed.from_manifest(content.get("changefeed", {}))
-    traps = settings_of(content)
-    job = None if scenario is None else prepare(scenario, sets=sets, changefeed=feed, inject=traps)
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = read_folder(spark, folder)

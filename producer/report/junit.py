@@ -51,6 +51,8 @@ def _cases(classname: str, verdict: Verdict) -> Iterator[TestCase]:
         yield _compared(classname, "expected-events", verdict.comparison)
     if verdict.state is not None:
         yield _compared(classname, "expected-state", verdict.state)
+    for ts, state in sorted(verdict.states.items()):
+        yield _compared(classname, f"expected-state@{ts}", state)
 
 
 def _invariant(classname: str, name: str, findings: list[Finding]) -> TestCase:

@@ -44,7 +44,11 @@ def summary(verdict: Verdict) -> str:
     """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` if that is all."""
     counts = {name: len(verdict.of_severity(name)) for name in ("error", "warning", "info", "not checked")}
     parts = [_counted(count, name) for name, count in counts.items() if count]
-    compared = (("events", verdict.comparison), ("rows", verdict.state))
+    compared = (
+        ("events", verdict.comparison),
+        ("rows", verdict.state),
+        *((f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())),
+    )
     parts += [f"{what} differ" for what, part in compared if part is not None and not part.ok]
     word = "verified" if verdict.ok else "VIOLATED"
     return f"{word}: {', '.join(parts)}" if parts else word

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from producer.verifier.comparison import Comparison
@@ -19,6 +20,7 @@ class Verdict:
     :param kinds: events by kind, and duplicates among them.
     :param comparison: against a scenario's expected events; None without a scenario.
     :param state: against its expected rows; None without a scenario.
+    :param states: the same at time stamps that were asked for.
     """
 
     findings: tuple[Finding, ...]
@@ -26,11 +28,13 @@ class Verdict:
     kinds: dict[str, int]
     comparison: Comparison | None = None
     state: StateComparison | None = None
+    states: Mapping[int, StateComparison] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
         """Nothing of severity error, and no difference to what was expected."""
-        judged = [part.ok for part in (self.comparison, self.state) if part is not None]
+        parts = (self.comparison, self.state, *self.states.values())
+        judged = [part.ok for part in parts if part is not None]
         return all(judged) and not any(finding.severity == "error" for finding in self.findings)
 
     def of_severity(self, *severities: str) -> list[Finding]:
@@ -47,4 +51,5 @@ class Verdict:
             "not_checked": [finding.to_json() for finding in self.of_severity("not checked")],
             "comparison": None if self.comparison is None else self.comparison.to_json(),
             "state": None if self.state is None else self.state.to_json(),
+            "states": [{"ts": ts, **state.to_json()} for ts, state in sorted(self.states.items())],
         }

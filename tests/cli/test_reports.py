@@ -16,6 +16,7 @@ from producer.cli import main
 from producer.resources import shipped_folder
 
 SCHEMA = json.loads((shipped_folder("schemas") / "verdict.schema.json").read_text("utf-8"))
+FIRST_ROWS, LAST_ROWS = 415508878783938562, 415508881418485761
 CASES = {"INV-RESOLVED", "INV-ROW-PARTITION", "expected-events", "expected-state"}
 
 
@@ -109,18 +110,22 @@ def test_run_writes_the_reports(ran: dict[str, Any], work: Path) -> None:
 @pytest.fixture(scope="module")
 def violated(ran: dict[str, Any], work: Path) -> dict[str, Any]:
     where = ["--junit-xml", str(work / "verify.xml"), "--html", str(work / "verify.html")]
-    return _printed(["verify", "--in", str(_damaged(work)), "--scenario", "seed_t1", "--json", *where], 1)
+    against = ["--scenario", "seed_t1", "--state-at", str(FIRST_ROWS), "--state-at", str(LAST_ROWS)]
+    return _printed(["verify", "--in", str(_damaged(work)), "--json", *against, *where], 1)
 
 
 def test_what_verify_prints_is_of_the_published_form(violated: dict[str, Any]) -> None:
     _valid(violated, "verdict")
     assert violated["comparison"]["missing"] == 1
+    assert [state["ts"] for state in violated["states"]] == [FIRST_ROWS, LAST_ROWS]
+    assert not violated["states"][-1]["ok"]
 
 
 def test_verify_writes_the_reports(violated: dict[str, Any], work: Path) -> None:
     (suite,) = JUnitXml.fromfile(str(work / "verify.xml"))
     failed = {case.name: case.result[0] for case in suite if case.is_failure}
     assert violated["comparison"]["diff"][0] in failed["expected-events"].text
+    assert f"expected-state@{LAST_ROWS}" in failed
     assert "VIOLATED" in (work / "verify.html").read_text("utf-8")
 
 

@@ -278,6 +278,6 @@ class NullIsText(Consumer):
 
 WRONG: tuple[type[Consumer], ...] = (
     NoBuffer, PartitionResolved, NewestResolved, OffsetsSeen, DropsEqual, DropsDDLAtResolved, EveryDDL,
-    DDLByQuery, ResolvedOnlyGrows, InsertsOnce, NeedsRows, FirstOfMessage, InsertsFirst, OnePerKeyAndTime, FloatNumbers,
-    NullIsUnchanged, NullIsText,
+    DDLByQuery, ResolvedOnlyGrows, InsertsOnce, NeedsRows, FirstOfMessage, InsertsFirst, OnePerKeyAndTime,
+    FloatNumbers, NullIsUnchanged, NullIsText,
 )  # fmt: skip
