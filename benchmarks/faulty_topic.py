@@ -1,0 +1,100 @@
+"""A large topic with every legal fault and thirty illegal ones, in Kafka and verified: all thirty are found,
+and nothing else.
+
+    python benchmarks/faulty_topic.py 1000000
+    python benchmarks/faulty_topic.py 20000000 --work /mnt/large
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.scale import sets, watched
+from producer import api
+from producer.broker import EmbeddedKafka
+from producer.faults.catalogue import trap
+from producer.jobs.planted import named_by
+from producer.session import spark_session
+from producer.verifier.verdict import Verdict
+
+LEGAL = (
+    "duplicate-message", "duplicate-event", "duplicate-ddl", "batch-boundaries", "regrouped-batches",
+    "replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
+    "ddl-at-resolved-ts",
+)  # fmt: skip
+ILLEGAL = {
+    "lost-row": 4, "wrong-partition": 3, "early-resolved": 2, "missing-resolved": 3, "missing-ddl": 1,
+    "changed-duplicate": 2, "stale-before-image": 2, "uncollapsed": 3, "schema-drift": 2,
+    "lost-message": 2, "corrupt-bytes": 2, "truncated": 2, "poison": 2,
+}  # fmt: skip
+"""Thirty. Rows of sysbench are too many for one of them to change twice in a stretch, and have no unique
+key beside the clustered one."""
+
+
+def inject(rate: float) -> list[str]:
+    """The settings of all of them."""
+    return [
+        *(f"{name}:rate={rate}" for name in LEGAL),
+        *(f"{name}:times={times}" for name, times in ILLEGAL.items()),
+    ]
+
+
+def measured(changes: int, rate: float, work: Path) -> dict[str, Any]:
+    """Write, verify, and say what was found."""
+    spark_session(rows=changes)
+    jvm = next(child.pid for child in psutil.Process().children() if child.name() == "java")
+    settings, traps = sets(changes), inject(rate)
+    with EmbeddedKafka() as broker, watched(jvm, work) as peaks:
+        uri = f"kafka://{broker.bootstrap}/faulty?protocol=open-protocol&partition-num=4"
+        start = time.perf_counter()
+        report = api.run("sysbench", sink_uri=uri, sets=settings, inject=traps, only="messages")
+        written = time.perf_counter()
+        verdict = api.verify(
+            sink_uri=uri, scenario="sysbench", sets=settings, inject=traps, from_beginning=True, witnesses=100
+        )
+        verified = time.perf_counter()
+    return {
+        "changes": changes,
+        "messages": report.counts.total,
+        "seconds_to_write": round(written - start, 1),
+        "seconds_to_verify": round(verified - written, 1),
+        "driver_peak_mb": peaks.driver >> 20,
+        "workers_peak_mb": peaks.workers >> 20,
+        **_found(verdict),
+    }
+
+
+def _found(verdict: Verdict) -> dict[str, Any]:
+    allowed = {invariant for name in ILLEGAL for invariant in (*trap(name).breaks, *trap(name).also)}
+    errors = {one.id: one.count for one in verdict.of_severity("error")}
+    return {
+        "illegal": {name: [times, *named_by(name, verdict)] for name, times in ILLEGAL.items()},
+        "errors": errors,
+        "errors_of_nothing_planted": sorted(set(errors) - allowed),
+        "missing_events": verdict.comparison.missing if verdict.comparison else None,
+        "unexpected_events": verdict.comparison.unexpected if verdict.comparison else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("changes", type=int, help="row changes of the topic")
+    parser.add_argument("--rate", type=float, default=0.001, help="of each legal fault")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="where there is room")
+    options = parser.parse_args()
+    work = Path(tempfile.mkdtemp(prefix="faulty-", dir=options.work))
+    os.environ["SPARK_LOCAL_DIRS"] = str(work)
+    json.dump(measured(options.changes, options.rate, work), sys.stdout, indent=2)
+
+
+if __name__ == "__main__":
+    main()
