@@ -14,7 +14,7 @@ from producer.errors import ChangefeedError, ScenarioError
 from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
-from producer.jobs.ranges import whole_topics
+from producer.jobs.ranges import bootstrap_of, whole_topics
 from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
@@ -87,13 +87,13 @@ def verify(
         else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, inject=inject, state_at=state_at)
     )
     feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
-    ranges = whole_topics(_bootstrap(feed), _topics(feed, job))
+    ranges = whole_topics(bootstrap_of(feed), _topics(feed, job))
     # How many partitions there are the topic knows better than the URI.
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
-    back, claims = kafka_messages(spark, _bootstrap(feed), ranges), feed.claim_check_storage_uri
+    back, claims = kafka_messages(spark, bootstrap_of(feed), ranges), feed.claim_check_storage_uri
     return _verdict(back, feed, job, claims, demands=demands, say=say, observe=observe)
 
 
@@ -153,13 +153,6 @@ def _wanted(spark: SparkSession, job: Job) -> Expected:
     encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
     skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()
     return Expected(job, committed, expected_events(job, events, encoded), frozenset(skipped))
-
-
-def _bootstrap(feed: Changefeed) -> str:
-    if feed.sink_uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC"
-        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
-    return feed.sink_uri.bootstrap_servers
 
 
 def _topics(feed: Changefeed, job: Job | None) -> list[str]:
