@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeAlias
+from zoneinfo import ZoneInfo
 
 from producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from producer.model.flags import ColumnFlag
@@ -15,7 +17,15 @@ from producer.model.flags import ColumnFlag
 Key: TypeAlias = tuple[str, tuple[bytes | None, ...]]
 Row: TypeAlias = dict[str, bytes | None]
 Tables: TypeAlias = dict[Key, Row]
+ZONE = ZoneInfo("Asia/Tokyo")
+"""In which the changefeed shows points in time; no message says so."""
 _TRUNCATE, _DROP = 11, 4
+
+
+def in_utc(text: bytes) -> bytes:
+    """A TIMESTAMP of the stream in UTC."""
+    local = datetime.fromisoformat(text.decode()).replace(tzinfo=ZONE)
+    return local.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S").encode()
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,14 @@ class Consumer:
         return f"{row.schema}.{row.table}", tuple(image.get(name) for name in handle)
 
     def image(self, row: RowEvent, after: Row) -> Row:
-        return after
+        types = {column.name: column.type for column in row.columns}
+        return {
+            name: self.instant(value) if value and types[name] == "timestamp" else value
+            for name, value in after.items()
+        }
+
+    def instant(self, text: bytes) -> bytes:
+        return in_utc(text)
 
 
 class NoBuffer(Consumer):
@@ -257,8 +274,15 @@ class FloatNumbers(Consumer):
         types = {column.name: column.type for column in row.columns}
         return {
             name: str(int(float(value))).encode() if value and types[name].startswith("bigint") else value
-            for name, value in after.items()
+            for name, value in super().image(row, after).items()
         }
+
+
+class NoZone(Consumer):
+    """Takes points in time for UTC."""
+
+    def instant(self, text: bytes) -> bytes:
+        return text
 
 
 class NullIsUnchanged(Consumer):
@@ -266,18 +290,20 @@ class NullIsUnchanged(Consumer):
 
     def image(self, row: RowEvent, after: Row) -> Row:
         before = row.before or {}
-        return {name: before.get(name) if value is None else value for name, value in after.items()}
+        told = super().image(row, after)
+        return {name: before.get(name) if value is None else value for name, value in told.items()}
 
 
 class NullIsText(Consumer):
     """Writes NULL and the text 'null' alike."""
 
     def image(self, row: RowEvent, after: Row) -> Row:
-        return {name: None if value in (None, b"null", b"") else value for name, value in after.items()}
+        told = super().image(row, after)
+        return {name: None if value in (None, b"null", b"") else value for name, value in told.items()}
 
 
 WRONG: tuple[type[Consumer], ...] = (
     NoBuffer, PartitionResolved, NewestResolved, OffsetsSeen, DropsEqual, DropsDDLAtResolved, EveryDDL,
     DDLByQuery, ResolvedOnlyGrows, InsertsOnce, NeedsRows, FirstOfMessage, InsertsFirst, OnePerKeyAndTime,
-    FloatNumbers, NullIsUnchanged, NullIsText,
+    FloatNumbers, NoZone, NullIsUnchanged, NullIsText,
 )  # fmt: skip

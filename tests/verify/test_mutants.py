@@ -15,7 +15,7 @@ from producer import api
 from producer.codec import registry
 from producer.model.json_value import from_json
 from producer.source.folder import records
-from tests.verify.consumers import WRONG, Consumer, Delivered, Tables
+from tests.verify.consumers import WRONG, Consumer, Delivered, Tables, in_utc
 
 TRAPPED = Path(__file__).with_name("trapped.yaml")
 TOPICS: dict[str, tuple[str, ...]] = {
@@ -75,6 +75,8 @@ def expected(folder: Path) -> Tables:
     for file in sorted((folder / "state").iterdir()):
         for line in file.read_text("utf-8").splitlines():
             row = {name: from_json(value) for name, value in json.loads(line).items()}
+            if since := row.get("since"):
+                row["since"] = in_utc(since)
             tables[file.stem, (row["id"],)] = row
     return tables
 
