@@ -32,8 +32,9 @@ MAY_IMPORT = {
     },
     "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
+    "conformance": {"model", "changefeed", "codec", "scenario", "sink", "report"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "bench", "faults", "jobs", "model", "report", "verifier", "scenario"},
+    "cli": {"api", "bench", "conformance", "faults", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
 
