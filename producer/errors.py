@@ -257,7 +257,7 @@ class SparkError(EnvironmentFailure):
     """A Spark session in which this job cannot run."""
 
 
-class TesteeError(EnvironmentFailure):
+class NoTesteeError(EnvironmentFailure):
     """A program under test that does not start.
 
     :param command: as the user gave it.

@@ -56,7 +56,7 @@ def conformance(
 ) -> int:
     """Ask a decoder of yours what it makes of messages. Exit code 1 if a case is not as expected."""
     from producer.conformance.expectations import FailureList, read_failures
-    from producer.conformance.selection import selected, seconds_of
+    from producer.conformance.selection import seconds_of, selected
     from producer.conformance.story import tellings
 
     cases = selected(tellings(), protocol or (), only or ())

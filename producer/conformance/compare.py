@@ -11,29 +11,32 @@ import msgspec
 
 from producer.conformance.exchange import Event, EventValue, Image
 
-_FLOATS = ("float", "double")
+FLOATS = frozenset({"float", "double"})
 _ALWAYS = ("kind", "commit_ts", "schema", "table", "op", "query", "handle_key_only")
 _IF_TOLD = ("columns", "table_id", "ddl_type")
 _LONGEST = 80
 
 
-def differences(expected: Sequence[Event], told: Sequence[Event]) -> list[str]:
+def differences(
+    expected: Sequence[Event], told: Sequence[Event], floats: frozenset[str] = FLOATS
+) -> list[str]:
     """One sentence per difference; none if the testee is right.
 
-    Columns, table ids and DDL types that the testee leaves out are not compared. FLOAT and DOUBLE are
-    compared as numbers: ``1e21`` is as good as its digits.
+    Columns, table ids and DDL types that the testee leaves out are not compared.
+
+    :param floats: SQL types whose values are compared as numbers: ``1e21`` is as good as its digits.
     """
     found = [
         f"event {place}: {text}"
         for place, (right, other) in enumerate(zip(expected, told, strict=False))
-        for text in _of_event(right, other)
+        for text in _of_event(right, other, floats)
     ]
     if len(expected) != len(told):
         found.append(f"{len(told)} events, expected {len(expected)}")
     return found
 
 
-def _of_event(right: Event, told: Event) -> Iterator[str]:
+def _of_event(right: Event, told: Event, floats: frozenset[str]) -> Iterator[str]:
     for name in _ALWAYS:
         one, other = getattr(right, name), getattr(told, name)
         if (one or None) != (other or None):  # a DDL of a database has no table, or an empty one
@@ -42,9 +45,14 @@ def _of_event(right: Event, told: Event) -> Iterator[str]:
         one, other = getattr(right, name), getattr(told, name)
         if None not in (one, other) and _by_name(one) != _by_name(other):
             yield _sentence(name, other, one)
-    types = {name: kind for name, kind, _ in right.columns or ()}
-    yield from _of_image("before", right.before, told.before, types)
-    yield from _of_image("after", right.after, told.after, types)
+    numbers = {name: _bare(kind) for name, kind, _ in right.columns or () if _bare(kind) in floats}
+    yield from _of_image("before", right.before, told.before, numbers)
+    yield from _of_image("after", right.after, told.after, numbers)
+
+
+def _bare(kind: str) -> str:
+    """A type without its parameters and without UNSIGNED."""
+    return kind.partition(" ")[0].partition("(")[0]
 
 
 def _by_name(told: Any) -> Any:
@@ -53,8 +61,9 @@ def _by_name(told: Any) -> Any:
 
 
 def _of_image(
-    name: str, right: Image | None, told: Image | None, types: Mapping[str, str]
+    name: str, right: Image | None, told: Image | None, numbers: Mapping[str, str]
 ) -> Iterator[str]:
+    """:param numbers: SQL type of the columns whose values are compared as numbers."""
     if right is None or told is None:
         if right is not told:
             yield _sentence(name, told, right)
@@ -65,26 +74,24 @@ def _of_image(
             yield f"{place} is missing"
         elif column not in right:
             yield f"{place} is not in the message"
-        elif not _same(types.get(column, ""), right[column], told[column]):
+        elif right[column] != told[column] and not _same_number(
+            numbers.get(column), right[column], told[column]
+        ):
             yield _sentence(place, told[column], right[column])
 
 
-def _same(kind: str, right: EventValue, told: EventValue) -> bool:
-    if right == told:
-        return True
-    name = kind.partition(" ")[0].partition("(")[0]
-    if name not in _FLOATS or not isinstance(right, str) or not isinstance(told, str):
+def _same_number(kind: str | None, right: EventValue, told: EventValue) -> bool:
+    if kind is None or not isinstance(right, str) or not isinstance(told, str):
         return False
     try:
-        numbers = float(right), float(told)
-        return len({_rounded(name, number) for number in numbers}) == 1
+        one, other = float(right), float(told)
+        return one == other or (kind == "float" and _single(one) == _single(other))
     except (ValueError, OverflowError):
         return False
 
 
-def _rounded(name: str, number: float) -> bytes | float:
-    """The number as a column keeps it; 0 has no sign there."""
-    return struct.pack("<f", number or 0.0) if name == "float" else number
+def _single(number: float) -> bytes:
+    return struct.pack("<f", number)
 
 
 def _sentence(name: str, told: Any, right: Any) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
-VERSION = 1
+VERSION: Final = 1
+ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft"]
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -27,7 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     case: Annotated[str, Meta(description="To be repeated in the answer.")]
     level: Annotated[Literal["decode"], Meta(description="What is asked: the events of one message.")]
-    protocol: Literal["open-protocol", "canal-json", "debezium", "craft"]
+    protocol: ProtocolName
     options: Annotated[
         dict[str, Any],
         Meta(description="Options of the changefeed, as docs/options.md names them; others have defaults."),
@@ -83,9 +84,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the testee makes of a case: one of events, error and skipped."""
 
     case: str
-    events: Annotated[
-        list[Event] | None, Meta(description="The events of the message, in order.")
-    ] = None
+    events: Annotated[list[Event] | None, Meta(description="The events of the message, in order.")] = None
     error: Annotated[
         str | None, Meta(description="The message is none of the protocol; right for damaged ones.")
     ] = None
@@ -139,7 +138,7 @@ def exchange_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Conformance runner and testee",
-        "description": "One JSON object per line. To the testee: Hello, then Requests. From it: Hello, then Answers.",
+        "description": "One JSON object per line. To the testee: Hello, then Requests. From it: Hello, Answers.",
         "anyOf": list(shown),
         "$defs": definitions,
     }

@@ -13,7 +13,7 @@ import msgspec
 import psutil
 
 from producer.conformance.exchange import VERSION, Hello, Request, is_hello
-from producer.errors import ConformanceError, TesteeError
+from producer.errors import ConformanceError, NoTesteeError
 
 START_SECONDS = 60.0
 """How long a testee may take to greet: a JVM on a busy machine takes its time."""
@@ -50,7 +50,7 @@ class Testee:
         """The line that a request is answered with.
 
         :raises Broken: if none comes in time; the next request gets a fresh process.
-        :raises TesteeError: if the program does not start.
+        :raises NoTesteeError: if the program does not start.
         """
         process = self._process or await self._start()
         try:
@@ -77,7 +77,8 @@ class Testee:
         process, self._process = self._process, None
         if process is None:
             return
-        _kill_tree(process.pid)
+        if process.returncode is None:
+            _kill_tree(process.pid)
         await process.wait()
         if self._listener is not None:
             self._listener.cancel()
@@ -89,7 +90,7 @@ class Testee:
                 *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LONGEST_LINE
             )
         except OSError as error:
-            raise TesteeError(
+            raise NoTesteeError(
                 f"the testee cannot be started: {error.strerror}", command=self._command
             ) from None
         self._process = process
@@ -110,7 +111,7 @@ class Testee:
             what = f"the testee answers the greeting with {line[:80]!r}"
         await self.close()
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
-        raise TesteeError(what, command=self._command, hint=hint)
+        raise NoTesteeError(what, command=self._command, hint=hint)
 
     async def _listen(self, process: Process) -> None:
         """Keep the last lines of stderr: they say why a testee ended."""

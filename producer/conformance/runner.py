@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from producer.conformance.case import Case, build
-from producer.conformance.compare import differences
+from producer.conformance.compare import FLOATS, differences
 from producer.conformance.exchange import Answer, BadAnswer, answer_of
 from producer.conformance.expectations import FailureList
 from producer.conformance.process import Broken, Testee
@@ -58,7 +58,7 @@ def run(
     :param command: that starts the testee.
     :param timeout: seconds for one answer.
     :param told: is called with each outcome as it comes.
-    :raises TesteeError: if the testee does not start, or not again.
+    :raises NoTesteeError: if the testee does not start, or not again.
     """
     return asyncio.run(_run(tellings, Testee(command, timeout), failures, told))
 
@@ -100,5 +100,10 @@ def _judged(case: Case, answer: Answer) -> tuple[Status, list[str]]:
     elif answer.error is not None:
         wrong = [f"an error, expected events: {answer.error}"]
     else:
-        wrong = differences(case.expected, answer.events or [])
+        wrong = differences(case.expected, answer.events or [], _floats(case.request.protocol))
     return ("failed" if wrong else "passed"), wrong
+
+
+def _floats(protocol: str) -> frozenset[str]:
+    """Types that arrive as floating point numbers: of Debezium DECIMAL, too."""
+    return FLOATS | {"decimal"} if protocol == "debezium" else FLOATS

@@ -12,9 +12,7 @@ from producer.errors import ConformanceError
 from producer.scenario.spec import read_duration
 
 
-def selected(
-    tellings: Sequence[Telling], protocols: Collection[str], globs: Sequence[str]
-) -> list[Telling]:
+def selected(tellings: Sequence[Telling], protocols: Collection[str], globs: Sequence[str]) -> list[Telling]:
     """The cases of some protocols whose ids one of the globs matches; without either all.
 
     :raises ConformanceError: for a glob that matches none of them.

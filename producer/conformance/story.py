@@ -1,4 +1,4 @@
-"""The corpus: SQL, and what of it becomes a case in which protocol. It is ``corpus.yaml`` beside this file."""
+"""The corpus, ``corpus.yaml`` beside this file: SQL, and in which protocols it becomes a case."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import yaml
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft")
-TYPE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+from producer.conformance.exchange import ProtocolName
+
+PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
+TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
     "open-protocol": {},
     "canal-json": {},
     "debezium": {"enable-tidb-extension": True},
@@ -49,7 +51,7 @@ class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     says: str
     given: str = ""
     sql: str = ""
-    protocols: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
     resolved: bool = False
     handle_key_only: bool = False
     damage: str = ""
@@ -67,7 +69,7 @@ class Telling:
 
     name: str
     story: Story
-    protocol: str
+    protocol: ProtocolName
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -86,8 +88,12 @@ def tellings() -> tuple[Telling, ...]:
     return tuple(
         Telling(name=name, story=story, protocol=protocol, options=options)
         for name, story in named
-        for protocol, options in (story.protocols or dict.fromkeys(PROTOCOLS, {})).items()
+        for protocol, options in (story.protocols or _without_options()).items()
     )
+
+
+def _without_options() -> dict[ProtocolName, dict[str, Any]]:
+    return {protocol: {} for protocol in PROTOCOLS}
 
 
 def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, Story]]:
@@ -96,6 +102,6 @@ def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, Story]]:
         mode = f"SET sql_mode = '{kind.sql_mode}';" if kind.sql_mode is not None else ""
         given = f"{mode} CREATE TABLE t (id INT PRIMARY KEY, v {kind.column});"
         for of, value in {**kind.values, "null": "NULL"}.items():
-            says = f"{kind.column} of {of.replace('-', ' ')}"
-            sql = f"INSERT INTO t VALUES (1, {value});"
+            says = f"A value of {kind.column}: {of.replace('-', ' ')}"
+            sql = f"INSERT INTO t VALUES (1, {value});"  # noqa: S608  # both are ours
             yield f"types.{name}-{of}", Story(says=says, given=given, sql=sql, protocols=protocols)

@@ -92,6 +92,4 @@ def _sent_of_old(change: Change, losses: Losses) -> Callable[[int], bool]:
 def _image(
     values: Sequence[Value], shown: _Shown, losses: Losses, sent: Callable[[int], bool]
 ) -> dict[str, Value]:
-    return {
-        column.name: losses.told(column)(values[place]) for place, column, _ in shown if sent(place)
-    }
+    return {column.name: losses.told(column)(values[place]) for place, column, _ in shown if sent(place)}
