@@ -90,6 +90,13 @@ def test_decoding_a_file_loads_no_spark() -> None:
     assert "pyspark" not in _loads(statement)
 
 
+def test_a_conformance_case_loads_no_spark() -> None:
+    statement = (
+        "from producer.conformance import case, runner, story; list(map(case.build, story.tellings()[:9]))"
+    )
+    assert "pyspark" not in _loads(statement)
+
+
 @pytest.mark.parametrize("codec", ["open", "craft", "canal_json", "debezium"])
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
     assert _loads(f"import producer.codec.{codec}.decoder") == set()

@@ -138,7 +138,7 @@ def exchange_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Conformance runner and testee",
-        "description": "One JSON object per line. To the testee: Hello, then Requests. From it: Hello, Answers.",
+        "description": "One JSON object per line. To the testee: Hello, Requests. From it: Hello, Answers.",
         "anyOf": list(shown),
         "$defs": definitions,
     }

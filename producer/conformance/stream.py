@@ -1,7 +1,7 @@
 """The event stream of a story in one partition: what its SQL commits, as it was committed.
 
-The Spark stages are left out. They collapse and split the changes of a transaction and give each its place; a story
-has no changes for which that matters.
+The Spark stages are left out. They collapse and split the changes of a transaction and give each its place;
+a story has no changes for which that matters.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class StoryStream:
     def batches(self, resolved: bool) -> list[pa.RecordBatch]:
         """The events as an encoder's worker gets them: rows, then DDLs, then the resolved event."""
         events = list(self._events(resolved))
-        return pa.Table.from_pylist(events, schema=_ARROW).combine_chunks().to_batches()
+        return [pa.RecordBatch.from_pylist(events, schema=_ARROW)]
 
     def _events(self, resolved: bool) -> Iterator[dict[str, Any]]:
         for change in self.changes:

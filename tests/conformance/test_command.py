@@ -47,19 +47,19 @@ def test_list_takes_filters_and_needs_no_testee(capsys: pytest.CaptureFixture[st
     assert conformance("--list", "--protocol", "open-protocol", *options) == 0
     assert capsys.readouterr().out.split() == [LARGEST, "required.open-protocol.damaged.garbage"]
     assert conformance("--list", "--json", "--filter", LARGEST) == 0
-    assert json.loads(capsys.readouterr().out) == [{"case": LARGEST, "says": "BIGINT UNSIGNED of max"}]
+    assert json.loads(capsys.readouterr().out) == [
+        {"case": LARGEST, "says": "A value of BIGINT UNSIGNED: max"}
+    ]
 
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> str:
     """A testee that takes every number for a float64."""
-    event = (
-        "{'kind': 'row', 'commit_ts': 429918008166580226, 'schema': 'test', 'table': 't', 'op': 'insert', "
-    )
-    return answering(
-        tmp_path,
-        f"say(case=case, events=[{event}'after': {{'id': '1', 'v': '18446744073709552000'}}}}])",
-    )
+    event = {
+        "kind": "row", "commit_ts": 429918008166580226, "schema": "test", "table": "t", "op": "insert",
+        "after": {"id": "1", "v": "18446744073709552000"},
+    }  # fmt: skip
+    return answering(tmp_path, f"say(case=case, events=[{event!r}])")
 
 
 def test_a_failure_tells_the_difference_and_is_kept(
