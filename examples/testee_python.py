@@ -119,7 +119,7 @@ def canal_json(value: bytes) -> list[Event]:
 
 
 def canal_image(texts: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
-    is_bytes = {name: "blob" in kind or "binary" in kind for name, kind in types.items()}
+    is_bytes = {name: kind.partition("(")[0].endswith(("blob", "binary")) for name, kind in types.items()}
     return {
         name: None if text is None else value_json(text.encode("latin-1")) if is_bytes[name] else text
         for name, text in texts.items()
@@ -133,7 +133,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     key, value = (base64.b64decode(request[part] or "") for part in ("key", "value"))
     try:
         events = open_protocol(key, value) if request["protocol"] == "open-protocol" else canal_json(value)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, SyntaxError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
     return {"events": events}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -73,6 +74,15 @@ def test_our_decoders_refuse_what_is_damaged(cases: list[Case]) -> None:
     damaged = [case for case in cases if case.expected is None]
     assert [case.id for case in damaged if not refuses(case.request)] == []
     assert {case.request.protocol for case in damaged} == set(PROTOCOLS)
+
+
+def test_the_page_shows_a_true_request(cases: list[Case]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8")
+    (request,) = [case.request for case in cases if case.id == "required.open-protocol.rows.insert"]
+    for part, told in (("key", request.key), ("value", request.value)):
+        shown = re.findall(rf'"{part}": "([^"…]+)…"', page)
+        assert len(shown) == 1
+        assert (told or "").startswith(shown[0])
 
 
 def test_what_is_expected_is_what_was_committed(cases: list[Case]) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from producer.conformance.expectations import FailureList
@@ -20,6 +26,7 @@ CASES = [
 ]
 INSERT, UPDATE, _ = (one.id for one in CASES)
 SECONDS = 5.0
+ROOT = Path(__file__).parents[2]
 
 
 def asked(command: str, failures: tuple[str, ...] = ()) -> dict[str, Outcome]:
@@ -84,6 +91,34 @@ def test_a_large_request_reaches_a_testee_that_reads_late(tmp_path: Path) -> Non
     command = answering(tmp_path, "say(case=case, skipped=str(len(line) > 65536))")
     outcomes = run(large, command, timeout=SECONDS, failures=FailureList())
     assert {outcome.reasons for outcome in outcomes} == {("True",)}
+
+
+def test_a_testee_may_end_by_itself(tmp_path: Path) -> None:
+    last = tmp_path / "last"
+    asked(answering(tmp_path, "say(case=case, error='x')", last=f"open({str(last)!r}, 'w').close()"))
+    assert last.exists()
+
+
+def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    asleep = f"open({str(pipe)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
+    options = ["conformance", "--timeout", "1h", "--testee", answering(tmp_path, asleep)]
+    command = subprocess.Popen([sys.executable, "-m", "producer", *options], cwd=ROOT)
+    number = int(_written(pipe))  # waits until the testee was asked
+    command.send_signal(signal.SIGTERM)
+    assert command.wait() == 130
+    assert not psutil.pid_exists(number)
+
+
+def _written(pipe: Path) -> bytes:
+    """What is written to a pipe; nothing if that takes a minute."""
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    select.select([end], [], [], 60)
+    try:
+        return os.read(end, 100)
+    finally:
+        os.close(end)
 
 
 @pytest.mark.parametrize(

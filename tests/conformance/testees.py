@@ -17,16 +17,18 @@ for line in sys.stdin:
         continue
     case = request["case"]
 {body}
+{last}
 """
 
 
-def answering(folder: Path, body: str) -> str:
+def answering(folder: Path, body: str, *, last: str = "") -> str:
     """The command of a testee that greets, and then runs some lines for each request.
 
     :param body: they know ``request`` and ``case``, and say answers.
+    :param last: what it does when its input has ended.
     """
     indented = "".join(f"    {line}\n" for line in body.strip().splitlines())
-    return program(folder, _LOOP.format(body=indented))
+    return program(folder, _LOOP.format(body=indented, last=last))
 
 
 def program(folder: Path, text: str) -> str:
