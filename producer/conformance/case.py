@@ -44,7 +44,11 @@ def build(telling: Telling) -> Case:
     """
     story, changefeed = telling.story, _changefeed(telling)
     stream = played(
-        story.given, story.sql, profile=changefeed.profile, force_replicate=changefeed.force_replicate
+        story.given,
+        story.sql,
+        profile=changefeed.profile,
+        force_replicate=changefeed.force_replicate,
+        time_zone=changefeed.time_zone,
     )
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
     plan = EncodePlan(protocol=telling.protocol, options=options, catalog=stream.catalog)

@@ -7,17 +7,20 @@ a story has no changes for which that matters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import tzinfo
 from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
 
+from producer.codec.zone import local_timestamp, zone_of
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.model.event import Kind
+from producer.model.mysql_type import MySQLType
 from producer.model.profile import Profile
-from producer.scenario.history import Change, History
+from producer.scenario.history import Change, History, RowImage
 from producer.scenario.sql.session import Session
 
 _CLOCK = Clock()
@@ -91,10 +94,16 @@ class StoryStream:
 
 @lru_cache(maxsize=8)
 def played(
-    given: str, sql: str, *, profile: Profile = "classic", force_replicate: bool = False
+    given: str,
+    sql: str,
+    *,
+    profile: Profile = "classic",
+    force_replicate: bool = False,
+    time_zone: str = "UTC",
 ) -> StoryStream:
     """Run the SQL of a story. The protocols of one follow each other, so that few are kept.
 
+    :param time_zone: the changefeed's, in which TIMESTAMP is shown.
     :raises ScenarioError: for SQL that does not run.
     :raises ValueError: for an update that moves a row, which is two events in a stream.
     """
@@ -102,7 +111,22 @@ def played(
     session.run(given)
     before = session.commits
     session.run(sql)
-    stream = StoryStream(session.history(), before)
-    if any(change.old_row_key is not None for change in stream.changes):
+    history = session.history()
+    if any(change.old_row_key is not None for change in history.changes if change.commit_seq >= before):
         raise ValueError(f"moves a row: {sql}")
-    return stream
+    history.changes = [_localised(change, history.catalog, zone_of(time_zone)) for change in history.changes]
+    return StoryStream(history, before)
+
+
+def _localised(change: Change, catalog: Catalog, zone: tzinfo) -> Change:
+    columns = catalog.tables[change.table_version].sent_columns
+
+    def shown(image: RowImage | None) -> RowImage | None:
+        if image is None:
+            return None
+        return tuple(
+            local_timestamp(value, zone) if column.type == MySQLType.TIMESTAMP else value
+            for column, value in zip(columns, image, strict=True)
+        )
+
+    return replace(change, before=shown(change.before), after=shown(change.after))

@@ -90,6 +90,11 @@ def test_what_is_expected_is_what_was_committed(cases: list[Case]) -> None:
     largest = by_id["required.open-protocol.types.bigint-unsigned-max"].expected
     assert largest is not None
     assert [event.after for event in largest] == [{"id": "1", "v": "18446744073709551615"}]
+    zoned = by_id["required.canal-json.rows.time-zone"].expected
+    assert zoned is not None
+    assert [event.after for event in zoned] == [
+        {"id": "1", "ts": "2021-12-21 04:30:49.500000", "dt": "2021-12-20 20:30:49.500000"}
+    ]
     batch = by_id["required.open-protocol.batches.transactions"].expected
     assert batch is not None
     assert [event.op for event in batch] == ["insert", "update", "delete"]
