@@ -14,7 +14,7 @@ import yaml
 from producer.conformance.exchange import ProtocolName
 
 PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
-TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
+_TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
     "open-protocol": {},
     "canal-json": {},
     "debezium": {"enable-tidb-extension": True},
@@ -28,6 +28,7 @@ class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     :param column: the type, in SQL.
     :param values: name in the id to SQL of the value.
+    :param sql_mode: of the session, where the default one refuses the values.
     """
 
     column: str
@@ -45,7 +46,7 @@ class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     :param resolved: a resolved event follows at the time of the last commit.
     :param handle_key_only: the row is over the limit that the options set.
     :param damage: name in the id of what is done to the message (``damage.DAMAGES``).
-    :param recommended: the case asks for more than a consumer can not do without.
+    :param recommended: the case asks for more than what every consumer needs.
     """
 
     says: str
@@ -97,7 +98,7 @@ def _without_options() -> dict[ProtocolName, dict[str, Any]]:
 
 
 def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, Story]]:
-    protocols = {protocol: dict(options) for protocol, options in TYPE_OPTIONS.items()}
+    protocols = {protocol: dict(options) for protocol, options in _TYPE_OPTIONS.items()}
     for name, kind in types.items():
         mode = f"SET sql_mode = '{kind.sql_mode}';" if kind.sql_mode is not None else ""
         given = f"{mode} CREATE TABLE t (id INT PRIMARY KEY, v {kind.column});"
