@@ -239,6 +239,10 @@ class ForeignMessageError(TopicError):
         self.offset = offset
 
 
+class ConformanceError(ProducerError):
+    """Cases or a failure list of a conformance run that do not fit what there is."""
+
+
 class EnvironmentFailure(ProducerError):
     """Something outside of the input failed: Java, the network, a broker."""
 
@@ -251,6 +255,17 @@ class JavaError(EnvironmentFailure):
 
 class SparkError(EnvironmentFailure):
     """A Spark session in which this job cannot run."""
+
+
+class NoTesteeError(EnvironmentFailure):
+    """A program under test that does not start.
+
+    :param command: as the user gave it.
+    """
+
+    def __init__(self, what: str, *, command: str, hint: str = "") -> None:
+        super().__init__(what, where=command, hint=hint)
+        self.command = command
 
 
 class StorageError(EnvironmentFailure):

@@ -32,8 +32,9 @@ MAY_IMPORT = {
     },
     "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
+    "conformance": {"model", "changefeed", "codec", "scenario", "sink", "report"},
     "api": {"jobs", "scenario", "verifier"},
-    "cli": {"api", "bench", "faults", "jobs", "model", "report", "verifier", "scenario"},
+    "cli": {"api", "bench", "conformance", "faults", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
 
@@ -86,6 +87,13 @@ def test_what_needs_no_spark_loads_none(statement: str) -> None:
 
 def test_decoding_a_file_loads_no_spark() -> None:
     statement = "from producer.cli import main; main(['decode', '/dev/null'])"
+    assert "pyspark" not in _loads(statement)
+
+
+def test_a_conformance_case_loads_no_spark() -> None:
+    statement = (
+        "from producer.conformance import case, runner, story; list(map(case.build, story.tellings()[:9]))"
+    )
     assert "pyspark" not in _loads(statement)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from producer.cli import (
     bench_command,
+    conformance_command,
     coverage_command,
     decode_command,
     run_command,
@@ -35,6 +36,7 @@ app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("decode")(decode_command.decode)
 app.command("coverage")(coverage_command.coverage)
+app.command("conformance")(conformance_command.conformance)
 app.add_typer(scenario_command.app, name="scenario")
 app.add_typer(traps_command.app, name="traps")
 app.add_typer(bench_command.app, name="bench")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from producer.errors import ChangefeedError
+from producer.model.event import Value
 from producer.model.temporal_text import offset_zone
+
+_SECONDS = len("2021-12-20 13:30:49")
 
 
 @cache
@@ -22,3 +25,12 @@ def zone_of(name: str) -> tzinfo:
         return offset_zone(name) if name.startswith(("+", "-")) else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ChangefeedError(f"unknown time zone {name!r}", parameter="time-zone") from None
+
+
+def local_timestamp(value: Value, zone: tzinfo) -> Value:
+    """A TIMESTAMP as the change log has it, in UTC, as text of a zone; zero dates stay as they are."""
+    if value is None or value.startswith(b"0000-"):
+        return value
+    utc = datetime.fromisoformat(value[:_SECONDS].decode()).replace(tzinfo=UTC)
+    there = utc.astimezone(zone).replace(tzinfo=None)
+    return there.isoformat(" ").encode() + value[_SECONDS:]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from producer.codec.zone import zone_of
-from producer.model.event import Value
+from producer.codec.zone import local_timestamp, zone_of
 from producer.model.mysql_type import MySQLType
 from producer.model.table import TableInfo
 from producer.scenario.history import RowImage
 from producer.stream.commit import is_utc, local_text
-
-_SECONDS = 19
 
 
 def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
@@ -28,17 +24,9 @@ def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tu
         return tuple(rows)
     zone = zone_of(time_zone)
     return tuple(
-        tuple(_local(value, zone) if place in places else value for place, value in enumerate(row))
+        tuple(local_timestamp(value, zone) if place in places else value for place, value in enumerate(row))
         for row in rows
     )
-
-
-def _local(value: Value, zone: tzinfo) -> Value:
-    if value is None or value.startswith(b"0000-"):
-        return value
-    utc = datetime.fromisoformat(value[:_SECONDS].decode()).replace(tzinfo=UTC)
-    there = utc.astimezone(zone).replace(tzinfo=None)
-    return there.isoformat(" ").encode() + value[_SECONDS:]
 
 
 def local_frame(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:

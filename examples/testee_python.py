@@ -1,0 +1,149 @@
+"""A testee of `ticdc-producer conformance`: what a consumer in Python might decode, with nothing but Python.
+
+It reads Open Protocol and Canal-JSON by hand, and leaves the other protocols and compressed values out.
+What it is known to get wrong stands in testee_python.failures.
+"""
+
+import base64
+import json
+import re
+import sys
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+Event: TypeAlias = dict[str, Any]
+
+BINARY = 1
+STRINGS, LOBS, FLOATS = (15, 253, 254), (249, 250, 251, 252), (4, 5)
+GO_LITERAL = re.compile(r"\\x(..)|\\u(....)|\\U(........)|\\(.)|([^\\]+)", re.DOTALL)
+GO_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+DDL_TYPES = {"CREATE": 3, "RENAME": 14, "ERASE": 4, "TRUNCATE": 11}
+
+
+def value_json(content: bytes) -> Any:
+    """A value as answers have it: text where it is UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(content).decode()}
+
+
+# Open Protocol: 8 bytes of version, then in key and value blocks of JSON, each behind its length.
+
+
+def blocks(part: bytes, start: int) -> list[bytes]:
+    found = []
+    while start < len(part):
+        length = int.from_bytes(part[start : start + 8], "big")
+        start += 8 + length
+        if length > len(part) or start > len(part):
+            raise ValueError("a block is cut off")
+        found.append(part[start - length : start])
+    return found
+
+
+def open_protocol(key: bytes, value: bytes) -> list[Event]:
+    if int.from_bytes(key[:8], "big") != 1:
+        raise ValueError("version 1 of Open Protocol was expected")
+    keys, values = blocks(key, 8), blocks(value, 0)
+    if values == [b""]:
+        values = []  # a resolved event has no value, or one of no bytes
+    heads = [json.loads(one) for one in keys]
+    if len(values) != sum(head["t"] != 3 for head in heads):
+        raise ValueError("key and value hold different numbers of events")
+    return [open_event(head, values.pop(0) if head["t"] != 3 else b"") for head in heads]
+
+
+def open_event(head: dict[str, Any], content: bytes) -> Event:
+    if head["t"] == 3:
+        return {"kind": "resolved", "commit_ts": head["ts"]}
+    event = {"commit_ts": head["ts"], "schema": head.get("scm", ""), "table": head.get("tbl", "")}
+    told = json.loads(content)
+    if head["t"] == 2:
+        return {**event, "kind": "ddl", "query": told["q"], "ddl_type": told["t"]}
+    if head["t"] != 1:
+        raise ValueError(f"no type of event: {head['t']}")
+    new, old = told.get("u"), told.get("p")
+    op = "delete" if "d" in told else "insert" if old is None else "update"
+    images = (told["d"], None) if op == "delete" else (old, new)
+    before, after = (None if image is None else {c: open_value(image[c]) for c in image} for image in images)
+    event |= {"kind": "row", "op": op, "before": before, "after": after, "table_id": head.get("ptn", 0)}
+    return {**event, "handle_key_only": bool(head.get("ohk") or head.get("ccl"))}
+
+
+def open_value(column: dict[str, Any]) -> Any:
+    code, shown, flag = column["t"], column["v"], column.get("f", 0)
+    if shown is None:
+        return None
+    if code in LOBS:
+        return value_json(base64.b64decode(shown, validate=True))
+    if code in STRINGS and flag & BINARY:
+        return value_json(go_bytes(shown))
+    if code in FLOATS:
+        return format(Decimal(repr(float(shown))), "f")
+    return str(shown)
+
+
+def go_bytes(shown: str) -> bytes:
+    """The bytes of a Go string literal: text as UTF-8, single bytes as \\x and two digits."""
+    found = b""
+    for byte, four, eight, single, text in GO_LITERAL.findall(shown):
+        rune = four or eight
+        found += bytes.fromhex(byte) if byte else chr(int(rune, 16)).encode() if rune else b""
+        found += GO_ESCAPES.get(single, single).encode() + text.encode()
+    return found
+
+
+# Canal-JSON: one JSON object; values are strings, bytes one character each.
+
+
+def canal_json(value: bytes) -> list[Event]:
+    told = json.loads(value)
+    extension = told.get("_tidb") or {}
+    commit_ts = extension.get("commitTs") or told["es"] << 18
+    if told["type"] == "TIDB_WATERMARK":
+        return [{"kind": "resolved", "commit_ts": extension["watermarkTs"]}]
+    event = {"commit_ts": commit_ts, "schema": told["database"], "table": told["table"]}
+    if told["isDdl"]:
+        return [{**event, "kind": "ddl", "query": told["sql"], "ddl_type": DDL_TYPES.get(told["type"], 0)}]
+    op = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}[told["type"]]
+    types = told["mysqlType"]
+    row = canal_image(told["data"][0], types)
+    images = {"before": None, "after": row}
+    if op == "update":
+        images["before"] = canal_image(told["old"][0], types)
+    elif op == "delete":
+        images = {"before": row, "after": None}
+    short = bool(extension.get("onlyHandleKey"))
+    return [{**event, "kind": "row", "op": op, **images, "handle_key_only": short}]
+
+
+def canal_image(texts: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
+    is_bytes = {name: kind.partition("(")[0].endswith(("blob", "binary")) for name, kind in types.items()}
+    return {
+        name: None if text is None else value_json(text.encode("latin-1")) if is_bytes[name] else text
+        for name, text in texts.items()
+    }
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    compressed = request["options"].get("large-message-handle-compression", "none") != "none"
+    if request["protocol"] not in ("open-protocol", "canal-json") or compressed:
+        return {"skipped": "not implemented"}
+    key, value = (base64.b64decode(request[part] or "") for part in ("key", "value"))
+    try:
+        events = open_protocol(key, value) if request["protocol"] == "open-protocol" else canal_json(value)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"events": events}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        reply = {"hello": 1} if "hello" in request else {"case": request["case"], **answer(request)}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()

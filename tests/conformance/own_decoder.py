@@ -1,0 +1,32 @@
+"""The project's own decoders as a testee inside this process."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+from producer.codec import registry
+from producer.conformance.exchange import Event, Request, event_of
+from producer.errors import DecodeError
+from producer.model.event_line import event_line
+from producer.source.event_rows import event_rows
+
+
+def decoded(request: Request) -> list[Event]:
+    """:raises DecodeError: for a message that does not decode."""
+    options = {name.replace("-", "_"): value for name, value in request.options.items()}
+    decoder = registry.decoder(request.protocol, options)
+    key, value = (None if part is None else b64decode(part) for part in (request.key, request.value))
+    list(decoder.events(key, value))
+    record = {"topic": "", "partition": 0, "offset": 0, "key": key, "value": value}
+    place = ("topic", "partition", "offset", "index")
+    lines = [event_line(row) for row in event_rows(record, decoder)]
+    return [event_of({name: line[name] for name in line if name not in place}) for line in lines]
+
+
+def refuses(request: Request) -> bool:
+    """Whether a message does not decode."""
+    try:
+        decoded(request)
+    except DecodeError:
+        return True
+    return False

@@ -1,0 +1,129 @@
+"""The command: what is asked, what is printed and written, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from producer.cli import main
+from producer.conformance.story import tellings
+from tests.conformance.testees import answering
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python.py")])
+SAMPLE_FAILURES = ROOT / "examples" / "testee_python.failures"
+LARGEST = "required.open-protocol.types.bigint-unsigned-max"
+
+
+def conformance(*options: str | Path) -> int:
+    return main(["conformance", *map(str, options)])
+
+
+def test_the_sample_testee_fails_just_what_it_is_known_to_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--protocol", "open-protocol", "--protocol", "canal-json", "--failures", SAMPLE_FAILURES)
+    assert conformance("--testee", SAMPLE, "--json", *options) == 0
+    told = json.loads(capsys.readouterr().out)
+    asked = [one.id for one in tellings() if one.protocol in ("open-protocol", "canal-json")]
+    assert [one["case"] for one in told["cases"]] == asked
+    skipped = {one["case"].rpartition(".")[2] for one in told["cases"] if one["outcome"] == "skipped"}
+    assert skipped == {"snappy", "lz4"}
+    assert told["ok"]
+
+
+def test_the_sample_testee_needs_nothing_but_python() -> None:
+    text = (ROOT / "examples" / "testee_python.py").read_text("utf-8")
+    imported = {line.split()[1] for line in text.splitlines() if line.startswith(("import ", "from "))}
+    assert imported <= sys.stdlib_module_names
+    assert len(text.splitlines()) < 150
+
+
+def test_list_takes_filters_and_needs_no_testee(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--filter", "*.types.bigint-unsigned-max", "--filter", "*.damaged.garbage")
+    assert conformance("--list", "--protocol", "open-protocol", *options) == 0
+    assert capsys.readouterr().out.split() == [LARGEST, "required.open-protocol.damaged.garbage"]
+    assert conformance("--list", "--json", "--filter", LARGEST) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"case": LARGEST, "says": "A value of BIGINT UNSIGNED: max"}
+    ]
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """A testee that takes every number for a float64."""
+    event = {
+        "kind": "row", "commit_ts": 429918008166580226, "schema": "test", "table": "t", "op": "insert",
+        "after": {"id": "1", "v": "18446744073709552000"},
+    }  # fmt: skip
+    return answering(tmp_path, f"say(case=case, events=[{event!r}])")
+
+
+def test_a_failure_tells_the_difference_and_is_kept(
+    wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, report = tmp_path / "failing" / "cases", tmp_path / "junit.xml"
+    options = ("--filter", LARGEST, "--save", kept, "--junit-xml", report)
+    assert conformance("--testee", wrong, *options) == 1
+    difference = 'event 0: after["v"] is "18446744073709552000", expected "18446744073709551615"'
+    assert difference in capsys.readouterr().out
+    (path,) = kept.iterdir()
+    content = json.loads(path.read_text("utf-8"))
+    assert (path.name, content["reasons"]) == (f"{LARGEST}.json", [difference])
+    (suite,) = JUnitXml.fromstring(report.read_bytes())
+    (case,) = suite
+    assert (case.classname, case.name) == (
+        "conformance.required.open-protocol", "types.bigint-unsigned-max",
+    )  # fmt: skip
+    assert difference in str(case.result[0].text)
+    _, *replay = shlex.split(content["replay"])
+    assert main(replay) == 1
+    assert difference in capsys.readouterr().out
+
+
+def test_a_failure_list_makes_failures_expected_and_successes_not(
+    wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.failures"
+    known.write_text(f"# float64\n\n{LARGEST}  # to be done\n", "utf-8")
+    assert conformance("--testee", wrong, "--filter", LARGEST, "--failures", known) == 0
+    assert "expected failure 1" in capsys.readouterr().out
+    known.write_text("required.open-protocol.types.*", "utf-8")
+    assert conformance("--testee", SAMPLE, "--filter", LARGEST, "--failures", known) == 1
+    assert f"unexpected success: {LARGEST}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--filter", LARGEST], "--testee"),
+        (["--testee", SAMPLE, "--filter", "required.open-protocol.types.bigint-unsigned-maxx"], LARGEST),
+        (["--testee", SAMPLE, "--protocol", "craft", "--filter", LARGEST], "no case matches"),
+        (["--testee", SAMPLE, "--protocol", "avro"], "avro"),
+        (["--testee", SAMPLE, "--timeout", "5"], "--timeout"),
+        (["--testee", SAMPLE, "--failures", "nowhere.failures"], "nowhere.failures"),
+        (["--testee", SAMPLE, "--junit-xml", "no/such/folder.xml"], "folder.xml"),
+        (["--testee", "'"], "cannot be split"),
+    ],
+)
+def test_bad_input_is_named(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conformance(*options) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_stale_line_of_a_failure_list_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = tmp_path / "known.failures"
+    known.write_text(f"# one\n{LARGEST}\nrequired.open-protocol.types.bigint-maxx\n", "utf-8")
+    assert conformance("--list", "--failures", known) == 2
+    err = capsys.readouterr().err
+    assert f"{known}:3" in err
+    assert "required.open-protocol.types.bigint-max'" in err
+
+
+def test_a_testee_that_does_not_start_is_exit_code_3(capsys: pytest.CaptureFixture[str]) -> None:
+    command = shlex.join([sys.executable, "-c", "raise SystemExit('no such class')"])
+    assert conformance("--testee", command, "--filter", LARGEST) == 3
+    assert "no such class" in capsys.readouterr().err
