@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
     "api": {"jobs", "scenario", "verifier"},
+    "testing": {"api", "model", "codec", "changefeed", "scenario", "broker", "sink", "source"},
     "cli": {"api", "bench", "faults", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
@@ -77,6 +78,9 @@ def _loads(statement: str) -> set[str]:
         "import producer.dispatch.rules",
         "import producer.cli",
         "import producer.jobs.validate",
+        "import producer.testing.plugin",
+        "import producer.testing.strategies",
+        "from producer.testing.registered import register; register()",
         "import producer",
     ],
 )
