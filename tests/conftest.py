@@ -16,7 +16,7 @@ from producer.session import spark_session
 settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
-pytest_plugins = ["tests.compared"]
+pytest_plugins = ["tests.compared", "pytester"]
 
 
 def pytest_configure() -> None:

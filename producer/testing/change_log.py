@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from producer.errors import ArgumentError
 from producer.model.event import Op, Value
 from producer.model.table import TableInfo
+from producer.testing.cell import Cell, Rows, cell
 
 Image: TypeAlias = tuple[Value, ...]
 """Canonical texts of a row's values, in the order of ``table.sent_columns``."""
 RowKey: TypeAlias = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowChange:
+class _Told:
+    """What a failing example shows: Hypothesis would print every field of every table."""
+
+    __slots__ = ()
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(repr(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RowChange(_Told):
     """One net change of one row.
 
     :param before: None of an insert.
@@ -37,22 +47,29 @@ class RowChange:
             raise ArgumentError("a change without any image", argument="before")
         return image
 
+    def __repr__(self) -> str:
+        images = [named(self.table, image) for image in (self.before, self.after) if image is not None]
+        return f"{self.op.word} {self.table.qualified_name} {' -> '.join(map(str, images))}"
+
     @property
     def physical_id(self) -> int:
         """The id of the table, or of the partition that the row lives in."""
         return self.table.partitions[0].id if self.table.partitions else self.table.table_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Transaction(_Told):
     """Changes with one commit-ts (TSO), in the order in which TiCDC sends them."""
 
     commit_ts: int
     changes: tuple[RowChange, ...]
 
+    def __repr__(self) -> str:
+        return f"{self.commit_ts}: {'; '.join(map(repr, self.changes))}"
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeLog:
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChangeLog(_Told):
     """A history that starts with empty tables.
 
     :param transactions: their commit-ts grow.
@@ -61,9 +78,14 @@ class ChangeLog:
     tables: tuple[TableInfo, ...]
     transactions: tuple[Transaction, ...]
 
+    def __repr__(self) -> str:
+        return "\n".join([*map(_table_text, self.tables), *map(repr, self.transactions)])
+
     @cached_property
-    def state(self) -> Mapping[str, list[dict[str, Value]]]:
-        """``SCHEMA.TABLE`` to the rows at the end: column to canonical text, None for NULL."""
+    def state(self) -> Mapping[str, Rows]:
+        """``SCHEMA.TABLE`` to the rows at the end: column to canonical text, bytes where that is not UTF-8,
+        None for NULL.
+        """
         kept: dict[str, dict[RowKey, Image]] = {table.qualified_name: {} for table in self.tables}
         for change in self.changes():
             apply(change, kept[change.table.qualified_name])
@@ -106,6 +128,13 @@ def key_places(table: TableInfo) -> Sequence[int]:
     return [table.sent.index(offset) for offset in table.handle_index.offsets]
 
 
-def named(table: TableInfo, image: Image) -> dict[str, Value]:
-    """A row as column name to value."""
-    return dict(zip((column.name for column in table.sent_columns), image, strict=True))
+def named(table: TableInfo, image: Image) -> dict[str, Cell]:
+    """A row as column name to text."""
+    names = [column.name for column in table.sent_columns]
+    return dict(zip(names, map(cell, image), strict=True))
+
+
+def _table_text(table: TableInfo) -> str:
+    columns = ", ".join(f"{column.name!r} {column.type_name}" for column in table.columns)
+    key = [table.columns[offset].name for offset in table.handle_index.offsets] if table.handle_index else []
+    return f"{table.qualified_name} ({columns}; handle key {', '.join(map(repr, key)) or 'none'})"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import unquote
 
 from producer.changefeed import Changefeed
@@ -16,10 +16,7 @@ from producer.model.flags import ColumnFlag
 from producer.model.json_value import from_json
 from producer.model.record import Record
 from producer.source import folder as source
-
-Cell: TypeAlias = str | bytes | None
-"""Canonical text of a value; bytes where it is not UTF-8; None for NULL."""
-Rows: TypeAlias = list[dict[str, Cell]]
+from producer.testing.cell import Cell, Rows, cell
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,4 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(line: Mapping[str, Any]) -> dict[str, Cell]:
-    return {name: _cell(value) for name, value in line.items()}
-
-
-def _cell(value: Any) -> Cell:
-    return value if value is None or isinstance(value, str) else from_json(value)
+    return {name: cell(from_json(value)) for name, value in line.items()}

@@ -157,4 +157,4 @@ def _told_plainly() -> Iterator[None]:
     try:
         yield
     except ProducerError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None

@@ -32,13 +32,17 @@ _STEPS = [1000 << 18, 1]
 _SENT_FIRST = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 
-def images(table: TableInfo) -> st.SearchStrategy[Image]:
-    """Any rows of a table."""
-    return st.tuples(*map(_nullable, table.sent_columns))
+def images(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
+    """Any rows of a table.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too.
+    """
+    return st.tuples(*(_nullable(column, invalid_utf8) for column in table.sent_columns))
 
 
-def _nullable(column: ColumnInfo) -> st.SearchStrategy[Value]:
-    return values(column) | st.none() if column.nullable else values(column)
+def _nullable(column: ColumnInfo, invalid_utf8: bool) -> st.SearchStrategy[Value]:
+    some = values(column, invalid_utf8=invalid_utf8)
+    return some | st.none() if column.nullable else some
 
 
 def taken_by(protocol: str) -> Images:

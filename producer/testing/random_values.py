@@ -22,8 +22,8 @@ Text = st.SearchStrategy[bytes]
 _EDGES = [0, 1, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1, -(2**63), 2**64 - 1]
 _FLOATS = [0.0, 1e-7, 9.999e-7, 1e-6, 0.1, 1e20, 1e21, 1e308, 5e-324, 1.17549435e-38, 3.4028234663852886e38]
 _MAX_SPAN = timedelta(hours=838, minutes=59, seconds=59)
-_DATES = [b"2000-01-01", b"0000-00-00", b"0001-01-01", b"0069-12-31", b"0070-01-01", b"1969-12-31", b"9999-12-31",
-          b"2021-00-00", b"2021-02-30", b"2021-01-00"]  # fmt: skip
+_DATES = [b"2000-01-01", b"0000-00-00", b"0001-01-01", b"0069-12-31", b"0070-01-01", b"1969-12-31",
+          b"9999-12-31", b"2021-00-00", b"2021-02-30", b"2021-01-00"]  # fmt: skip
 _TEXTS = ["", " ", "NULL", "<>&", "\u2028\u2029", '"', "'", "\\", "\\x00", "%s%d", "a.b", "`", "é\u0301",
           "🙂", "\x00\x08\x0c\n\r\t\x1b\x7f", "\ufffd", "\ufeff", "\U0010ffff"]  # fmt: skip
 _BYTES = [bytes(range(256)), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf0\x9f\x99", b"\xc0\x80", b"\\xff"]
@@ -32,15 +32,20 @@ TEXTS = st.text(max_size=8) | st.sampled_from(_TEXTS)
 """Any text, with what escapes, quotes and encodings trip over."""
 
 
-def values(column: ColumnInfo) -> Text:
-    """Values of a column, NULL apart: what TiDB stores there without complaint in some ``sql_mode``."""
+def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
+    """Values of a column, NULL apart: what TiDB takes in one ``sql_mode`` or another.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+        ``tidb_skip_utf8_check``.
+    """
     code = column.type
     if code in INTEGERS | {T.YEAR, T.BIT, T.ENUM, T.SET}:
         return _numbers(*_range(column))
     if code in FLOATS:
         return _floats(column)
     if code in STRINGS | LOBS:
-        return TEXTS.map(str.encode) | st.sampled_from(_BYTES) | st.binary(max_size=12)
+        texts, any_bytes = TEXTS.map(str.encode), st.binary(max_size=12) | st.sampled_from(_BYTES)
+        return texts | any_bytes if invalid_utf8 or column.binary else texts
     return _FORMED[code](column)
 
 

@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from producer.testing.golden import Cell
+from producer.testing.cell import Cell
 
 
 def same(expected: Cell, actual: object) -> bool:

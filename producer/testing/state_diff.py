@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from producer.errors import ArgumentError
-from producer.testing.golden import Cell, Rows
+from producer.testing.cell import Cell, Rows
 from producer.testing.same_value import same
 
 Row: TypeAlias = Mapping[str, Any]

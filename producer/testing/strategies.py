@@ -76,9 +76,13 @@ def _types(names: Collection[str] | None) -> Sequence[ColumnType]:
     return [kind for kind in COLUMN_TYPES if kind.name in names]
 
 
-def rows(table: TableInfo) -> st.SearchStrategy[Image]:
-    """Rows of a table: the canonical text of every column of ``table.sent_columns``, None for NULL."""
-    return images(table)
+def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
+    """Rows of a table: the canonical text of every column of ``table.sent_columns``, None for NULL.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+        ``tidb_skip_utf8_check``.
+    """
+    return images(table, invalid_utf8=invalid_utf8)
 
 
 def transactions(

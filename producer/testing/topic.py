@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from producer.model.record import Record
-from producer.testing.golden import Golden, Rows
+from producer.testing.cell import Rows
+from producer.testing.golden import Golden
 from producer.testing.topic_name import own_topics
 
 

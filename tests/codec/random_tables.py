@@ -38,9 +38,9 @@ def histories(draw: st.DrawFn) -> History:
     kept = [place for place, flag in enumerate(table.sent_flags) if flag & ColumnFlag.HANDLE_KEY]
     made = []
     for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=6)):
-        before = draw(rows(table))
+        before = draw(rows(table, invalid_utf8=True))
         after = list(before)
-        for place, value in enumerate(draw(rows(table))):
+        for place, value in enumerate(draw(rows(table, invalid_utf8=True))):
             if op == Op.INSERT or (place not in kept and draw(st.booleans())):
                 after[place] = value
         made.append(_row(table, op, draw(STAMPS), before, tuple(after)))
