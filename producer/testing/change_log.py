@@ -136,5 +136,7 @@ def named(table: TableInfo, image: Image) -> dict[str, Cell]:
 
 def _table_text(table: TableInfo) -> str:
     columns = ", ".join(f"{column.name!r} {column.type_name}" for column in table.columns)
-    key = [table.columns[offset].name for offset in table.handle_index.offsets] if table.handle_index else []
-    return f"{table.qualified_name} ({columns}; handle key {', '.join(map(repr, key)) or 'none'})"
+    index = table.handle_index
+    key = "no key" if index is None else f"{'primary' if index.primary else 'unique'} key"
+    names = [repr(table.columns[offset].name) for offset in index.offsets] if index else []
+    return f"{table.qualified_name} ({columns}; {' '.join([key, ', '.join(names)]).strip()})"

@@ -53,8 +53,7 @@ def tables(
     :param names: of schemas, tables and columns; by default what MySQL takes between backquotes.
     :raises ArgumentError: for an argument that makes no sense.
     """
-    if max_columns < 1:
-        raise ArgumentError("a table has at least one column", argument="max_columns")
+    _check_positive(max_columns=max_columns)
     for key in keys:
         if key not in get_args(Key):
             raise ArgumentError(f"unknown key {key!r}", argument="keys", hint=nearest(key, get_args(Key)))

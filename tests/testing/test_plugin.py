@@ -144,7 +144,7 @@ def test_a_protocol_option_that_names_none_is_a_usage_error(tried: pytest.Pytest
 def test_a_kafka_that_does_not_answer_is_told(
     tried: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("producer.sink.topics.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("producer.sink.topics.CONNECT_SECONDS", 1)  # nobody will answer later
     tried.makepyfile("def test_it(ticdc_broker): pass")
     result = tried.runpytest_inprocess("--ticdc-bootstrap=127.0.0.1:1")
     result.assert_outcomes(errors=1)
