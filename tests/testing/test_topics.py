@@ -28,7 +28,11 @@ def topic(ticdc_topic):
     return ticdc_topic
 
 
-@pytest.mark.ticdc(scenario="seed_t1", protocol=["craft", "canal-json&enable-tidb-extension=true&partition-num=3"])
+CANAL = "canal-json&enable-tidb-extension=true&partition-num=3"
+PARTITIONS = {"craft": {0, 1}, "canal-json": {0, 1, 2}}
+
+
+@pytest.mark.ticdc(scenario="seed_t1", protocol=["craft", CANAL])
 @pytest.mark.parametrize("again", [1, 2])
 def test_all(topic, again, ticdc_broker, request):
     assert topic.bootstrap == ticdc_broker.bootstrap == request.config.getoption("--ticdc-bootstrap")
@@ -36,7 +40,7 @@ def test_all(topic, again, ticdc_broker, request):
     messages = topic.messages()
     assert {message.topic for message in messages} == {topic.topic}
     assert {event["topic"] for event in topic.expected_events} == {topic.topic}
-    assert {message.partition for message in messages} == set(range({"craft": 2, "canal-json": 3}[topic.protocol]))
+    assert {message.partition for message in messages} == PARTITIONS[topic.protocol]
     assert (topic.folder / "manifest.json").exists()
 
 
@@ -51,25 +55,25 @@ def test_wrong(ticdc_topic, ticdc_assert_state):
 """
 ROUTED = """
 import pytest
-from kafka_topic import read
+from tests.kafka_topic import read_topic
 
 
 @pytest.mark.ticdc(
     scenario="seed_t1",
-    sets=["changefeed.sink.dispatchers=[{matcher: ['*.*'], topic: 'to_{schema}_{table}', partition: ts}]"],
+    sets=["changefeed.sink.dispatchers=[{matcher: ['*.*'], topic: 'of_{schema}_{table}', partition: ts}]"],
 )
 def test_routed(ticdc_topic):
-    records = [record for topic in ticdc_topic.topics.values() for record in read(ticdc_topic.bootstrap, topic)]
-    sent = [(one.topic, one.partition, one.offset, one.key, one.value) for one in ticdc_topic.messages()]
-    assert sorted(records) == sorted(sent)
-    assert len(ticdc_topic.topics) == 2
+    assert set(ticdc_topic.topics) == {"seed_t1", "of_test_t1"}
+    sent = {topic: {0: [], 1: []} for topic in ticdc_topic.topics.values()}
+    for one in ticdc_topic.messages():
+        sent[one.topic][one.partition].append((one.key, one.value, list(one.headers)))
+    assert sent == {topic: read_topic(ticdc_topic.bootstrap, topic) for topic in sent}
+    assert all(any(partitions.values()) for partitions in sent.values())
 """
 
 
 @pytest.fixture
-def tried(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spark: SparkSession
-) -> pytest.Pytester:
+def tried(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> pytest.Pytester:
     """A project that uses the plugin of this checkout; its runs have the session of these tests."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "producer.testing.plugin")
@@ -85,6 +89,7 @@ def test_the_tests_of_the_page_pass(tried: pytest.Pytester, kafka: EmbeddedKafka
     result.assert_outcomes(passed=4)
 
 
+@pytest.mark.slow
 def test_every_test_has_a_topic_of_its_own_and_leaves_none(
     tried: pytest.Pytester, kafka: EmbeddedKafka
 ) -> None:
@@ -102,6 +107,14 @@ def test_every_test_has_a_topic_of_its_own_and_leaves_none(
         ]
     )
     assert set(Topics(kafka.bootstrap).existing()) == before
+
+
+@pytest.mark.slow
+def test_topics_hold_the_messages_also_where_rules_lead_to_several(
+    tried: pytest.Pytester, kafka: EmbeddedKafka
+) -> None:
+    tried.makepyfile(test_routed=ROUTED)
+    tried.runpytest_inprocess(f"--ticdc-bootstrap={kafka.bootstrap}").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow
