@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -90,14 +91,15 @@ def _ticdc_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @pytest.fixture(scope="session")
-def _ticdc_run() -> str:
-    """Tells the topics of this pytest process from those of others on the same Kafka."""
-    return uuid4().hex[:8]
+def _ticdc_numbers() -> Iterator[str]:
+    """Tells topics from those of other runs on the same Kafka, and from those of a test that is run again."""
+    run = uuid4().hex[:8]
+    return (f"{run}-{number}" for number in count(1))
 
 
 @pytest.fixture
 def ticdc_topic(
-    request: pytest.FixtureRequest, ticdc_protocol: str, _ticdc_runs: Runs, _ticdc_run: str
+    request: pytest.FixtureRequest, ticdc_protocol: str, _ticdc_runs: Runs, _ticdc_numbers: Iterator[str]
 ) -> Iterator[ScenarioTopic]:
     """A topic of this test alone, with the messages of the scenario that the marker names."""
     from producer.testing.topic import filled
@@ -109,7 +111,7 @@ def ticdc_topic(
         _skip_unless_asked_for(protocol, request.config.getoption("--ticdc-protocol"))
         golden = _ticdc_runs.golden(wanted, ticdc_protocol, beside=request.path.parent)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    name = topic_name(request.node.nodeid, run=_ticdc_run, worker=worker)
+    name = topic_name(request.node.nodeid, run=next(_ticdc_numbers), worker=worker)
     broker: Broker = request.getfixturevalue("ticdc_broker")  # not before the test is known to be wanted
     with _told_plainly(), filled(golden, broker.bootstrap, name, keep=broker.embedded) as topic:
         place = f"topic {name} at {broker.bootstrap}, golden folder {golden.folder}"
