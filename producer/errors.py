@@ -214,6 +214,17 @@ class ReportError(ProducerError):
         self.path = path
 
 
+class ArgumentError(ProducerError):
+    """An argument of a test's marker, fixture or strategy that makes no sense.
+
+    :param argument: its name.
+    """
+
+    def __init__(self, what: str, *, argument: str, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.argument = argument
+
+
 class TopicError(ProducerError):
     """A topic that is not in the state this command needs.
 

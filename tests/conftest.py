@@ -6,17 +6,17 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from producer.broker import EmbeddedKafka
 from producer.session import spark_session
 
 # How long an example takes is no property of the code: other tests may have the cores.
-settings.register_profile("any-machine", deadline=None)
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
-pytest_plugins = ["tests.compared"]
+pytest_plugins = ["tests.compared", "pytester"]
 
 
 def pytest_configure() -> None:

@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "bench": {"model", "codec", "sink"},
     "conformance": {"model", "changefeed", "codec", "scenario", "sink", "report"},
     "api": {"jobs", "scenario", "verifier"},
+    "testing": {"api", "model", "codec", "changefeed", "scenario", "broker", "sink", "source"},
     "cli": {"api", "bench", "conformance", "faults", "jobs", "model", "report", "verifier", "scenario"},
 }  # fmt: skip
 
@@ -78,6 +79,9 @@ def _loads(statement: str) -> set[str]:
         "import producer.dispatch.rules",
         "import producer.cli",
         "import producer.jobs.validate",
+        "import producer.testing.plugin",
+        "import producer.testing.strategies",
+        "from producer.testing.registered import register; register()",
         "import producer",
     ],
 )

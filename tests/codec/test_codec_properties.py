@@ -21,12 +21,13 @@ from producer.model.event import DDLEvent, Message, RowEvent
 from producer.model.event_line import event_line, event_text
 from producer.model.json_value import json_line
 from producer.source.event_rows import event_rows
+from producer.testing.damage import damaged
+from producer.testing.random_values import TEXTS
 from tests.codec.encoding import OneRow, alone, framed, one_by_one
 from tests.codec.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.codec.golden_messages import encode_rows
 from tests.codec.random_codecs import CODECS, Codec
 from tests.codec.random_tables import NAMES, STAMPS, History, histories
-from tests.codec.random_values import TEXTS
 from tests.golden_events import GoldenRow
 
 
@@ -138,24 +139,6 @@ _DAMAGES = 10
 """Of one message."""
 
 
-@st.composite
-def _damaged(draw: st.DrawFn, data: bytes) -> bytes:
-    """Cut short, some bits flipped, or some bytes replaced, left out or put in."""
-    if not data:
-        return draw(st.binary(max_size=8))
-    place = st.integers(0, len(data) - 1)
-    match draw(st.sampled_from(["cut", "flip", "splice"])):
-        case "cut":
-            return data[: draw(place)]
-        case "flip":
-            flipped = bytearray(data)
-            for byte, bit in draw(st.lists(st.tuples(place, st.integers(0, 7)), min_size=1, max_size=4)):
-                flipped[byte] ^= 1 << bit
-            return bytes(flipped)
-    start, end = sorted((draw(place), draw(place)))
-    return data[:start] + draw(st.binary(max_size=12)) + data[end:]
-
-
 @_tiers(40, 1_000)
 @each_codec
 def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
@@ -167,7 +150,7 @@ def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> N
         for _ in range(_DAMAGES):
             parts = [message.key, message.value]
             hit = data.draw(st.sampled_from(sent))
-            parts[hit] = data.draw(_damaged(parts[hit] or b""))
+            parts[hit] = data.draw(damaged(parts[hit] or b""))
             _decodes_or_is_refused(decoder, *parts)
 
     _holds(examples, check, _messages(codec), st.data())

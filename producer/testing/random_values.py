@@ -1,10 +1,14 @@
-"""Hypothesis strategies for column values: canonical text of every type, the nasty ones often."""
+"""Hypothesis strategies for column values: canonical text of every type, the nasty ones often.
+
+Of several strategies the first is the one that examples shrink to, so plain values come first.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
 from datetime import date, datetime, timedelta
+from typing import Literal
 
 from hypothesis import strategies as st
 
@@ -18,24 +22,30 @@ Text = st.SearchStrategy[bytes]
 _EDGES = [0, 1, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1, -(2**63), 2**64 - 1]
 _FLOATS = [0.0, 1e-7, 9.999e-7, 1e-6, 0.1, 1e20, 1e21, 1e308, 5e-324, 1.17549435e-38, 3.4028234663852886e38]
 _MAX_SPAN = timedelta(hours=838, minutes=59, seconds=59)
-_DATES = [b"0000-00-00", b"0001-01-01", b"0069-12-31", b"0070-01-01", b"1969-12-31", b"9999-12-31",
-          b"2021-00-00", b"2021-02-30", b"2021-01-00"]  # fmt: skip
+_DATES = [b"2000-01-01", b"0000-00-00", b"0001-01-01", b"0069-12-31", b"0070-01-01", b"1969-12-31",
+          b"9999-12-31", b"2021-00-00", b"2021-02-30", b"2021-01-00"]  # fmt: skip
 _TEXTS = ["", " ", "NULL", "<>&", "\u2028\u2029", '"', "'", "\\", "\\x00", "%s%d", "a.b", "`", "é\u0301",
           "🙂", "\x00\x08\x0c\n\r\t\x1b\x7f", "\ufffd", "\ufeff", "\U0010ffff"]  # fmt: skip
 _BYTES = [bytes(range(256)), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf0\x9f\x99", b"\xc0\x80", b"\\xff"]
 
-TEXTS = st.sampled_from(_TEXTS) | st.text(max_size=8)
+TEXTS = st.text(max_size=8) | st.sampled_from(_TEXTS)
+"""Any text, with what escapes, quotes and encodings trip over."""
 
 
-def values(column: ColumnInfo) -> Text:
-    """Values of a column, NULL apart."""
+def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
+    """Values of a column, NULL apart: what TiDB takes in one ``sql_mode`` or another.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+        ``tidb_skip_utf8_check``.
+    """
     code = column.type
     if code in INTEGERS | {T.YEAR, T.BIT, T.ENUM, T.SET}:
         return _numbers(*_range(column))
     if code in FLOATS:
         return _floats(column)
     if code in STRINGS | LOBS:
-        return TEXTS.map(str.encode) | st.sampled_from(_BYTES) | st.binary(max_size=12)
+        texts, any_bytes = TEXTS.map(str.encode), st.binary(max_size=12) | st.sampled_from(_BYTES)
+        return texts | any_bytes if invalid_utf8 or column.binary else texts
     return _FORMED[code](column)
 
 
@@ -52,14 +62,14 @@ def _range(column: ColumnInfo) -> tuple[int, int]:
 
 def _numbers(low: int, high: int) -> Text:
     edges = [number for number in _EDGES if low <= number <= high]
-    return (st.sampled_from([low, high, *edges]) | st.integers(low, high)).map(lambda n: b"%d" % n)
+    return (st.integers(low, high) | st.sampled_from([low, high, *edges])).map(lambda n: b"%d" % n)
 
 
 def _floats(column: ColumnInfo) -> Text:
-    width = 32 if column.type == T.FLOAT else 64
+    width: Literal[32, 64] = 32 if column.type == T.FLOAT else 64
     low = 0.0 if column.unsigned else None
-    numbers = st.sampled_from(_FLOATS) | st.floats(
-        min_value=low, width=width, allow_nan=False, allow_infinity=False
+    numbers = st.floats(min_value=low, width=width, allow_nan=False, allow_infinity=False) | st.sampled_from(
+        _FLOATS
     )
     return numbers.map(lambda number: _float_text(number, column.type))
 
@@ -75,7 +85,7 @@ def _decimals(column: ColumnInfo) -> Text:
     scale = column.decimal
     limit = 10**column.length - 1
     low = 0 if column.unsigned else -limit
-    return (st.sampled_from([low, limit, 0, 1]) | st.integers(low, limit)).map(
+    return (st.integers(low, limit) | st.sampled_from([low, limit, 0, 1])).map(
         lambda number: _scaled(number, scale)
     )
 
@@ -87,7 +97,7 @@ def _scaled(number: int, scale: int) -> bytes:
 
 
 def _dates(_: ColumnInfo) -> Text:
-    return st.sampled_from(_DATES) | st.dates(min_value=date(1, 1, 1)).map(lambda day: str(day).encode())
+    return st.dates(min_value=date(1, 1, 1)).map(lambda day: str(day).encode()) | st.sampled_from(_DATES)
 
 
 def _datetimes(column: ColumnInfo) -> Text:
@@ -99,9 +109,11 @@ def _datetimes(column: ColumnInfo) -> Text:
 
 def _timestamps(column: ColumnInfo) -> Text:
     """What a zone of the Western hemisphere shows of the first second lies in 1969."""
-    zero = b"0000-00-00 00:00:00" + _no_fraction(column.decimal)
+    days = st.sampled_from([b"2000-01-01", b"0000-00-00"])
     moments = st.datetimes(datetime(1970, 1, 2), datetime(2038, 1, 18))
-    return st.just(zero) | moments.map(lambda moment: _moment(moment, column.decimal))
+    return moments.map(lambda moment: _moment(moment, column.decimal)) | days.map(
+        lambda day: day + b" 00:00:00" + _no_fraction(column.decimal)
+    )
 
 
 def _moment(moment: datetime, fsp: int) -> bytes:
@@ -117,8 +129,8 @@ def _no_fraction(fsp: int) -> bytes:
 
 
 def _spans(column: ColumnInfo) -> Text:
-    edges = st.sampled_from([-_MAX_SPAN, _MAX_SPAN, timedelta(0), timedelta(microseconds=-1)])
-    return (edges | st.timedeltas(-_MAX_SPAN, _MAX_SPAN)).map(lambda span: _span(span, column.decimal))
+    edges = st.sampled_from([timedelta(0), _MAX_SPAN, -_MAX_SPAN, timedelta(microseconds=-1)])
+    return (st.timedeltas(-_MAX_SPAN, _MAX_SPAN) | edges).map(lambda span: _span(span, column.decimal))
 
 
 def _span(span: timedelta, fsp: int) -> bytes:

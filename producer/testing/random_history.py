@@ -1,0 +1,152 @@
+"""Hypothesis strategies for transactions and histories: what the public ones are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from producer.model.event import Op, Value
+from producer.model.table import ColumnInfo, PartitionInfo, TableInfo
+from producer.testing.change_log import (
+    ChangeLog,
+    Image,
+    RowChange,
+    RowKey,
+    Transaction,
+    apply,
+    key_places,
+    row_key,
+)
+from producer.testing.random_values import values
+
+Images: TypeAlias = Callable[[TableInfo], st.SearchStrategy[Image]]
+"""The strategy of a table's rows."""
+State: TypeAlias = Mapping[str, dict[RowKey, Image]]
+"""The rows of each table."""
+
+_STEPS = [1000 << 18, 1]
+"""Between two commit-ts: a second, or the smallest step there is."""
+_SENT_FIRST = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
+
+
+def images(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
+    """Any rows of a table.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too.
+    """
+    return st.tuples(*(_nullable(column, invalid_utf8) for column in table.sent_columns))
+
+
+def _nullable(column: ColumnInfo, invalid_utf8: bool) -> st.SearchStrategy[Value]:
+    some = values(column, invalid_utf8=invalid_utf8)
+    return some | st.none() if column.nullable else some
+
+
+def taken_by(protocol: str) -> Images:
+    """Rows of a table that the encoder of a protocol takes.
+
+    :raises ChangefeedError: for a protocol or parameter that there is not.
+    """
+    from producer.testing.encoding import encoder_of, takes
+
+    encoder = encoder_of(protocol)
+
+    def taken(table: TableInfo) -> st.SearchStrategy[Image]:
+        return images(table).filter(
+            lambda image: takes(encoder, RowChange(table=table, op=Op.UPDATE, before=image, after=image))
+        )
+
+    return taken
+
+
+@st.composite
+def random_transaction(draw: st.DrawFn, tables: Sequence[TableInfo], ts: int, most: int) -> Transaction:
+    """A transaction on tables that have rows already."""
+    state = _empty(tables)
+    for table in tables:
+        for image in draw(st.lists(images(table), max_size=most)):
+            state[table.qualified_name][row_key(table, image)] = image
+    return draw(_changes(tables, state, ts, most, images).filter(lambda made: bool(made.changes)))
+
+
+@st.composite
+def random_history(
+    draw: st.DrawFn,
+    tables: st.SearchStrategy[TableInfo],
+    max_tables: int,
+    max_transactions: int,
+    max_changes: int,
+    rows: Images,
+    start_ts: int,
+) -> ChangeLog:
+    """Transactions on tables that are empty at first."""
+    chosen = draw(_distinct(tables, max_tables))
+    state, made, ts = _empty(chosen), [], start_ts
+    for step in draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=max_transactions)):
+        transaction = draw(_changes(chosen, state, ts, max_changes, rows))
+        for change in transaction.changes:
+            apply(change, state[change.table.qualified_name])
+        if transaction.changes:
+            made.append(transaction)
+            ts += step
+    return ChangeLog(tables=tuple(chosen), transactions=tuple(made))
+
+
+def _distinct(tables: st.SearchStrategy[TableInfo], most: int) -> st.SearchStrategy[list[TableInfo]]:
+    """Tables with names and ids of their own."""
+    several = st.lists(
+        tables, min_size=1, max_size=most, unique_by=lambda table: table.qualified_name.lower()
+    )
+    return several.map(lambda drawn: [_numbered(table, place) for place, table in enumerate(drawn)])
+
+
+def _numbered(table: TableInfo, place: int) -> TableInfo:
+    first = table.table_id + 100 * place
+    partitions = tuple(PartitionInfo(id=one.id + 100 * place, name=one.name) for one in table.partitions)
+    return replace(table, table_id=first, partitions=partitions, version=place)
+
+
+def _empty(tables: Sequence[TableInfo]) -> dict[str, dict[RowKey, Image]]:
+    return {table.qualified_name: {} for table in tables}
+
+
+@st.composite
+def _changes(
+    draw: st.DrawFn, tables: Sequence[TableInfo], state: State, ts: int, most: int, rows: Images
+) -> Transaction:
+    """One net change per row, in TiCDC's order: by table; deletes, updates, inserts. There may be none."""
+    made: dict[tuple[str, RowKey], RowChange] = {}
+    for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=most)):
+        table = draw(st.sampled_from(tables))
+        there = state[table.qualified_name]
+        free = [key for key in there if (table.qualified_name, key) not in made]
+        if op == Op.INSERT or not free:
+            change = _insert(table, draw(rows(table)))
+        else:
+            before = there[draw(st.sampled_from(free))]
+            change = _delete(table, before) if op == Op.DELETE else _update(table, before, draw(rows(table)))
+        key = row_key(table, change.shown)
+        taken = (table.qualified_name, key) in made or (change.op == Op.INSERT and key in there)
+        if not taken and change.before != change.after:
+            made[table.qualified_name, key] = change
+    ordered = sorted(made.values(), key=lambda change: (change.physical_id, _SENT_FIRST[change.op]))
+    return Transaction(commit_ts=ts, changes=tuple(ordered))
+
+
+def _insert(table: TableInfo, after: Image) -> RowChange:
+    return RowChange(table=table, op=Op.INSERT, after=after)
+
+
+def _delete(table: TableInfo, before: Image) -> RowChange:
+    return RowChange(table=table, op=Op.DELETE, before=before)
+
+
+def _update(table: TableInfo, before: Image, drawn: Image) -> RowChange:
+    """An update that changed its handle key would be a delete and an insert."""
+    after = list(drawn)
+    for place in key_places(table):
+        after[place] = before[place]
+    return RowChange(table=table, op=Op.UPDATE, before=before, after=tuple(after))

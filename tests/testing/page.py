@@ -1,0 +1,23 @@
+"""The files that ``docs/testing.md`` shows, by the names in their first lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
+_FILE = re.compile(r"^```(?:python|sql)\n(?:#|--) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(?:python|sql)$", re.MULTILINE)
+
+
+def shown_files() -> dict[str, str]:
+    """Name to content of every code block; each has a name."""
+    text = PAGE.read_text("utf-8")
+    files: dict[str, str] = dict(_FILE.findall(text))
+    assert len(files) == len(_BLOCK.findall(text))
+    return files
+
+
+def write_shown_files(folder: Path) -> None:
+    for name, content in shown_files().items():
+        (folder / name).write_text(content, "utf-8")

@@ -1,0 +1,59 @@
+"""The sink URI of a test's run: the scenario's, for another protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from producer.changefeed import resolve
+from producer.scenario.load import load_scenario
+from producer.testing.marker import Asked
+from producer.testing.runs import own_protocol, sink_uri
+
+SCENARIO = """\
+version: 1
+name: mine
+changefeed:
+  sink-uri: "kafka://far:9092/mine?protocol=canal-json&partition-num=7&content-compatible=true"
+steps:
+  - sql: CREATE TABLE test.t (id INT PRIMARY KEY);
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(SCENARIO, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "partitions", "compatible"),
+    [
+        ("", "canal-json", 7, True),
+        ("canal-json", "canal-json", 7, True),
+        ("open-protocol", "open-protocol", 7, False),
+        ("canal-json&content-compatible=false", "canal-json", 7, False),
+        ("craft&partition-num=2", "craft", 2, False),
+    ],
+)
+def test_what_the_scenario_sets_stays_where_the_protocol_has_it(
+    scenario: Path, protocol: str, name: str, partitions: int, compatible: bool
+) -> None:
+    feed = resolve(sink_uri(load_scenario(scenario), protocol))
+    assert feed.sink_uri.embedded
+    assert (feed.protocol, feed.partition_num) == (name, partitions)
+    assert feed.content_compatible == compatible
+
+
+def test_a_scenario_without_a_uri_has_the_default_one(tmp_path: Path) -> None:
+    path = tmp_path / "a b.sql"
+    path.write_text("CREATE TABLE test.t (id INT PRIMARY KEY);", "utf-8")
+    assert resolve(sink_uri(load_scenario(path), "")).protocol == "open-protocol"
+    assert resolve(sink_uri(load_scenario(path), "craft")).protocol == "craft"
+
+
+def test_a_scenario_beside_the_test_comes_first(scenario: Path) -> None:
+    assert own_protocol(Asked(scenario="mine.yaml"), beside=scenario.parent) == "canal-json"
+    assert own_protocol(Asked(scenario="seed_t1"), beside=scenario.parent) == "open-protocol"

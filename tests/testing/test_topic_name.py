@@ -1,0 +1,38 @@
+"""Topics of tests: names that Kafka takes, and that no two tests share."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producer.changefeed.sink_uri import check_topic
+from producer.testing.topic_name import own_topics, topic_name
+
+TEXTS = st.text(max_size=300)
+
+
+@given(TEXTS, TEXTS)
+def test_any_test_has_a_topic_that_kafka_takes(test: str, routed: str) -> None:
+    name = topic_name(test, run="0123abcd", worker="gw12")
+    for topic in own_topics([routed, "default"], "default", name).values():
+        assert check_topic(topic) == topic
+
+
+@given(st.tuples(TEXTS, TEXTS).filter(lambda pair: pair[0] != pair[1]))
+def test_no_two_tests_share_one(tests: tuple[str, str]) -> None:
+    first, second = (topic_name(test, run="r", worker="") for test in tests)
+    # Kafka's metrics do not tell a dot from an underscore
+    assert first.replace(".", "_") != second.replace(".", "_")
+
+
+def test_runs_and_workers_have_their_own() -> None:
+    names = {topic_name("t.py::t", run=run, worker=worker) for run in "ab" for worker in ("", "gw0", "gw1")}
+    assert len(names) == 6
+    assert all("t-py-t" in name for name in names)
+    assert topic_name("t.py::t", run="ab", worker="gw1").startswith("ticdc-ab-gw1-")
+
+
+def test_a_scenarios_topics_stay_apart() -> None:
+    topics = own_topics(["a.b", "a_b", "main"], "main", "mine")
+    assert topics["main"] == "mine"
+    assert len({topic.replace(".", "_") for topic in topics.values()}) == 3

@@ -1,0 +1,126 @@
+"""Topics from the plugin on a real Kafka: what ``docs/testing.md`` shows, and that tests do not meet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.broker import EmbeddedKafka
+from producer.sink.topics import Topics
+from tests.testing.page import write_shown_files
+
+ROOT = Path(__file__).parents[2]
+TOPICS = """
+import json
+import pytest
+
+SEEN = []
+
+
+@pytest.fixture
+def topic(ticdc_topic):
+    SEEN.append(ticdc_topic)
+    return ticdc_topic
+
+
+CANAL = "canal-json&enable-tidb-extension=true&partition-num=3"
+PARTITIONS = {"craft": {0, 1}, "canal-json": {0, 1, 2}}
+
+
+@pytest.mark.ticdc(scenario="seed_t1", protocol=["craft", CANAL])
+@pytest.mark.parametrize("again", [1, 2])
+def test_all(topic, again, ticdc_broker, request):
+    assert topic.bootstrap == ticdc_broker.bootstrap == request.config.getoption("--ticdc-bootstrap")
+    assert topic.expected_state == {"test.t1": [{"id": "3", "val": "dd"}, {"id": "4", "val": "ee"}]}
+    messages = topic.messages()
+    assert {message.topic for message in messages} == {topic.topic}
+    assert {event["topic"] for event in topic.expected_events} == {topic.topic}
+    assert {message.partition for message in messages} == PARTITIONS[topic.protocol]
+    assert (topic.folder / "manifest.json").exists()
+
+
+def test_each_had_its_own():
+    assert len({topic.topic for topic in SEEN}) == 4
+    assert len({topic.folder for topic in SEEN}) == 2
+
+
+@pytest.mark.ticdc(scenario="seed_t1", protocol="craft")
+def test_wrong(ticdc_topic, ticdc_assert_state):
+    ticdc_assert_state([{"id": 3, "val": "cc"}])
+"""
+ROUTED = """
+import pytest
+from tests.kafka_topic import read_topic
+
+
+@pytest.mark.ticdc(
+    scenario="seed_t1",
+    sets=["changefeed.sink.dispatchers=[{matcher: ['*.*'], topic: 'of_{schema}_{table}', partition: ts}]"],
+)
+def test_routed(ticdc_topic):
+    assert set(ticdc_topic.topics) == {"seed_t1", "of_test_t1"}
+    sent = {topic: {0: [], 1: []} for topic in ticdc_topic.topics.values()}
+    for one in ticdc_topic.messages():
+        sent[one.topic][one.partition].append((one.key, one.value, list(one.headers)))
+    assert sent == {topic: read_topic(ticdc_topic.bootstrap, topic) for topic in sent}
+    assert all(any(partitions.values()) for partitions in sent.values())
+"""
+
+
+@pytest.fixture
+def tried(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> pytest.Pytester:
+    """A project that uses the plugin of this checkout; its runs have the session of these tests."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "producer.testing.plugin")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.syspath_prepend(pytester.path)
+    pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
+    return pytester
+
+
+def test_the_tests_of_the_page_pass(tried: pytest.Pytester, kafka: EmbeddedKafka) -> None:
+    write_shown_files(tried.path)
+    result = tried.runpytest_inprocess("test_orders.py", f"--ticdc-bootstrap={kafka.bootstrap}")
+    result.assert_outcomes(passed=4)
+
+
+@pytest.mark.slow
+def test_every_test_has_a_topic_of_its_own_and_leaves_none(
+    tried: pytest.Pytester, kafka: EmbeddedKafka
+) -> None:
+    before = set(Topics(kafka.bootstrap).existing())
+    tried.makepyfile(test_topics=TOPICS)
+    result = tried.runpytest_inprocess(f"--ticdc-bootstrap={kafka.bootstrap}")
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E * AssertionError: the rows are not the expected ones",
+            "E * table test.t1: 1 missing, 1 different",
+            "E *   missing    id='4' val='ee'",
+            "E *   different  id='3': val is 'cc', expected 'dd'",
+            "topic ticdc-*test_wrong* at 127.0.0.1:*, golden folder *",
+        ]
+    )
+    assert set(Topics(kafka.bootstrap).existing()) == before
+
+
+@pytest.mark.slow
+def test_topics_hold_the_messages_also_where_rules_lead_to_several(
+    tried: pytest.Pytester, kafka: EmbeddedKafka
+) -> None:
+    tried.makepyfile(test_routed=ROUTED)
+    tried.runpytest_inprocess(f"--ticdc-bootstrap={kafka.bootstrap}").assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+def test_the_page_works_with_a_broker_and_a_session_of_its_own(pytester: pytest.Pytester) -> None:
+    write_shown_files(pytester.path)
+    command = [sys.executable, "-m", "pytest", "-p", "producer.testing.plugin", "-p", "no:cacheprovider"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run([*command, "test_orders.py"], capture_output=True, text=True, env=env, check=False)
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
