@@ -14,6 +14,7 @@ from producer.errors import FolderError
 from producer.model.catalog import Catalog
 from producer.model.event import Kind
 from producer.model.table import PartitionInfo, TableInfo
+from producer.sink.row_batches import EVENTS_ARROW
 
 LEAST_ROWS = 20_000
 BATCH = 16
@@ -30,15 +31,6 @@ ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Name in the report to protocol and options."""
 
-_IMAGE = pa.list_(pa.binary())
-_STREAM = pa.schema(
-    [
-        ("kind", pa.int8()), ("commit_ts", pa.int64()), ("table_version", pa.int32()),
-        ("table_id", pa.int64()), ("row_id", pa.int64()), ("op", pa.int8()), ("before", _IMAGE),
-        ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
-    ]
-)  # fmt: skip
-
 
 def event_batches(path: Path, least: int) -> tuple[Catalog, list[pa.RecordBatch]]:
     """A catalog and the event stream of a file's rows, round and round, as a worker gets them.
@@ -53,7 +45,7 @@ def event_batches(path: Path, least: int) -> tuple[Catalog, list[pa.RecordBatch]
     tables = list(dict.fromkeys(map(_table, recorded)))
     catalog = Catalog(tuple(replace(table, version=version) for version, table in enumerate(tables)))
     rows = [_line(row, tables.index(_table(row))) for row in recorded]
-    table = pa.Table.from_pylist(list(islice(cycle(rows), count)), schema=_STREAM)
+    table = pa.Table.from_pylist(list(islice(cycle(rows), count)), schema=EVENTS_ARROW)
     return catalog, table.combine_chunks().to_batches(max_chunksize=ARROW_ROWS)
 
 

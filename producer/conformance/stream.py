@@ -22,16 +22,9 @@ from producer.model.mysql_type import MySQLType
 from producer.model.profile import Profile
 from producer.scenario.history import Change, History, RowImage
 from producer.scenario.sql.session import Session
+from producer.sink.row_batches import EVENTS_ARROW
 
 _CLOCK = Clock()
-_IMAGE = pa.list_(pa.binary())
-_ARROW = pa.schema(
-    [
-        ("kind", pa.int8()), ("commit_ts", pa.int64()), ("table_version", pa.int32()),
-        ("table_id", pa.int64()), ("row_id", pa.int64()), ("op", pa.int8()), ("before", _IMAGE),
-        ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
-    ]
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ class StoryStream:
     def batches(self, resolved: bool) -> list[pa.RecordBatch]:
         """The events as an encoder's worker gets them: rows, then DDLs, then the resolved event."""
         events = list(self._events(resolved))
-        return [pa.RecordBatch.from_pylist(events, schema=_ARROW)]
+        return [pa.RecordBatch.from_pylist(events, schema=EVENTS_ARROW)]
 
     def _events(self, resolved: bool) -> Iterator[dict[str, Any]]:
         for change in self.changes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -30,11 +29,13 @@ _TABLE_AND_KINDS = 10
 class _Edit:
     """:param fits: which events it may happen to; ``changes`` are their new columns.
     :param adds: whether the changed event comes beside the event, not instead of it.
+    :param several: whether it takes another partition to see it.
     """
 
     fits: Column
     changes: Mapping[str, Column]
     adds: bool = False
+    several: bool = False
 
 
 def illegal_faults(events: DataFrame, plan: FaultPlan, facts: TableFacts, partitions: int) -> DataFrame:
@@ -51,10 +52,10 @@ def illegal_faults(events: DataFrame, plan: FaultPlan, facts: TableFacts, partit
         events.join(F.broadcast(owned), "stretch")
         .join(F.broadcast(facts.tables), "table_version", "left")
         .join(F.broadcast(facts.ddls), "ddl", "left")
-        .withColumn("table_name", F.coalesce("table_name", "ddl_table"))
+        .withColumns({"table_name": F.coalesce("table_name", "ddl_table"), "partitions": F.lit(partitions)})
     )
     seen = _with_neighbours(joined)
-    edits = {name: make(partitions) for name, make in _EDITS.items() if name in {o[1] for o in owners}}
+    edits = {one.trap: _EDITS[one.trap]() for one in plan.single if one.trap in _EDITS}
     drawn_one = _picked(seen, edits, plan.seed)
     return _edited(drawn_one, edits, events.columns)
 
@@ -73,8 +74,7 @@ def _with_neighbours(events: DataFrame) -> DataFrame:
     by_key = own.partitionBy("trap", "number", "slot", "table_id", "row_key").orderBy(*DELIVERY_KEY)
     earlier = _before(own.partitionBy("trap", "number", "slot"))
     earlier_in_table = _before(own.partitionBy("trap", "number", "slot", "table_name"))
-    halves = Window.partitionBy("trap", "number", "commit_ts", "table_id", "pair")
-    deleted = F.max(F.when(F.col("op") == Op.DELETE, F.col("before"))).over(halves)
+    deleted = F.max(F.when(F.col("op") == Op.DELETE, F.col("before"))).over(_one_update())
     return keyed.withColumns(
         {
             "next": F.lead(F.struct("epoch", "at", "rank", "place")).over(by_key),
@@ -92,6 +92,11 @@ def _before(group: WindowSpec) -> WindowSpec:
     return group.orderBy("at").rangeBetween(Window.unboundedPreceding, -1)
 
 
+def _one_update() -> WindowSpec:
+    """The two halves of an update that was split."""
+    return Window.partitionBy("trap", "number", "commit_ts", "table_id", "pair")
+
+
 def _half() -> Column:
     """Whether a row is the delete or the insert of one update; ``split`` wrote so into ``place``."""
     was_update = F.expr(f"substring(place, {_TABLE_AND_KINDS}, 1) = X'01'")
@@ -107,8 +112,8 @@ def _differs() -> Column:
     return F.exists("loose_places", lambda place: ~F.get("before", place).eqNullSafe(F.get("after", place)))
 
 
-def _taken_away(fits: Column) -> _Edit:
-    return _Edit(fits, {"kind": F.lit(DROPPED)})
+def _taken_away(fits: Column, *, several: bool = False) -> _Edit:
+    return _Edit(fits, {"kind": F.lit(DROPPED)}, several=several)
 
 
 def _to_front(kind: Kind, row: str) -> _Edit:
@@ -117,67 +122,63 @@ def _to_front(kind: Kind, row: str) -> _Edit:
     return _Edit((F.col("kind") == kind) & F.col(row).isNotNull(), place)
 
 
-def _reordered_key(partitions: int) -> _Edit:  # noqa: ARG001 - one signature for all
+def _reordered_key() -> _Edit:
     behind = {name: F.col("next")[name] for name in ("epoch", "at", "rank", "place")}
     later = F.col("next").isNotNull() & (F.col("next")["at"] > F.col("at"))
     return _Edit(_row() & (F.size("row_key") > 0) & later, {**behind, "copy": F.lit(_BEHIND)})
 
 
-def _wrong_partition(partitions: int) -> _Edit:
-    other = F.pmod(F.col("partition") + 1, F.lit(partitions))
+def _wrong_partition() -> _Edit:
+    other = F.pmod(F.col("partition") + 1, F.col("partitions"))
     moved = {"partition": other, "slot": F.col("slot") - F.col("partition") + other}
-    return _Edit(_row() & F.lit(partitions > 1), moved)
+    return _Edit(_row(), moved, several=True)
 
 
-def _changed_duplicate(partitions: int) -> _Edit:  # noqa: ARG001
+def _changed_duplicate() -> _Edit:
     return _Edit(_row(Op.UPDATE) & _differs(), {"after": F.col("before"), "copy": F.lit(_BEHIND)}, adds=True)
 
 
-def _uncollapsed(partitions: int) -> _Edit:  # noqa: ARG001
+def _uncollapsed() -> _Edit:
     update = {"op": F.lit(int(Op.UPDATE)), "before": F.col("after"), "copy": F.lit(_BEHIND)}
     return _Edit(_row(Op.INSERT) & ~_half(), update, adds=True)
 
 
-def _unsplit(partitions: int) -> _Edit:  # noqa: ARG001
+def _unsplit() -> _Edit:
     update = {"op": F.lit(int(Op.UPDATE)), "before": F.col("deleted")}
     return _Edit(_row(Op.INSERT) & F.col("deleted").isNotNull(), update)
 
 
-_EDITS: Mapping[str, Callable[[int], _Edit]] = {
-    "lost-row": lambda _: _taken_away(_row()),
+_EDITS: Mapping[str, Callable[[], _Edit]] = {
+    "lost-row": lambda: _taken_away(_row()),
     "reordered-key": _reordered_key,
     "wrong-partition": _wrong_partition,
-    "early-resolved": lambda _: _to_front(Kind.RESOLVED, "row_at"),
+    "early-resolved": lambda: _to_front(Kind.RESOLVED, "row_at"),
     # A later resolved event shows that the partition did not just end.
-    "missing-resolved": lambda count: _taken_away(
-        (F.col("kind") == Kind.RESOLVED) & F.col("again").isNotNull() & F.lit(count > 1)
+    "missing-resolved": lambda: _taken_away(
+        (F.col("kind") == Kind.RESOLVED) & F.col("again").isNotNull(), several=True
     ),
-    "missing-ddl": lambda count: _taken_away((F.col("kind") == Kind.DDL) & F.lit(count > 1)),
-    "ddl-before-its-rows": lambda _: _to_front(Kind.DDL, "own_row_at"),
+    "missing-ddl": lambda: _taken_away(F.col("kind") == Kind.DDL, several=True),
+    "ddl-before-its-rows": lambda: _to_front(Kind.DDL, "own_row_at"),
     "changed-duplicate": _changed_duplicate,
-    "stale-before-image": lambda _: _Edit(_row(Op.UPDATE) & _differs(), {"before": F.col("after")}),
+    "stale-before-image": lambda: _Edit(_row(Op.UPDATE) & _differs(), {"before": F.col("after")}),
     "uncollapsed": _uncollapsed,
     "unsplit": _unsplit,
-    "schema-drift": lambda _: _Edit(
-        _row() & F.col("drifted").isNotNull(), {"table_version": F.col("drifted")}
-    ),
+    "schema-drift": lambda: _Edit(_row() & F.col("drifted").isNotNull(), {"table_version": F.col("drifted")}),
 }
 
 
 def _picked(events: DataFrame, edits: Mapping[str, _Edit], seed: int) -> DataFrame:
     """Adds ``hit``: whether it is this event; ``partner_hit``: whether the other half of its update is."""
-    fits = reduce(
-        lambda rest, name: F.when(F.col("trap") == name, edits[name].fits).otherwise(rest),
-        edits,
-        F.lit(False),
-    )
+    fits = F.lit(False)
+    for name, edit in edits.items():
+        enough = F.col("partitions") > (1 if edit.several else 0)
+        fits = F.when(F.col("trap") == name, edit.fits & enough).otherwise(fits)
     draw = drawn(seed, "illegal", F.col("trap"), F.col("number"), F.col("slot"), F.col("at"), F.col("place"))
     fitting = events.withColumn("fits", F.coalesce(fits, F.lit(False)))
     in_turn = Window.partitionBy("trap", "number", "fits").orderBy(draw, *DELIVERY_KEY)
     hit = fitting.withColumn("hit", F.col("fits") & (F.row_number().over(in_turn) == 1))
-    halves = Window.partitionBy("trap", "number", "commit_ts", "table_id", "pair")
     partner = (F.col("trap") == "unsplit") & _half() & (F.col("op") == Op.DELETE)
-    return hit.withColumn("partner_hit", partner & F.max("hit").over(halves))
+    return hit.withColumn("partner_hit", partner & F.max("hit").over(_one_update()))
 
 
 def _edited(events: DataFrame, edits: Mapping[str, _Edit], columns: list[str]) -> DataFrame:

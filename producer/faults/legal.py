@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import reduce
+from itertools import accumulate
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -63,15 +64,14 @@ def _laid_out(events: DataFrame, plan: FaultPlan, tables: Collection[int], parti
 def _owner(plan: FaultPlan) -> Column:
     """The fault that a stretch has, NULL for none."""
     stretch = F.col("stretch")
-    draw, sum_of_rates, owner = drawn(plan.seed, "again", stretch), 0.0, F.lit(None).cast("string")
-    for name in reversed([name for name in AGAIN if name in plan.rates]):
-        sum_of_rates += plan.rates[name]
-    for name in [name for name in AGAIN if name in plan.rates]:
+    with_rate = [name for name in reversed(AGAIN) if name in plan.rates]
+    draw, owner = drawn(plan.seed, "again", stretch), F.lit(None).cast("string")
+    limits = list(zip(with_rate, accumulate(plan.rates[name] for name in with_rate), strict=True))
+    for name, limit in reversed(limits):
         barred = F.lit(False)
         if name in WITHOUT_DDL:
             barred = stretch.isin(sorted(plan.ddl_stretches))
-        owner = F.when((draw < below(sum_of_rates)) & ~barred, name).otherwise(owner)
-        sum_of_rates -= plan.rates[name]
+        owner = F.when((draw < below(limit)) & ~barred, name).otherwise(owner)
     for name in sorted(set(plan.chosen.values())):
         places = sorted(place for place, chosen in plan.chosen.items() if chosen == name)
         owner = F.when(stretch.isin(places), name).otherwise(owner)

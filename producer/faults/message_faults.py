@@ -34,7 +34,6 @@ class MessageFaults:
 
     :param topics: with ``partitions`` each; the place of a partition among all is its slot.
     :param protocol: and ``options`` of its codec, to make sure that what is damaged does not decode.
-    :param illegal: whether illegal faults happen.
     """
 
     plan: FaultPlan
@@ -42,7 +41,6 @@ class MessageFaults:
     partitions: int
     protocol: str
     options: dict[str, Any]
-    illegal: bool = True
 
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
@@ -66,7 +64,7 @@ class _Partition:
         self._plan, self._slot, self._notes = plan, slot, notes
         self._salt = f"{_RETRY}/{slot}"
         self._rate = plan.rates.get(_RETRY, 0.0)
-        self._waiting = _singles(faults, slot) if faults.illegal else []
+        self._waiting = _singles(faults, slot)
         self._decode = registry.decoder(faults.protocol, faults.options).events
         self._most = int(faults.options.get("max_batch_size") or 0)
         self._number = self._offset = self._event = self._running = 0

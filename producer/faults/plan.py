@@ -79,11 +79,6 @@ class FaultPlan:
         """Whether something is delivered again, or later, by stretches."""
         return bool(self.chosen or any(name in self.rates for name in AGAIN))
 
-    def named(self, means: str, *, legal: bool) -> tuple[str, ...]:
-        """The traps of the plan by what they work on."""
-        names = sorted({*self.rates, *self.chosen.values(), *(one.trap for one in self.single)})
-        return tuple(name for name in names if trap(name).means == means and trap(name).legal == legal)
-
 
 _Settings: TypeAlias = Mapping[str, TrapSetting]
 

@@ -19,7 +19,7 @@ from producer.jobs.judge import verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import bootstrap_of, whole_topics
 from producer.jobs.verify import LIGHT_MESSAGES, Say
-from producer.jobs.write_folder import read_folder
+from producer.jobs.write_folder import folder_messages
 from producer.model.flags import ColumnFlag
 from producer.session import spark_session
 from producer.source.decode import decoded
@@ -104,7 +104,7 @@ def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
     feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
-    return _covered(read_folder(spark, folder), feed, _injected(written), say)
+    return _covered(folder_messages(spark, folder), feed, _injected(written), say)
 
 
 def _injected(written: Mapping[str, Any]) -> Counter[str]:

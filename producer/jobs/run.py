@@ -27,7 +27,7 @@ from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.truth import sent
 from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
-from producer.jobs.write_folder import check_same_run, read_folder, write_folder, write_only_messages
+from producer.jobs.write_folder import check_same_run, folder_messages, write_folder, write_only_messages
 from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.sink.topics import Topics
@@ -192,13 +192,14 @@ class _Run:
         skipped = skipped_events(self.job, encoded, counts.refused)
         self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = self._report(counts, skipped)
+        places = None
         if self.job.faults is not None:
-            places = fault_places(self.planned, encoded)
+            places = fault_places(self.planned, encoded).persist(StorageLevel.MEMORY_AND_DISK)
             report = replace(report, faults=summed_faults(self.job, places))
         if self.manner.dry_run:
             return report
         if self.folder is not None:
-            report = self._to_folder(self.folder, encoded, report)
+            report = self._to_folder(self.folder, encoded, report, places)
         if self.folder is None or not self.job.changefeed.sink_uri.embedded:
             report = self._to_kafka(encoded, report)
         return report
@@ -246,11 +247,13 @@ class _Run:
     def _name(self, bootstrap: str) -> str:
         return f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
 
-    def _to_folder(self, folder: Path, encoded: DataFrame, report: RunReport) -> RunReport:
+    def _to_folder(
+        self, folder: Path, encoded: DataFrame, report: RunReport, places: DataFrame | None
+    ) -> RunReport:
         self.manner.say(f"writing {folder}")
-        places = None if self.job.faults is None else fault_places(self.planned, encoded)
         write_folder(folder, self.job, self.committed, self.events, encoded, report, places)
-        back = read_folder(self.committed.spark, folder)
+        source.manifest(folder)
+        back = folder_messages(self.committed.spark, folder)
         return self._judged(back, encoded, report, str(folder), source.claims(folder))
 
     def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:

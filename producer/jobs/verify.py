@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,7 @@ from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
 from producer.jobs.upstream import upstream
-from producer.jobs.write_folder import read_folder
+from producer.jobs.write_folder import folder_messages
 from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest
@@ -79,8 +80,12 @@ def verify(
         witnesses=witnesses,
     )
     if folder is not None:
-        job = _folders_job(Path(folder), scenario, config, sets, state_at)
-        return _verify_folder(Path(folder), job, demands=demands, say=say, observe=observe)
+        if config is not None:
+            what, hint = "a golden folder says itself how it was written", "leave --config out"
+            raise ChangefeedError(what, parameter="config", hint=hint)
+        written = manifest(Path(folder))
+        job = None if scenario is None else _folders_job(written, scenario, sets, state_at)
+        return _verify_folder(Path(folder), written, job, demands=demands, say=say, observe=observe)
     job = (
         None
         if scenario is None
@@ -98,30 +103,21 @@ def verify(
 
 
 def _folders_job(
-    folder: Path,
-    scenario: str | Path | None,
-    config: str | Path | None,
-    sets: Sequence[str],
-    state_at: Sequence[int],
-) -> Job | None:
-    """The scenario as a folder was made of it, if there is one to compare with."""
-    if config is not None:
-        hint = "leave --config out"
-        raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
-    written = manifest(folder)
+    written: dict[str, Any], scenario: str | Path, sets: Sequence[str], state_at: Sequence[int]
+) -> Job:
+    """The scenario as a folder was made of it; ``written`` is the folder's manifest."""
     feed, traps = Changefeed.from_manifest(written.get("changefeed", {})), settings_of(written)
-    if scenario is None:
-        return None
     return prepare(scenario, sets=sets, changefeed=feed, inject=traps, state_at=state_at)
 
 
-def _verify_folder(folder: Path, job: Job | None, *, demands: Demands, say: Say, observe: Observe) -> Verdict:
-    content = manifest(folder)
-    feed = Changefeed.from_manifest(content.get("changefeed", {}))
+def _verify_folder(
+    folder: Path, written: dict[str, Any], job: Job | None, *, demands: Demands, say: Say, observe: Observe
+) -> Verdict:
+    feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
-    back = read_folder(spark, folder)
-    skipped = [str(one["table"]) for one in content.get("skipped", ()) if "table" in one]
+    back = folder_messages(spark, folder)
+    skipped = [str(one["table"]) for one in written.get("skipped", ()) if "table" in one]
     return _verdict(
         back, feed, job, claims(folder), demands=demands, skipped=skipped, say=say, observe=observe
     )

@@ -128,9 +128,8 @@ def check_same_run(place: Path, job: Job) -> None:
         raise FolderError(what, path=str(place), hint="name the folder of the run to resume")
 
 
-def read_folder(spark: SparkSession, place: Path) -> DataFrame:
-    """The messages of a golden folder, after its files were checked against the manifest."""
-    source.manifest(place)
+def folder_messages(spark: SparkSession, place: Path) -> DataFrame:
+    """The messages of a golden folder, whose files were checked by ``source.folder.manifest``."""
     parquet = place.absolute() / sink.MESSAGE_FILES
     if parquet.exists():
         return spark.read.parquet(str(parquet))

@@ -78,9 +78,9 @@ def page(subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequenc
         ],
         listed=timeline.partitions[:LISTED],
         most=max((part.messages for part in timeline.partitions), default=1) or 1,
-        sizes=Markup(sizes_chart(timeline.sizes)) if timeline.sizes else None,  # noqa: S704 - numbers only
+        sizes=Markup(sizes_chart(timeline.sizes)) if timeline.sizes else None,  # noqa: S704 - drawn from numbers alone
         legend=[
-            (Markup(symbol(role)), words)  # noqa: S704 - our own words
+            (Markup(symbol(role)), words)  # noqa: S704 - roles are the keys of _LEGEND
             for role, words in _LEGEND.items()
             if role in _shown(timeline, marked)
         ],

@@ -18,6 +18,13 @@ from producer.model.event import Message
 
 # Messages come up to max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
+_ATTEMPTS = 20
+# Of a topic that was made a moment ago: its broker may not know yet that it leads the partition.
+_NOT_YET = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 _HINT = "somebody else writes to the topic; a run needs it for itself: begin anew in another one"
 
 
@@ -85,12 +92,17 @@ class Continuation:
         return Consumer({**connection(self.bootstrap), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
-        try:
-            place = TopicPartition(self.topic, self.partition)
-            _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
-        except KafkaException as error:
-            raise self._failure(error.args[0].str()) from None
-        return int(end)
+        place = TopicPartition(self.topic, self.partition)
+        patience = _ATTEMPTS
+        while True:
+            try:
+                _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
+                return int(end)
+            except KafkaException as error:
+                patience -= 1
+                if not patience or error.args[0].code() not in _NOT_YET:
+                    raise self._failure(error.args[0].str()) from None
+            reader.poll(CONNECT_SECONDS / _ATTEMPTS)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if none is there any more."""

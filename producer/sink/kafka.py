@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TypeAlias
 
 import pyarrow as pa
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
@@ -172,6 +172,9 @@ class PartitionWriter:
                 )
             except BufferError:  # the queue is full: wait for acknowledgements
                 producer.poll(_FLUSH_SECONDS)
+                self._check()
+            except KafkaException as error:  # such as a message that is too large
+                self._failure = error.args[0]
                 self._check()
             else:
                 return

@@ -15,6 +15,16 @@ from producer.model.catalog import Catalog
 from producer.model.event import DDLEvent, Kind, Message, Op
 from producer.model.table import TableInfo
 
+_IMAGE = pa.list_(pa.binary())
+EVENTS_ARROW = pa.schema(
+    [
+        ("kind", pa.int8()), ("commit_ts", pa.int64()), ("table_version", pa.int32()),
+        ("table_id", pa.int64()), ("row_id", pa.int64()), ("op", pa.int8()), ("before", _IMAGE),
+        ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
+    ]
+)  # fmt: skip
+"""What an encoder takes of the event stream, in batches that Spark does not make."""
+
 _MOST_CELLS = 1 << 16
 _MOST_BYTES = 16 << 20
 

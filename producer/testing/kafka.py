@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from producer.changefeed import Changefeed
 from producer.changefeed.kafka_client import CONNECT_SECONDS, connection, producer_properties
-from producer.errors import DeliveryError
+from producer.model.event import Message
 from producer.model.record import Record
+from producer.sink.kafka import PartitionWriter
 from producer.sink.topics import Topics
-
-_FLUSH_SECONDS = 90
-"""Longer than the producer tries to deliver a message, so that it has told what became of each."""
 
 
 def create(bootstrap: str, changefeed: Changefeed, topics: Iterable[str]) -> None:
@@ -27,44 +25,22 @@ def create(bootstrap: str, changefeed: Changefeed, topics: Iterable[str]) -> Non
 
 
 def send(bootstrap: str, changefeed: Changefeed, records: Iterable[Record]) -> None:
-    """Write records to their partitions, in their order.
+    """Write records to their partitions, in their order; the topics hold nothing yet.
 
     :raises DeliveryError: for the first that the broker did not take.
     """
-    refused: list[DeliveryError] = []
-
-    def told(error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            topic, partition = str(message.topic()), message.partition() or 0
-            refused.append(DeliveryError(str(error.str()), topic=topic, partition=partition))
-
-    producer = Producer({**producer_properties(changefeed, bootstrap), "on_delivery": told})
-    for record in records:
-        _produce(producer, record)
-    producer.flush(_FLUSH_SECONDS)
-    if refused:
-        raise refused[0]
+    properties = producer_properties(changefeed, bootstrap)
+    in_turn = sorted(records, key=_partition)
+    for (topic, partition), of_one in groupby(in_turn, key=_partition):
+        PartitionWriter(properties, topic, partition).write(map(_message, of_one), start=0)
 
 
-def _produce(producer: Producer, record: Record) -> None:
-    while True:
-        try:
-            producer.produce(
-                record.topic,
-                key=record.key,
-                value=record.value,
-                partition=record.partition,
-                headers=list(record.headers),
-            )
-        except BufferError:
-            producer.poll(1)
-        except KafkaException as error:
-            raise DeliveryError(
-                str(error.args[0].str()), topic=record.topic, partition=record.partition
-            ) from None
-        else:
-            producer.poll(0)
-            return
+def _partition(record: Record) -> tuple[str, int]:
+    return record.topic, record.partition
+
+
+def _message(record: Record) -> Message:
+    return Message(record.key, record.value, record.type, commit_ts=0, headers=record.headers)
 
 
 def delete(bootstrap: str, topics: Iterable[str]) -> None:
