@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from producer.broker.java import spark_java_home
 from producer.errors import JavaError
+from producer.kept import SMALL
 from producer.quiet_jvm import stderr_to_log
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _LIGHT = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    SMALL: "true",
 }
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from producer.changefeed import Changefeed
@@ -20,6 +19,7 @@ from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import bootstrap_of, whole_topics
 from producer.jobs.verify import LIGHT_MESSAGES, Say
 from producer.jobs.write_folder import folder_messages
+from producer.kept import kept
 from producer.model.flags import ColumnFlag
 from producer.session import spark_session
 from producer.source.decode import decoded
@@ -120,12 +120,9 @@ def _covered(back: DataFrame, feed: Changefeed, injected: Mapping[str, int], say
     say("looking for traps")
     options = codec_options(feed)
     # Without the objects of claim-check: rows that name one must be seen to.
-    stream = decoded(back, feed.protocol, options).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(decoded(back, feed.protocol, options)) as stream:
         told = _told(feed, back)
         found = exercised(stream, told)
-    finally:
-        stream.unpersist()
     # A row in part is one or the other trap: which, the changefeed says.
     other = "handle-key-only" if feed.large_message_handle_option == "claim-check" else "claim-check"
     seen = {**found, other: None}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -20,6 +19,7 @@ from producer.jobs.truth import truth
 from producer.jobs.untold import tables_in_part, untold_tables, untraced_tables
 from producer.jobs.upstream import Upstream
 from producer.jobs.write_folder import replicated_state
+from producer.kept import kept
 from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses
 from producer.source.decode import decoded
@@ -113,8 +113,7 @@ def verdict(
     """
     options = codec_options(changefeed)
     losses = registry.encoder(changefeed.protocol, options).losses
-    stream = decoded(back, changefeed.protocol, options, claims).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(decoded(back, changefeed.protocol, options, claims)) as stream:
         known = verify_options(changefeed, losses, back, demands)
         known = replace(known, untraced=_untraced(changefeed, expected, skipped))
         if expected is not None and losses.table_ids == "none":
@@ -132,8 +131,6 @@ def verdict(
         scenario = "" if expected is None else expected.job.scenario.name
         observe(Judged(changefeed, scenario, stream, found))
         return found
-    finally:
-        stream.unpersist()
 
 
 def _partitioned(job: Job) -> frozenset[str]:

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
@@ -28,6 +27,7 @@ from producer.jobs.truth import sent
 from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, folder_messages, write_folder, write_only_messages
+from producer.kept import kept
 from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.sink.topics import Topics
@@ -165,11 +165,8 @@ def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) 
     planned = committed.events(job.stream, job.event_faults())
     if manner.only:
         return _Run(job, committed, planned, folder, manner).only_messages()
-    planned = planned.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(planned) as planned:
         return _Run(job, committed, planned, folder, manner).execute()
-    finally:
-        planned.unpersist()
 
 
 @dataclass
@@ -192,10 +189,13 @@ class _Run:
         skipped = skipped_events(self.job, encoded, counts.refused)
         self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = self._report(counts, skipped)
-        places = None
-        if self.job.faults is not None:
-            places = fault_places(self.planned, encoded).persist(StorageLevel.MEMORY_AND_DISK)
+        if self.job.faults is None:
+            return self._written(encoded, report, None)
+        with kept(fault_places(self.planned, encoded)) as places:
             report = replace(report, faults=summed_faults(self.job, places))
+            return self._written(encoded, report, places)
+
+    def _written(self, encoded: DataFrame, report: RunReport, places: DataFrame | None) -> RunReport:
         if self.manner.dry_run:
             return report
         if self.folder is not None:
@@ -313,21 +313,18 @@ def judged(
     :param events: the event stream of ``committed``; ``encoded`` its messages.
     :param from_beginning: these messages are all that was ever sent of the tables.
     """
-    back = back.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(back) as there:
         tables = {entry["table"] for entry in report.skipped}
         verdict = judge(
             job,
             committed,
             events,
             encoded,
-            back,
+            there,
             tables,
             from_beginning=from_beginning,
             claims=claims,
             observe=observe,
         )
-        log = first_lines(back, job.changefeed.protocol)
-    finally:
-        back.unpersist()
+        log = first_lines(there, job.changefeed.protocol)
     return replace(report, verdict=verdict, log=log)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -27,6 +26,7 @@ from producer.jobs.run import checked_target, judged
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
 from producer.jobs.upstream import Upstream, upstream
+from producer.kept import kept
 from producer.model import tso
 from producer.session import spark_session
 from producer.sink.messages import messages
@@ -70,16 +70,13 @@ def run_paced(
     # In the order of commits, so that a slice finds its changes without a look at all of them.
     committed = upstream(spark, job.history)
     log = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
-    log = log.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(log) as log:
         say(f"making {log.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
             bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
             report = _run(job, committed, log, bootstrap, append, time or RealTime(), say, observe)
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
-    finally:
-        log.unpersist()
 
 
 def _run(
@@ -100,12 +97,9 @@ def _run(
     if commits < job.history.commits:
         job = replace(job, sent=commits)
     say("reading back and verifying")
-    events = _events(job, log, Slice(-1, end)).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(_events(job, log, Slice(-1, end))) as events:
         target = KafkaTarget(job.changefeed, bootstrap, starts)
         return _judged(job, committed, events, target, observe, from_beginning=not append)
-    finally:
-        events.unpersist()
 
 
 def _write(job: Job, log: DataFrame, target: KafkaTarget, time: Pacemaker, say: Say) -> int:

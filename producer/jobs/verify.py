@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
@@ -21,6 +20,7 @@ from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
 from producer.jobs.upstream import upstream
 from producer.jobs.write_folder import folder_messages
+from producer.kept import kept
 from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest
@@ -135,12 +135,9 @@ def _verdict(
     observe: Observe,
 ) -> Verdict:
     say("verifying")
-    back = back.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        wanted = None if job is None else _wanted(back.sparkSession, job)
-        return verdict(feed, back, wanted, demands=demands, skipped=skipped, claims=claims, observe=observe)
-    finally:
-        back.unpersist()
+    with kept(back) as there:
+        wanted = None if job is None else _wanted(there.sparkSession, job)
+        return verdict(feed, there, wanted, demands=demands, skipped=skipped, claims=claims, observe=observe)
 
 
 def _wanted(spark: SparkSession, job: Job) -> Expected:

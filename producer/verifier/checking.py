@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import or_
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
+from producer.kept import kept
 from producer.verifier.census import Census, take_census, topics
 from producer.verifier.finding import EventRef, Finding, Witness
 from producer.verifier.identity import text
@@ -39,24 +38,14 @@ def check(events: DataFrame, options: VerifyOptions) -> list[Finding]:
 
 def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], Census]:
     """As :func:`check`, with the census of the stream."""
-    with _kept(classify(events, options)) as classified:
+    with kept(classify(events, options)) as classified:
         census = take_census(classified)
         known = topics(events.sparkSession, census, options)
-        with _kept(broken_links(classified, options)) as links:
+        with kept(broken_links(classified, options)) as links:
             census = replace(census, links=suspect(links))
             stream = Stream(classified, events, options, known, links)
             findings = [*_findings(stream, census), *_not_checked(options, census)]
     return sorted(findings, key=lambda finding: _RANK[finding.severity]), census
-
-
-@contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """The frame, computed once for all jobs inside."""
-    kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield kept
-    finally:
-        kept.unpersist()
 
 
 def asked(options: VerifyOptions) -> list[Invariant]:

@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from producer.kept import kept
 from producer.model.event_line import event_text
 from producer.verifier.identity import fingerprint, identity
 from producer.verifier.stream import PARTITION, PLACE
@@ -52,8 +53,7 @@ def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
     :param expected: columns of ``DECODED``, offsets counted from the first expected message.
     :param actual: likewise, as the topic has them; damaged messages are nobody's expected event.
     """
-    both = _matched(expected, actual.where(sf.col("kind") != "error")).persist()
-    try:
+    with kept(_matched(expected, actual.where(sf.col("kind") != "error"))) as both:
         sums = both.agg(
             _total(_wanted()).alias("expected"),
             _total(sf.greatest(_wanted() - _there(), sf.lit(0))).alias("missing"),
@@ -63,8 +63,6 @@ def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
         ).collect()[0]
         found = Comparison(**sums.asDict())
         return found if found.ok else _with_diff(found, both, expected, actual)
-    finally:
-        both.unpersist()
 
 
 def _total(number: Column) -> Column:

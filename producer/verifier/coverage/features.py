@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from producer.kept import kept
 from producer.verifier.coverage.cells import cell_hits
 from producer.verifier.coverage.definitions import definition_hits
 from producer.verifier.coverage.delivery import delivery_hits, with_repetitions
@@ -64,8 +64,7 @@ def exercised(decoded: DataFrame, told: Told) -> dict[str, Found | None]:
 
 def _seen(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str], Found]:
     """By (feature, scope): as many rows as there are columns in tables, at most times features."""
-    events = with_repetitions(classify(decoded, options)).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    with kept(with_repetitions(classify(decoded, options))) as events:
         found = [
             cell_hits(decoded),
             definition_hits(decoded),
@@ -79,6 +78,4 @@ def _seen(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str]
             .select("feature", "scope", "count", "place.*")
         )
         rows = tallies.select("feature", "scope", "count", place().alias("first")).collect()
-    finally:
-        events.unpersist()
     return {(row["feature"], row["scope"]): Found(row["count"], tuple(row["first"])) for row in rows}
