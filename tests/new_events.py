@@ -62,7 +62,7 @@ def _row(sample: GoldenRow, raw: dict[str, Any]) -> GoldenRow:
         seq=raw["seq"],
         row_id=_row_id(raw["row_key"]),
         op=Op[raw["row_type"].upper()],
-        table=replace(sample.table, profile="new"),
+        table=replace(sample.table, profile="new", update_ts=raw["table_update_ts"]),
         before=image_of(raw["before"]),
         after=image_of(raw["after"]),
     )

@@ -102,6 +102,7 @@ def _table(raw: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Tabl
         columns=tuple(_column(column) for column in columns),
         indexes=tuple(_indexes(raw, [column["name"] for column in columns])),
         charset=raw["table_charset"],
+        update_ts=raw["table_update_ts"],
     )
 
 

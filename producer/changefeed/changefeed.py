@@ -49,6 +49,9 @@ class Changefeed(BaseModel):
     large_message_handle_compression: str
     claim_check_storage_uri: str
     claim_check_raw_value: bool
+    encoding_format: str
+    send_bootstrap_interval_in_sec: int
+    send_bootstrap_in_msg_count: int
 
     case_sensitive: bool
     force_replicate: bool

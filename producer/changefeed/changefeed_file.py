@@ -93,6 +93,7 @@ class CodecSection(Section):
 
     enable_tidb_extension: bool | None = _option("enable-tidb-extension")
     max_batch_size: int | None = _option("max-batch-size")
+    encoding_format: str | None = _option("encoding-format")
 
 
 class LargeMessageSection(Section):
@@ -147,6 +148,8 @@ class SinkSection(Section):
     transaction_atomicity: str | None = _option("transaction-atomicity")
     encoder_concurrency: int | None = _option("encoder-concurrency")
     advance_timeout_in_sec: int | None = _option("advance-timeout-in-sec")
+    send_bootstrap_interval_in_sec: int | None = _option("send-bootstrap-interval-in-sec")
+    send_bootstrap_in_msg_count: int | None = _option("send-bootstrap-in-msg-count")
     kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
     open: OpenSection | None = None
     debezium: DebeziumSection | None = None

@@ -62,8 +62,8 @@ class Parameter:
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
 PROTOCOL = Word(
-    choices=("open-protocol", "canal-json", "debezium", "craft"),
-    foreign=("avro", "canal", "csv", "maxwell", "simple", "debezium-avro"),
+    choices=("open-protocol", "canal-json", "debezium", "craft", "simple"),
+    foreign=("avro", "canal", "csv", "maxwell", "debezium-avro"),
     aliases=(("default", "open-protocol"),),
 )
 NOT_IN_NEW = ("craft",)
@@ -73,9 +73,11 @@ ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
+SIMPLE = "simple"
 KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."
 LARGE = "sink.kafka-config.large-message-handle."
+_COUNT = Whole(0, (1 << 63) - 1)
 
 _MESSAGES = (
     Parameter(
@@ -135,23 +137,38 @@ _MESSAGES = (
     ),
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
-        file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON),
+        file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON, SIMPLE),
         effect="What becomes of a row that exceeds max-message-bytes; none: the changefeed fails.",
     ),
     Parameter(
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
-        file_key=LARGE + "large-message-handle-compression", protocols=(OPEN, CANAL_JSON, DEBEZIUM),
+        file_key=LARGE + "large-message-handle-compression",
+        protocols=(OPEN, CANAL_JSON, DEBEZIUM, SIMPLE),
         effect="Compression of what a message holds, whatever its size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
-        file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON),
+        file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON, SIMPLE),
         effect="Where claim-check keeps the rows that are too large.",
     ),
     Parameter(
         name="claim-check-raw-value", value=Flag(), default=False, in_uri=False,
-        file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON,),
+        file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON, SIMPLE),
         effect="Claim-check keeps bare values, not wrapped in JSON.",
+    ),
+    Parameter(
+        name="encoding-format", value=Word(choices=("json",), later=("avro",)), default="json",
+        file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Form of the messages.",
+    ),
+    Parameter(
+        name="send-bootstrap-interval-in-sec", value=_COUNT, default=120, in_uri=False,
+        file_key="sink.send-bootstrap-interval-in-sec", protocols=(SIMPLE,),
+        effect="A table is described again after so many seconds of the commit clock; 0: never.",
+    ),
+    Parameter(
+        name="send-bootstrap-in-msg-count", value=_COUNT, default=10_000, in_uri=False,
+        file_key="sink.send-bootstrap-in-msg-count", protocols=(SIMPLE,),
+        effect="A table is described again after so many of its rows; 0: never.",
     ),
 )  # fmt: skip
 _UPSTREAM = (
@@ -223,7 +240,6 @@ def _idle(name: str, value: ValueRule, *, file_key: str, in_uri: bool = False) -
     )  # fmt: skip
 
 
-_COUNT = Whole(0, (1 << 63) - 1)
 _NO_EFFECT = (
     *(
         _idle(name, Text(), file_key=KAFKA + name, in_uri=True)
@@ -249,7 +265,7 @@ SECURITY = (
 )  # fmt: skip
 _OTHER_PROTOCOLS = (
     "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
-    "encoding-format", "schema-registry",
+    "schema-registry",
 )  # fmt: skip
 
 
@@ -275,7 +291,6 @@ FILE_KEYS_NOT_YET = frozenset({
     "sink.column-selectors", "sink.schema-registry", "sink.terminator", "sink.date-separator",
     "sink.enable-partition-separator", "sink.file-index-digit", "sink.safe-mode", "sink.csv",
     "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.enable-kafka-sink-v2",
-    "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
     "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
     KAFKA + "glue-schema-registry-config",
     *(KAFKA + name for name in SECURITY),

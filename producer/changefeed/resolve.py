@@ -134,7 +134,7 @@ def _check_profile(options: Mapping[str, Plain]) -> None:
         raise ChangefeedError(
             f"the new TiCDC has no protocol {options['protocol']}",
             parameter="protocol",
-            hint="leave profile=new out, or take open-protocol, canal-json or debezium",
+            hint="leave profile=new out, or take open-protocol, canal-json, debezium or simple",
         )
     for option in PARAMETERS:
         asked = option.profiles and options[option.name] != option.default

@@ -89,7 +89,8 @@ class LargeMessages:
             lengths = forms.length(rows)
         commits = rows.column("commit_ts")
         for place in self._too_large(lengths):
-            refusal = self._refusal(int(lengths[place]), table, commits[place].as_py())
+            limit, ts = self.options.max_message_bytes, commits[place].as_py()
+            refusal = too_large(int(lengths[place]), limit, table.schema, table.name, ts)
             notes[place] = replace(notes.get(place, RowNote()), refusal=refusal)
         return EncodedRows(rows.columns, notes)
 
@@ -107,15 +108,19 @@ class LargeMessages:
             contents.append(claim_content(*whole, raw_value=self.options.claim_check_raw_value))
         return [ClaimObject(self.name_claim(content), content) for content in contents]
 
-    def _refusal(self, length: int, table: TableInfo, commit_ts: int) -> EncodeError:
-        limit = self.options.max_message_bytes
-        return EncodeError(
-            f"message is too large. table:{table.name}, length:{length}, maxMessageBytes:{limit}",
-            code="CDC:ErrMessageTooLarge",
-            table=table.qualified_name,
-            commit_ts=commit_ts,
-            hint="raise max-message-bytes or make the row smaller",
-        )
+
+def too_large(length: int, limit: int, schema: str, table: str, commit_ts: int) -> EncodeError:
+    """TiCDC's refusal of a message over the limit.
+
+    :param length: bytes of the message as TiCDC counts them.
+    """
+    return EncodeError(
+        f"message is too large. table:{table}, length:{length}, maxMessageBytes:{limit}",
+        code="CDC:ErrMessageTooLarge",
+        table=f"{schema}.{table}",
+        commit_ts=commit_ts,
+        hint="raise max-message-bytes or make the row smaller",
+    )
 
 
 def _replaced(rows: EncodedRows, forms: Mapping[int, tuple[bytes, bytes]]) -> EncodedRows:

@@ -25,7 +25,7 @@ class MessageBatch:
 
     :param key: null where the protocol has none.
     :param commit_ts: of the first event of each.
-    :param events: how many each carries.
+    :param events: how many each carries; none, where it describes the table of those to come.
     :param claims: what has to be stored before a message is sent, by its place.
     :param types: words of ``Kind``; None where all are row messages.
     """
@@ -88,7 +88,7 @@ def of_messages(messages: Sequence[Message]) -> MessageBatch:
 
 
 def woven(batch: MessageBatch, others: Sequence[Message], places: Numbers) -> MessageBatch:
-    """Row messages with others between them.
+    """Messages with others between them.
 
     :param places: before which message of the batch each of the others comes, ascending.
     """
@@ -105,5 +105,5 @@ def woven(batch: MessageBatch, others: Sequence[Message], places: Numbers) -> Me
         commit_ts=merged(batch.commit_ts, added.commit_ts),
         events=merged(batch.events, added.events),
         claims={int(moved[place]): claims for place, claims in batch.claims.items()},
-        types=merged(pa.repeat(_ROW, rows), added.types),
+        types=merged(pa.repeat(_ROW, rows) if batch.types is None else batch.types, added.types),
     )

@@ -16,6 +16,8 @@ from producer.codec.compression import Decompressor, plain
 from producer.codec.craft.envelope import opened
 from producer.codec.debezium.message_json import parse_value
 from producer.codec.open.blocks import Blocks
+from producer.codec.simple.envelope import opened as simple_object
+from producer.codec.simple.event_type import is_message_type
 from producer.errors import DecodeError
 
 _Look: TypeAlias = Callable[[bytes, bytes], bool]
@@ -56,11 +58,16 @@ def _debezium(_: bytes, value: bytes) -> bool:
     return payload.op is not None or payload.ddl is not None
 
 
+def _simple(_: bytes, value: bytes) -> bool:
+    return is_message_type(simple_object(plain(value, "value")).type)
+
+
 EVIDENCE: Mapping[str, Evidence] = MappingProxyType({
     "open-protocol": Evidence(_open, "a key of version 1 and JSON objects, each after its length"),
     "craft": Evidence(_craft, "no key, version 1, and at the end sizes that add up"),
     "canal-json": Evidence(_canal_json, "JSON with database, table, isDdl, type and es"),
     "debezium": Evidence(_debezium, "JSON with a source that has a commit_ts, beside op or ddl"),
+    "simple": Evidence(_simple, "JSON with version, type and commitTs, and a type of the protocol"),
 })  # fmt: skip
 """By protocol. No message can be of two of them."""
 

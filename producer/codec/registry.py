@@ -50,6 +50,13 @@ def _debezium_encoder(options: Options) -> Encoder:
     return DebeziumEncoder(DebeziumOptions(**given))
 
 
+def _simple_encoder(options: Options) -> Encoder:
+    from producer.codec.simple.encoder import SimpleEncoder
+    from producer.codec.simple.options import SimpleOptions
+
+    return SimpleEncoder(SimpleOptions(**known(SimpleOptions, options)))
+
+
 def _open_decoder(options: Options) -> Decoder:
     from producer.codec.open.decoder import OpenDecoder
 
@@ -74,17 +81,25 @@ def _debezium_decoder(options: Options) -> Decoder:
     return DebeziumDecoder(time_zone=str(options.get("time_zone", "UTC")))
 
 
+def _simple_decoder(options: Options) -> Decoder:
+    from producer.codec.simple.decoder import SimpleDecoder
+
+    return SimpleDecoder(options.get("table_descriptions"))
+
+
 ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
     "canal-json": _canal_json_encoder,
     "debezium": _debezium_encoder,
+    "simple": _simple_encoder,
 }
 DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,
     "craft": _craft_decoder,
     "canal-json": _canal_json_decoder,
     "debezium": _debezium_decoder,
+    "simple": _simple_decoder,
 }
 
 

@@ -24,6 +24,7 @@ from producer.model.losses import Losses
 from producer.scenario.history import History, State
 from producer.scenario.load import ScenarioFile, load_scenario
 from producer.scenario.play import clock_of, commits_until, play, told
+from producer.scenario.update_ts import with_update_ts
 from producer.sink.encode import EncodePlan
 from producer.stream.barriers import ResolvedPlan
 from producer.stream.event_stream import StreamPlan
@@ -177,6 +178,7 @@ def prepare(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
     history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
+    history.catalog = with_update_ts(history.catalog, clock_of(read, history), changefeed.profile)
     check_protocol(traps, changefeed)
     moments = tuple(sorted(set(state_at)))
     job = Job(scenario=read, history=history, changefeed=changefeed, state_at=moments, traps=traps)

@@ -14,11 +14,12 @@ from producer.jobs.refused_values import values_refused
 from producer.jobs.run import Manner, checked_target, execute
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.upstream import Upstream
-from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START
+from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from producer.scenario.dataframe import Tables
 from producer.scenario.history import History
 from producer.scenario.load import ScenarioFile
 from producer.scenario.spec import DEFAULT_NOW
+from producer.scenario.update_ts import with_update_ts
 
 
 @values_refused()
@@ -53,9 +54,11 @@ def run_changes(
     if last is None:
         raise ScenarioError("the change log holds no changes")
     changefeed = changefeed_of(sink_uri, config, name=name)
-    catalog = tables.catalog.seen_by(changefeed.profile)
+    scenario = _scenario(name, start, every_ms)
+    clock = Clock(start=start, every_us=1000 * every_ms)
+    catalog = with_update_ts(tables.catalog.seen_by(changefeed.profile), clock, changefeed.profile)
     job = Job(
-        scenario=_scenario(name, start, every_ms),
+        scenario=scenario,
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
         changefeed=changefeed,
     )

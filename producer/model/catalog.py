@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from producer.model.event import DDLEvent
 from producer.model.profile import Profile
 from producer.model.table import TableInfo
 
@@ -38,6 +39,16 @@ class DDLJob:
     reason: str = ""
     line: int = 0
 
+    def event(self, commit_ts: int) -> DDLEvent:
+        """The event of the DDL."""
+        return DDLEvent(
+            commit_ts=commit_ts,
+            schema=self.schema,
+            table=self.table,
+            query=self.query,
+            ddl_type=self.ddl_type,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
@@ -45,6 +56,14 @@ class Catalog:
 
     tables: tuple[TableInfo, ...]
     ddls: tuple[DDLJob, ...] = ()
+
+    def tables_of(self, job: DDLJob) -> tuple[TableInfo | None, TableInfo | None]:
+        """The table of a DDL as it leaves it and as it found it."""
+        after, before = (
+            self.tables[version] if version >= 0 else None
+            for version in (job.version_after, job.version_before)
+        )
+        return after, before
 
     def seen_by(self, profile: Profile) -> Catalog:
         """The catalog with its tables as a program sees them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from producer.model.event import Value
+from producer.model.event import DDLEvent, Value
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import MySQLType, bare_name
 from producer.model.table import ColumnInfo, TableInfo
@@ -69,6 +69,19 @@ class Losses:
     def told_ddl_type(self, action: int) -> int:
         """TiDB's action code of a DDL, 0 where it is not told."""
         return action
+
+    def told_ddl_names(
+        self,
+        event: DDLEvent,
+        table: TableInfo | None,  # noqa: ARG002  # for codecs to override
+        before: TableInfo | None,  # noqa: ARG002  # likewise
+    ) -> tuple[str, str]:
+        """Database and table that a DDL names.
+
+        :param table: the table as the DDL leaves it.
+        :param before: the table as the DDL found it.
+        """
+        return event.schema, event.table
 
     def omits_ddl(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
         """Why the protocol has no message for DDLs of an action code; empty where it has one."""

@@ -18,6 +18,7 @@ class ColumnInfo:
     """One column of one version of a table.
 
     :param name: in the case of the definition.
+    :param id: TiDB's, which grows with each column that is added; 0 where it is not known.
     :param type: MySQL type code.
     :param length: TiDB's ``flen``: display width, characters, bytes or digits, by type; -1 unspecified.
     :param decimal: scale or fsp; -1 unspecified.
@@ -56,6 +57,7 @@ class ColumnInfo:
     expression: str = ""
     hidden: bool = False
     comment: str = ""
+    id: int = 0
 
     @property
     def binary(self) -> bool:
@@ -110,6 +112,8 @@ class TableInfo:
     :param version: number of this entry in the catalog.
     :param columns: in table order, virtual and hidden ones included.
     :param partitions: empty for a table that is not partitioned.
+    :param last_column_id: the largest id that a column of the table ever had.
+    :param update_ts: TSO at which TiDB last changed this version's definition; 0 where it is not known.
     :param profile: the program that replicates the table; it decides which keys may be the handle key.
     """
 
@@ -124,6 +128,8 @@ class TableInfo:
     collation: str = "utf8mb4_bin"
     comment: str = ""
     is_view: bool = field(default=False)
+    last_column_id: int = 0
+    update_ts: int = 0
     profile: Profile = "classic"
 
     def __hash__(self) -> int:

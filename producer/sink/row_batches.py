@@ -12,8 +12,7 @@ from producer.codec.base import Encoder, RowBatch
 from producer.codec.encoded_rows import EncodedRows, in_places
 from producer.codec.pieces import Numbers, numbers
 from producer.model.catalog import Catalog
-from producer.model.event import DDLEvent, Kind, Message, Op
-from producer.model.table import TableInfo
+from producer.model.event import Kind, Message, Op
 
 _IMAGE = pa.list_(pa.binary())
 EVENTS_ARROW = pa.schema(
@@ -130,22 +129,5 @@ def _barrier(
 ) -> Message | None:
     if kind == Kind.RESOLVED or ddl is None:
         return encoder.resolved(commit_ts)
-    return encoder.ddl(ddl_event(catalog, ddl, commit_ts), *_tables(catalog, ddl))
-
-
-def _tables(catalog: Catalog, index: int) -> tuple[TableInfo | None, TableInfo | None]:
-    """The table of a DDL as it leaves it and as it found it."""
-    job = catalog.ddls[index]
-    after, before = (
-        catalog.tables[version] if version >= 0 else None
-        for version in (job.version_after, job.version_before)
-    )
-    return after, before
-
-
-def ddl_event(catalog: Catalog, index: int, commit_ts: int) -> DDLEvent:
-    """The event of one DDL of the catalog."""
-    job = catalog.ddls[index]
-    return DDLEvent(
-        commit_ts=commit_ts, schema=job.schema, table=job.table, query=job.query, ddl_type=job.ddl_type
-    )
+    job = catalog.ddls[ddl]
+    return encoder.ddl(job.event(commit_ts), *catalog.tables_of(job))

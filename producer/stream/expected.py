@@ -76,10 +76,14 @@ def _described(table: TableInfo, losses: Losses) -> list[_Described]:
 
 def _ddls(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
     rows = [
-        (i, ddl.schema, ddl.table, ddl.query, losses.told_ddl_type(ddl.ddl_type))
+        (i, *_told_names(catalog, ddl, losses), ddl.query, losses.told_ddl_type(ddl.ddl_type))
         for i, ddl in enumerate(catalog.ddls)
     ]
     return spark.createDataFrame(rows, _DDLS)
+
+
+def _told_names(catalog: Catalog, job: DDLJob, losses: Losses) -> tuple[str, str]:
+    return losses.told_ddl_names(job.event(0), *catalog.tables_of(job))
 
 
 def _rows(events: DataFrame, tables: DataFrame, losses: Losses) -> DataFrame:

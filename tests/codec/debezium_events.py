@@ -84,6 +84,7 @@ def _table(schema: str, name: str, info: dict[str, Any] | None) -> TableInfo | N
         columns=columns,
         indexes=tuple(_indexes(info)),
         charset=info["charset"],
+        update_ts=info["update_timestamp"],
     )
 
 
@@ -92,6 +93,7 @@ def _column(raw: dict[str, Any]) -> ColumnInfo:
     generated = "" if not raw["generated_expr_string"] else "stored" if raw["generated_stored"] else "virtual"
     return ColumnInfo(
         name=raw["name"]["O"],
+        id=raw["id"],
         type=T(kind["Tp"]),
         length=kind["Flen"],
         decimal=kind["Decimal"],

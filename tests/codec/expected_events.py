@@ -5,14 +5,29 @@ from __future__ import annotations
 from producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses
+from producer.model.table import TableInfo
 from tests.golden_events import GoldenDDL, GoldenRow
 
 
-def expected_ddl(event: DDLEvent | GoldenDDL, losses: Losses) -> DDLEvent:
-    return DDLEvent(
-        commit_ts=losses.told_commit_ts(event.commit_ts),
+def expected_ddl(
+    event: DDLEvent | GoldenDDL,
+    losses: Losses,
+    table: TableInfo | None = None,
+    before: TableInfo | None = None,
+) -> DDLEvent:
+    """:param table: the table as the DDL leaves it; ``before`` as it found it."""
+    whole = DDLEvent(
+        commit_ts=event.commit_ts,
         schema=event.schema,
         table=event.table,
+        query=event.query,
+        ddl_type=event.ddl_type,
+    )
+    schema, name = losses.told_ddl_names(whole, table, before)
+    return DDLEvent(
+        commit_ts=losses.told_commit_ts(event.commit_ts),
+        schema=schema,
+        table=name,
         query=event.query,
         ddl_type=losses.told_ddl_type(event.ddl_type),
     )

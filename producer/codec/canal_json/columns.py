@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from producer.codec.canal_json.values import BadValue, Reader, reader_of
+from producer.codec.text_values import BadValue, Reader, reader_of
 from producer.model.event import EventColumn
 from producer.model.flags import ColumnFlag
 
@@ -54,7 +54,7 @@ class Columns:
             except BadValue as bad:
                 return BadValue(bad.code, f"{bad.expected} in column {name!r}")
         self.readers = readers
-        return None if keys <= types.keys() else BadValue("CANAL-COLUMN", "columns of mysqlType in pkNames")
+        return None if keys <= types.keys() else BadValue("COLUMN", "columns of mysqlType in pkNames")
 
     def in_order(self, names: Sequence[str]) -> tuple[EventColumn, ...]:
         """The columns of these names."""

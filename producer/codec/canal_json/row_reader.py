@@ -9,7 +9,7 @@ from producer.codec.canal_json.columns import Columns
 from producer.codec.canal_json.envelope import Envelope, Extension, RowJSON
 from producer.codec.canal_json.event_type import OPS
 from producer.codec.canal_json.row_key import NO_IDS, row_ids
-from producer.codec.canal_json.values import BadValue
+from producer.codec.text_values import BadValue
 from producer.errors import DecodeError
 from producer.model.event import EventColumn, Image, Op, RowEvent, Value
 from producer.model.tso import compose
@@ -30,7 +30,7 @@ def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowE
         raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=start)
     old = _old_rows(message, op, start)
     if columns.fault is not None:
-        raise DecodeError(columns.fault.code, columns.fault.expected, part="value", byte=start)
+        raise _error(columns.fault, columns.fault.expected, start)
 
     def event(row: RowJSON, old_row: RowJSON | None) -> RowEvent:
         shown = _shown(row, columns, start)
@@ -98,4 +98,8 @@ def _value(name: str, text: str | None, columns: Columns, start: int) -> Value:
     try:
         return None if text is None else columns.readers[name](text)
     except BadValue as bad:
-        raise DecodeError(bad.code, f"{bad.expected} in column {name!r}", part="value", byte=start) from None
+        raise _error(bad, f"{bad.expected} in column {name!r}", start) from None
+
+
+def _error(bad: BadValue, expected: str, start: int) -> DecodeError:
+    return DecodeError(f"CANAL-{bad.code}", expected, part="value", byte=start)

@@ -6,8 +6,9 @@ Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent), ``debezium/helper.go``; J
 
 from __future__ import annotations
 
-from producer.codec.debezium import members, text
+from producer.codec.debezium import text
 from producer.codec.debezium.ddl_query import ColumnDefinition
+from producer.codec.member_text import member_text
 from producer.codec.pieces import NULL
 from producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from producer.model.table import ColumnInfo
@@ -155,7 +156,7 @@ def _expression(shown: str | None) -> bytes:
 
 def _literal(column: ColumnInfo, value: bytes) -> bytes:
     if column.type in (T.ENUM, T.SET):
-        return text.string(members.member_text(column, value))
+        return text.string(member_text(column, value))
     if column.type == T.BIT:
         return b'"%b"' % _binary_digits(int(value), column.length)
     if column.type == T.YEAR:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec.debezium import text
-from producer.codec.debezium.members import member_text
+from producer.codec.member_text import member_text
 from producer.codec.pieces import Pieces, each_distinct, fixed_width, with_nulls_of
 from producer.model.table import ColumnInfo
 

@@ -1,23 +1,12 @@
-"""The members of ENUM and SET columns: those that a value names, and the lists in schemas.
+"""The members of ENUM and SET columns as schemas list them.
 
-Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``; tiflow ``pkg/sink/codec/common/helper.go``
-(EscapeEnumAndSetOptions).
+Source: tiflow ``pkg/sink/codec/common/helper.go`` (EscapeEnumAndSetOptions).
 """
 
 from __future__ import annotations
 
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo
-
-
-def member_text(column: ColumnInfo, value: bytes) -> str:
-    """The text of an ENUM index or SET mask; empty where it points outside of the members."""
-    number = int(value)
-    if column.type == MySQLType.ENUM:
-        return column.elements[number - 1] if 1 <= number <= len(column.elements) else ""
-    if number >> len(column.elements):
-        return ""
-    return ",".join(name for place, name in enumerate(column.elements) if number >> place & 1)
 
 
 def allowed(column: ColumnInfo) -> str:

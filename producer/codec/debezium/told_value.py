@@ -12,8 +12,9 @@ from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
 from producer.codec.debezium import temporal
-from producer.codec.debezium.members import escaped, member_text
+from producer.codec.debezium.members import escaped
 from producer.codec.debezium.options import DebeziumOptions
+from producer.codec.member_text import member_text
 from producer.codec.zone import zone_of
 from producer.model.event import Value
 from producer.model.float_text import plain_text

@@ -9,6 +9,7 @@ from producer.errors import ScenarioError, nearest
 from producer.model.profile import Profile
 from producer.model.table import TableInfo
 from producer.scenario.sql.allocator import ObjectIds
+from producer.scenario.sql.column_ids import with_column_ids
 from producer.scenario.sql.storage import Table
 
 
@@ -78,7 +79,7 @@ class Cluster:
 
     def new_version(self, info: TableInfo) -> TableInfo:
         """The table as the next entry of the catalog."""
-        versioned = replace(info, version=len(self.versions), profile=self.profile)
+        versioned = replace(with_column_ids(info), version=len(self.versions), profile=self.profile)
         self.versions.append(versioned)
         return versioned
 

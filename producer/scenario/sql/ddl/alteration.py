@@ -92,9 +92,16 @@ class Alteration:
 
     def insert(self, offset: int, column: ColumnInfo, fill: Fill) -> None:
         """Put a new column at an offset."""
+        column = self.numbered(column)
         columns = [*self.info.columns[:offset], column, *self.info.columns[offset:]]
         self.fills.insert(offset, fill)
         self._set_columns(columns)
+
+    def numbered(self, column: ColumnInfo) -> ColumnInfo:
+        """The column as a new one, with the next number."""
+        number = self.info.last_column_id + 1
+        self.info = replace(self.info, last_column_id=number)
+        return replace(column, id=number)
 
     def remove(self, offset: int) -> None:
         """Take a column out that no index uses."""

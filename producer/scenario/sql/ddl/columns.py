@@ -17,6 +17,7 @@ from producer.model.table import ColumnInfo
 from producer.scenario.sql.assign import default_value, zero_value
 from producer.scenario.sql.column_default import read_default, with_default
 from producer.scenario.sql.column_definition import ColumnDraft, make_column, read_column
+from producer.scenario.sql.column_ids import is_rewritten
 from producer.scenario.sql.cursor import Cursor
 from producer.scenario.sql.ddl.alteration import Alteration, Fill
 from producer.scenario.sql.ddl.context import if_exists, if_not_exists
@@ -167,7 +168,9 @@ def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDr
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
     convert, carried = _converter(old, new, alteration.context.mode), alteration.fills[offset]
-    new = replace(new, origin_default=convert(old.origin_default))
+    new = replace(new, origin_default=convert(old.origin_default), id=old.id)
+    if is_rewritten(old, new):
+        new = alteration.numbered(new)
     alteration.change(offset, new, lambda row: convert(carried(row)))
     if place is not None:
         alteration.move(offset, place)

@@ -1,4 +1,4 @@
-"""Values of Canal-JSON back to canonical text, by the type text of their column."""
+"""Values that are JSON strings back to canonical text, by the type text of their column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Reader: TypeAlias = Callable[[str], bytes]
 
 
 class BadValue(Exception):
-    """A type that is none, or a value that does not fit its type."""
+    """A type that is none, or a value that does not fit its type.
+
+    :param code: of the error, without the name of a protocol.
+    """
 
     def __init__(self, code: str, expected: str) -> None:
         super().__init__(code)
@@ -59,7 +62,7 @@ def _parsed(text: str) -> Reader:
     name = _NAME.match(text)
     known = _NAMES.get(name[0]) if name else None
     if name is None or known is None:
-        raise BadValue("CANAL-MYSQL-TYPE", "a MySQL type")
+        raise BadValue("MYSQL-TYPE", "a MySQL type")
     code, binary = known
     if code in (T.ENUM, T.SET):
         rest = _ELEMENTS.fullmatch(text, name.end())
@@ -68,7 +71,7 @@ def _parsed(text: str) -> Reader:
         rest = _REST.fullmatch(text, name.end())
         unsigned = bool(rest and rest[1])
     if rest is None:
-        raise BadValue("CANAL-MYSQL-TYPE", f"parameters of {name[0]}")
+        raise BadValue("MYSQL-TYPE", f"parameters of {name[0]}")
     return _reader(code, binary, unsigned)
 
 
@@ -112,9 +115,9 @@ def _integer_reader(low: int, high: int) -> Reader:
             if fits and digits.isdigit() and digits[0] != _ZERO:
                 return content
         if _INTEGER.fullmatch(text) is None:
-            raise BadValue("CANAL-VALUE", "decimal digits")
+            raise BadValue("VALUE", "decimal digits")
         if not low <= int(text) <= high:
-            raise BadValue("CANAL-RANGE", f"{low} … {high}")
+            raise BadValue("RANGE", f"{low} … {high}")
         return content
 
     return read
@@ -147,10 +150,10 @@ def _is_shortest(text: str) -> bool:
 
 def _float(code: MySQLType, text: str) -> bytes:
     if _NUMBER.fullmatch(text) is None:
-        raise BadValue("CANAL-VALUE", "a number")
+        raise BadValue("VALUE", "a number")
     number = float(text)
     if not math.isfinite(number) or (code == T.FLOAT and abs(number) >= _MAX_FLOAT32):
-        raise BadValue("CANAL-RANGE", "a finite number of the column's width")
+        raise BadValue("RANGE", "a finite number of the column's width")
     return plain_text(number, code)
 
 
@@ -178,7 +181,7 @@ def _digits_reader(forms: frozenset[bytes], others: Reader) -> Reader:
 
 def _formed(form: re.Pattern[str], expected: str, text: str) -> bytes:
     if form.fullmatch(text) is None:
-        raise BadValue("CANAL-VALUE", expected)
+        raise BadValue("VALUE", expected)
     return text.encode()
 
 
@@ -186,4 +189,4 @@ def _bytes(text: str) -> bytes:
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        raise BadValue("CANAL-BYTES", "characters up to U+00FF, one per byte") from None
+        raise BadValue("BYTES", "characters up to U+00FF, one per byte") from None

@@ -1,0 +1,103 @@
+"""Encoder of Simple."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from producer.codec.base import RowBatch
+from producer.codec.claim_check import claim_name
+from producer.codec.compression import compressed
+from producer.codec.encoded_rows import EncodedRows, encoded_rows
+from producer.codec.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
+from producer.codec.message_batch import MessageBatch, row_by_row, woven
+from producer.codec.pieces import joined, numbers
+from producer.codec.simple import other_messages
+from producer.codec.simple.batch_messages import BatchMessages
+from producer.codec.simple.bootstraps import Bootstraps
+from producer.codec.simple.losses import SimpleLosses
+from producer.codec.simple.options import SimpleOptions
+from producer.codec.simple.row_form import Forms, table_forms
+from producer.model.event import DDLEvent, Kind, Message
+from producer.model.mysql_type import LOBS, STRINGS
+from producer.model.table import TableInfo
+
+
+class SimpleEncoder:
+    """Values in, messages out; keeps the compiled forms of every table version it has met.
+
+    One encoder writes one partition: it remembers which tables are described there.
+    """
+
+    def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
+        self.options = options or SimpleOptions()
+        self._large = LargeMessages(self.options, name_claim)
+        self._forms: dict[TableInfo, tuple[int, Forms]] = {}
+        self._bootstraps = Bootstraps(self.options)
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
+        if table not in self._forms:
+            self._forms[table] = len(self._forms), table_forms(table, self.options)
+        number, compiled = self._forms[table]
+        forms = BatchMessages(compiled, batch, self.options.large_message_handle_compression)
+        rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
+        return self._large.handled(rows, table, forms).with_column("table", pa.repeat(number, len(batch)))
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        """One message per row, without a key; before some of them the description of their table.
+
+        :raises EncodeError: the refusal of a row that has one, or of a description that is too large.
+        """
+        for part in filter(len, rows):
+            batch = row_by_row(part, keyed=False)
+            yield self._described(batch, part) if self.options.sends_bootstrap else batch
+
+    def _described(self, batch: MessageBatch, rows: EncodedRows) -> MessageBatch:
+        commits = numbers(rows.column("commit_ts"))
+        due = self._bootstraps.due(list(self._forms), numbers(rows.column("table")), commits)
+        if not due:
+            return batch
+        described = [self._bootstrap(table, int(commits[place])) for place, table in due.items()]
+        return woven(batch, described, np.array(list(due)))
+
+    def _bootstrap(self, table: TableInfo, ts: int) -> Message:
+        value = self._sent(other_messages.bootstrap(table, ts, self.options), table.schema, table.name, ts)
+        return Message(None, value, BOOTSTRAP, ts, events=0)
+
+    def ddl(
+        self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
+    ) -> Message:
+        """The DDL event, with the table as the DDL leaves it and as it found it.
+
+        :raises EncodeError: if it is over ``max-message-bytes``.
+        """
+        text = other_messages.ddl(event, table, before, self.options)
+        value = self._sent(text, event.schema, event.table, event.commit_ts)
+        return Message(None, value, Kind.DDL.word, event.commit_ts)
+
+    def resolved(self, ts: int) -> Message:
+        """A watermark."""
+        value = compressed(
+            other_messages.watermark(ts, self.options), self.options.large_message_handle_compression
+        )
+        return Message(None, value, Kind.RESOLVED.word, ts)
+
+    def _sent(self, text: bytes, schema: str, table: str, ts: int) -> bytes:
+        """A value compressed, and small enough."""
+        value = compressed(text, self.options.large_message_handle_compression)
+        length, limit = len(value) + RECORD_OVERHEAD, self.options.max_message_bytes
+        if length > limit:
+            raise too_large(length, limit, schema, table, ts)
+        return value
+
+    @property
+    def losses(self) -> SimpleLosses:
+        return SimpleLosses(
+            sorted_columns=True,
+            table_ids="all",
+            damaged_text=STRINGS | LOBS,
+            profile=self.options.profile,
+        )

@@ -1,0 +1,60 @@
+"""Options of Simple, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from producer.errors import ChangefeedError, nearest
+from producer.model.profile import Profile
+
+DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
+
+LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"]
+_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only", "claim-check")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimpleOptions:
+    """How events are written.
+
+    :param profile: whose dialect is written.
+    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
+    :param large_message_handle_option: what becomes of a row over that limit: ``none`` refuses it,
+        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the message.
+    :param large_message_handle_compression: of every value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: where messages are stored, as those that are sent tell it.
+    :param claim_check_raw_value: whether a stored object is the bare value.
+    :param send_bootstrap_interval_in_sec: most seconds of the commit clock between two descriptions of a
+        table; 0 sends none.
+    :param send_bootstrap_in_msg_count: most rows of a table between two; 0 sends none.
+    :param time_zone: in which values show TIMESTAMP; messages name it.
+    :param build_ts_ms: time at which messages are built (``buildTs``), in Unix milliseconds; None for the
+        commit time of each event.
+    :raises ChangefeedError: for an unknown way to handle large messages.
+    """
+
+    profile: Profile = "classic"
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    large_message_handle_option: LargeMessageHandle = "none"
+    large_message_handle_compression: str = "none"
+    claim_check_storage_uri: str = ""
+    claim_check_raw_value: bool = False
+    send_bootstrap_interval_in_sec: int = 0
+    send_bootstrap_in_msg_count: int = 0
+    time_zone: str = "UTC"
+    build_ts_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        chosen = self.large_message_handle_option
+        if chosen not in _LARGE_MESSAGE_HANDLES:
+            raise ChangefeedError(
+                f"unknown large-message-handle-option {chosen!r}",
+                parameter="large-message-handle-option",
+                hint=nearest(chosen, _LARGE_MESSAGE_HANDLES),
+            )
+
+    @property
+    def sends_bootstrap(self) -> bool:
+        """Whether tables are described before their rows; TiCDC does so where neither bound is 0."""
+        return self.send_bootstrap_interval_in_sec > 0 and self.send_bootstrap_in_msg_count > 0

@@ -1,0 +1,61 @@
+"""When TiDB last changed each version of a table: the number by which Simple's rows name it.
+
+Of a DDL that changes a table it is the TSO before its commit-ts. Renaming and emptying a table, or
+exchanging a partition, leave it as it was. Source: tidb ``pkg/ddl`` (``updateVersionAndTableInfo``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from producer.model.catalog import Catalog, DDLJob
+from producer.model.clock import Clock
+from producer.model.ddl_action import DISCARDED, Action
+from producer.model.profile import Profile
+from producer.model.table import TableInfo
+
+_EXCHANGE = Action.EXCHANGE_TABLE_PARTITION
+_KEEP = frozenset({
+    Action.RENAME_TABLE, Action.RENAME_TABLES, Action.TRUNCATE_TABLE, Action.TRUNCATE_TABLE_PARTITION,
+    _EXCHANGE,
+})  # fmt: skip
+
+
+def with_update_ts(catalog: Catalog, clock: Clock, profile: Profile) -> Catalog:
+    """The catalog, each version of each table with its ``update_ts``; 0 where no DDL made it."""
+    jobs, tables = _jobs(catalog), list[TableInfo]()
+    own: list[int] = []  # TiDB's, of every version
+    told: dict[tuple[str, str], int] = {}  # by name, what TiCDC knows
+    of_name: dict[tuple[str, str], int] = {}
+    for number, table in enumerate(catalog.tables):
+        job, name = jobs.get(number), (table.schema, table.name)
+        if job is None:
+            own.append(0)
+        elif job.job_type not in _KEEP:
+            own.append(clock.ts(job.commit_seq) - 1)
+        elif job.job_type == _EXCHANGE:
+            own.append(of_name.get(_kept_name(catalog, job, table, profile), 0))
+        else:
+            own.append(own[job.version_before])
+        of_name[name] = own[number]
+        if job is None or job.job_type not in DISCARDED:  # of others TiCDC does not hear
+            told[name] = own[number]
+        tables.append(replace(table, update_ts=told.get(name, 0)))
+    return replace(catalog, tables=tuple(tables))
+
+
+def _jobs(catalog: Catalog) -> dict[int, DDLJob]:
+    """The job of each version; one that changes several tables has one event, named by the first of them."""
+    named = {job.version_after: job for job in catalog.ddls if job.version_after >= 0}
+    found: dict[int, DDLJob] = {}
+    for number in range(len(catalog.tables)):
+        job = named.get(number, found.get(number - 1))
+        if job is not None:
+            found[number] = job
+    return found
+
+
+def _kept_name(catalog: Catalog, job: DDLJob, table: TableInfo, profile: Profile) -> tuple[str, str]:
+    """Whose time stamp a table has after EXCHANGE PARTITION; the new program gives both the partitioned one's."""
+    shown = catalog.tables[job.version_after] if profile == "new" else table
+    return shown.schema, shown.name
