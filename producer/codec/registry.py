@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from typing import Any, TypeAlias
 
@@ -119,6 +119,18 @@ def decoder(protocol: str, options: Options) -> Decoder:
     """
     make: Callable[[Options], Decoder] = _found(DECODERS, protocol)
     return make(options)
+
+
+def describes_tables(protocol: str) -> Callable[[bytes], frozenset[Hashable]] | None:
+    """What tells the table versions that a message describes; None for protocols whose rows say all.
+
+    A decoder takes the values of such messages as the option ``table_descriptions``.
+    """
+    if protocol != "simple":
+        return None
+    from producer.codec.simple.decoder import described_versions
+
+    return described_versions
 
 
 def _found(codecs: Mapping[str, Any], protocol: str) -> Any:

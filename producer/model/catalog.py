@@ -59,10 +59,8 @@ class Catalog:
 
     def tables_of(self, job: DDLJob) -> tuple[TableInfo | None, TableInfo | None]:
         """The table of a DDL as it leaves it and as it found it."""
-        after, before = (
-            self.tables[version] if version >= 0 else None
-            for version in (job.version_after, job.version_before)
-        )
+        after = None if job.version_after < 0 else self.tables[job.version_after]
+        before = None if job.version_before < 0 else self.tables[job.version_before]
         return after, before
 
     def seen_by(self, profile: Profile) -> Catalog:

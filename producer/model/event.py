@@ -112,7 +112,7 @@ Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 class Message(msgspec.Struct, frozen=True):
     """A Kafka record before it has a place.
 
-    :param type: ``row``, ``ddl`` or ``resolved``.
+    :param type: ``row``, ``ddl`` or ``resolved``; another word where it holds no event.
     :param commit_ts: of its first event.
     :param events: how many events it carries.
     :param claims: what has to be stored before it is sent.

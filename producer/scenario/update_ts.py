@@ -56,6 +56,9 @@ def _jobs(catalog: Catalog) -> dict[int, DDLJob]:
 
 
 def _kept_name(catalog: Catalog, job: DDLJob, table: TableInfo, profile: Profile) -> tuple[str, str]:
-    """Whose time stamp a table has after EXCHANGE PARTITION; the new program gives both the partitioned one's."""
+    """Whose time stamp a table has after EXCHANGE PARTITION.
+
+    To the new program both tables have that of the partitioned one.
+    """
     shown = catalog.tables[job.version_after] if profile == "new" else table
     return shown.schema, shown.name

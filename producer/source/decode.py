@@ -11,6 +11,7 @@ from producer.codec import registry
 from producer.codec.registry import Options
 from producer.model.shapes import DECODED
 from producer.source.claims import whole_rows
+from producer.source.descriptions import with_descriptions
 from producer.source.event_rows import event_rows
 
 _IMAGE = pa.map_(pa.string(), pa.binary())
@@ -51,6 +52,8 @@ def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = 
 
     A message that does not decode is one row of kind ``error``, after the events that did.
     """
+
+    options = with_descriptions(messages, protocol, options)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoder = whole_rows(registry.decoder(protocol, options), claims)

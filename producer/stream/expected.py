@@ -12,7 +12,7 @@ from typing import TypeAlias
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from producer.model.catalog import Catalog
+from producer.model.catalog import Catalog, DDLJob
 from producer.model.event import Kind, Op
 from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses

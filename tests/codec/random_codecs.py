@@ -1,4 +1,4 @@
-"""The four codecs under any of their options, for tests that hold for all of them."""
+"""The codecs under any of their options, for tests that hold for all of them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.encoder import OpenEncoder
 from producer.codec.open.options import OpenOptions
+from producer.codec.simple.decoder import SimpleDecoder
+from producer.codec.simple.encoder import SimpleEncoder
+from producer.codec.simple.options import SimpleOptions
+from producer.codec.simple.other_messages import bootstrap
+from producer.model.table import TableInfo
 from tests.codec.random_tables import NAMES
 
 _NO_LIMIT = 10 << 20
@@ -34,13 +39,13 @@ class Codec:
     """A protocol.
 
     :param options: strategy of its encoder's options.
-    :param decoder: the decoder of what was written with some options.
+    :param decoder: the decoder of what was written with some options, and of which table, if of any.
     :param refuses: error names with which it may refuse a row.
     """
 
     options: st.SearchStrategy[Any]
     encoder: Callable[[Any], Encoder]
-    decoder: Callable[[Any], Decoder]
+    decoder: Callable[[Any, TableInfo | None], Decoder]
     refuses: frozenset[str]
 
 
@@ -101,23 +106,41 @@ _DEBEZIUM = st.builds(
     large_message_handle_compression=_COMPRESSION,
 )
 
+_SIMPLE = st.builds(
+    SimpleOptions,
+    profile=_PROFILE,
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(200, 2000),
+    large_message_handle_option=_LARGE,
+    large_message_handle_compression=_COMPRESSION,
+    claim_check_storage_uri=st.just("file:///claims"),
+    claim_check_raw_value=st.booleans(),
+    time_zone=st.sampled_from(["UTC", "+05:30"]),
+    build_ts_ms=_BUILT,
+)
+
+
+def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
+    return SimpleDecoder(None if table is None else [bootstrap(table, 0, options)])
+
+
 CODECS = {
     "open-protocol": Codec(
         _OPEN,
         OpenEncoder,
-        lambda options: OpenDecoder(legacy_varchar_base64=options.legacy_varchar_base64),
+        lambda options, _: OpenDecoder(legacy_varchar_base64=options.legacy_varchar_base64),
         frozenset({"CDC:ErrMessageTooLarge", "CDC:ErrOpenProtocolCodecInvalidData"}),
     ),
     "craft": Codec(
-        _CRAFT, CraftEncoder, lambda _: CraftDecoder(), frozenset({"CDC:ErrCraftCodecInvalidData"})
+        _CRAFT, CraftEncoder, lambda *_: CraftDecoder(), frozenset({"CDC:ErrCraftCodecInvalidData"})
     ),
     "canal-json": Codec(
-        _CANAL_JSON, CanalJSONEncoder, lambda _: CanalJSONDecoder(), frozenset({"CDC:ErrMessageTooLarge"})
+        _CANAL_JSON, CanalJSONEncoder, lambda *_: CanalJSONDecoder(), frozenset({"CDC:ErrMessageTooLarge"})
     ),
     "debezium": Codec(
         _DEBEZIUM,
         DebeziumEncoder,
-        lambda options: DebeziumDecoder(time_zone=options.time_zone),
+        lambda options, _: DebeziumDecoder(time_zone=options.time_zone),
         frozenset({"CDC:ErrDebeziumEncodeFailed"}),
     ),
+    "simple": Codec(_SIMPLE, SimpleEncoder, _simple_decoder, frozenset({"CDC:ErrMessageTooLarge"})),
 }

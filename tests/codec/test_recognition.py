@@ -15,7 +15,13 @@ from producer.codec.registry import decoder
 from tests.codec.golden_messages import Compared, load_messages
 from tests.golden_events import GOLDEN
 
-PROTOCOLS = {"open": "open-protocol", "craft": "craft", "canal-json": "canal-json", "debezium": "debezium"}
+PROTOCOLS = {
+    "open": "open-protocol",
+    "craft": "craft",
+    "canal-json": "canal-json",
+    "debezium": "debezium",
+    "simple": "simple",
+}
 
 
 def _files(variant: str) -> list[Path]:
@@ -61,7 +67,6 @@ def test_other_json_is_of_no_protocol(key: object, value: object) -> None:
 
 
 OTHERS = {
-    "Simple": (None, b'{"version":1,"database":"s","table":"t","type":"INSERT","commitTs":5,"data":{}}'),
     "Maxwell": (struct.pack(">Q", 1), b'{"database":"s","table":"t","type":"insert","ts":1,"data":{"id":1}}'),
     "CSV": (None, b'"I","t","s",429918007904436226,1,"a"\r\n'),
     "Avro": (b"\x00\x00\x00\x00\x01\x02", b"\x00\x00\x00\x00\x02\x02\x02a"),

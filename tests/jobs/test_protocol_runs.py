@@ -26,14 +26,16 @@ QUERIES = [
     "protocol=canal-json",
     "protocol=canal-json&enable-tidb-extension=true&content-compatible=true",
     "protocol=debezium",
+    "protocol=simple",
     "protocol=debezium&output-ddl=true&debezium-disable-schema=true&enable-tidb-extension=true",
 ]
-EVERY_FILE = QUERIES[2], QUERIES[4]
+EVERY_FILE = QUERIES[2], QUERIES[5]
 SOME_FILES = ("keys", "partition", "generated_defaults", "temporal")
 VISIBLE = sorted(path.stem for path in (GOLDEN / "visible").glob("*.sql"))
 FEW = [
     ("seed_t1", QUERIES[0]),
     ("temporal", QUERIES[3]),  # every date that Debezium changes, and no DDL
+    ("seed_t1", QUERIES[4]),
 ]
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from producer.codec.craft.encoder import CraftEncoder
-from tests.codec import canal_json_messages, test_craft_golden, test_debezium_golden, test_open_golden
+from tests.codec import (
+    canal_json_messages,
+    simple_golden,
+    test_craft_golden,
+    test_debezium_golden,
+    test_open_golden,
+)
 from tests.codec.canal_json_messages import in_column_order
 from tests.codec.craft_golden import damaged_places, units
 from tests.codec.golden_messages import events_of, load_messages
@@ -67,6 +73,10 @@ _ALL = {
     **{
         name: Variant(protocol="craft", options=asdict(options))
         for name, options in test_craft_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="simple", options=asdict(options))
+        for name, options in simple_golden.VARIANTS.items()
     },
 }
 

@@ -73,4 +73,4 @@ def test_every_option_file_is_compared() -> None:
         for variant, kind in NEW_VARIANTS.items()
         if (GOLDEN / "new" / f"{path.stem}.{variant}.jsonl").exists()
     )
-    assert found == {"open-protocol": 16 * 7, "canal-json": 16 * 6, "debezium": 16 * 4}
+    assert found == {"open-protocol": 16 * 7, "canal-json": 16 * 6, "debezium": 16 * 4, "simple": 16}

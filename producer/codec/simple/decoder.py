@@ -7,7 +7,7 @@ version that no message has described yet wait for the one that does.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeAlias
 
 from producer.codec.compression import plain
@@ -92,12 +92,15 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
-def describes_table(value: bytes) -> bool:
-    """Whether a message of this protocol holds the description of a table."""
+def described_versions(value: bytes) -> frozenset[Hashable]:
+    """The table versions that a message describes; none, where it does not decode."""
     try:
-        return any(_schemas(opened(plain(value, "value"))))
+        text = plain(value, "value")
+        if b'ableSchema"' not in text:
+            return frozenset()
+        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(opened(text)))
     except DecodeError:
-        return False
+        return frozenset()
 
 
 def _error(code: str, expected: str) -> DecodeError:

@@ -24,6 +24,9 @@ from producer.model.event import DDLEvent, Kind, Message
 from producer.model.mysql_type import LOBS, STRINGS
 from producer.model.table import TableInfo
 
+_DESCRIPTION = "bootstrap"
+"""``type`` of the messages that describe a table and hold no event."""
+
 
 class SimpleEncoder:
     """Values in, messages out; keeps the compiled forms of every table version it has met.
@@ -65,7 +68,7 @@ class SimpleEncoder:
 
     def _bootstrap(self, table: TableInfo, ts: int) -> Message:
         value = self._sent(other_messages.bootstrap(table, ts, self.options), table.schema, table.name, ts)
-        return Message(None, value, BOOTSTRAP, ts, events=0)
+        return Message(None, value, _DESCRIPTION, ts, events=0)
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
