@@ -51,6 +51,9 @@ def test_defaults() -> None:
     assert changefeed.as_manifest() == {
         "sink-uri": "kafka:///bank",
         "protocol": "open-protocol",
+        "encoding-format": "json",
+        "send-bootstrap-interval-in-sec": 120,
+        "send-bootstrap-in-msg-count": 10_000,
         "partition-num": 3,
         "max-message-bytes": 10485760,
         "max-batch-size": 16,

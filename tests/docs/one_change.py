@@ -1,10 +1,11 @@
-"""One change in all four protocols: the example of ``docs/protocols.md``."""
+"""One change in all protocols: the example of ``docs/protocols.md``."""
 
 from __future__ import annotations
 
 import json
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from producer.codec.base import Encoder
@@ -15,6 +16,7 @@ from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.open.encoder import OpenEncoder
 from producer.codec.registry import decoder
+from producer.codec.simple.encoder import SimpleEncoder
 from producer.model.event import Message, Op, RowEvent, Value
 from producer.model.losses import Losses
 from producer.scenario.dataframe import tables
@@ -22,10 +24,13 @@ from tests.codec.encoding import framed, row_batch
 from tests.docs.craft_dump import dumped, printed
 from tests.docs.markdown import code, table
 
-TABLE = tables(
-    "CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(6,2),"
-    " size ENUM('S','M','L'), tag VARBINARY(4))"
-)["orders"]
+TABLE = replace(
+    tables(
+        "CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(6,2),"
+        " size ENUM('S','M','L'), tag VARBINARY(4))"
+    )["orders"],
+    update_ts=429918007904436225,
+)
 BEFORE: tuple[Value, ...] = (b"1", b"coat", b"79.90", b"2", b"\x00\xff")
 AFTER: tuple[Value, ...] = (b"1", b"coat", b"59.90", b"2", None)
 COMMIT_TS = 429918007904436226
@@ -37,6 +42,7 @@ ENCODERS: dict[str, Encoder] = {
     "craft": CraftEncoder(),
     "canal-json": CanalJSONEncoder(CanalJSONOptions(enable_tidb_extension=True)),
     "debezium": DebeziumEncoder(DebeziumOptions(disable_schema=True)),
+    "simple": SimpleEncoder(),
 }
 
 

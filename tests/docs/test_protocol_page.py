@@ -9,6 +9,7 @@ from producer.codec.canal_json.encoder import CanalJSONEncoder
 from producer.codec.craft.encoder import CraftEncoder
 from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.codec.open.encoder import OpenEncoder
+from producer.codec.simple.encoder import SimpleEncoder
 from producer.model.losses import Losses
 from tests.codec.golden_messages import load_messages
 from tests.docs.craft_dump import dumped
@@ -16,7 +17,13 @@ from tests.docs.generated_tables import DOCS
 from tests.docs.one_change import ENCODERS, message
 from tests.golden_events import GOLDEN
 
-DEFAULTS: list[Encoder] = [OpenEncoder(), CraftEncoder(), CanalJSONEncoder(), DebeziumEncoder()]
+DEFAULTS: list[Encoder] = [
+    OpenEncoder(),
+    CraftEncoder(),
+    CanalJSONEncoder(),
+    DebeziumEncoder(),
+    SimpleEncoder(),
+]
 
 
 def test_a_dump_holds_every_byte_of_its_message() -> None:
