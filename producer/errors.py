@@ -99,6 +99,20 @@ class ChangefeedError(ProducerError):
         self.parameter = parameter
 
 
+class PluginError(ProducerError):
+    """A codec of another package that cannot be used, or that fails.
+
+    :param protocol: its name.
+    :param package: who made it.
+    """
+
+    def __init__(self, what: str, *, protocol: str, package: str) -> None:
+        hint = "it is no part of ticdc-producer; ask its makers, or uninstall it"
+        super().__init__(what, where=f"codec {protocol} of {package}", hint=hint)
+        self.protocol = protocol
+        self.package = package
+
+
 class FaultError(ProducerError):
     """A trap that does not exist, or that cannot be set here.
 

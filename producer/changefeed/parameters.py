@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.changefeed.value_rule import Flag, Plain, StorageURI, Text, TimeZone, ValueRule, Whole, Word
+from producer.changefeed.value_rule import (
+    Flag,
+    Plain,
+    ProtocolWord,
+    StorageURI,
+    Text,
+    TimeZone,
+    ValueRule,
+    Whole,
+    Word,
+)
 from producer.model.profile import Profile
 
 
@@ -61,7 +71,7 @@ class Parameter:
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
-PROTOCOL = Word(
+PROTOCOL = ProtocolWord(
     choices=("open-protocol", "canal-json", "debezium", "craft", "simple"),
     foreign=("avro", "canal", "csv", "maxwell", "debezium-avro"),
     aliases=(("default", "open-protocol"),),

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from producer.errors import nearest
+from producer.model.installed_codecs import installed_codecs
 
 Plain: TypeAlias = bool | int | str | None
 
@@ -122,6 +123,17 @@ class Word:
     def schema(self) -> dict[str, Any]:
         numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
         return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolWord(Word):
+    """A protocol: one of the words, or one that an installed package adds."""
+
+    def read(self, text: str) -> str:
+        word = text.strip().lower()
+        if word not in self.choices and word in installed_codecs():
+            return word
+        return Word.read(self, text)
 
 
 @dataclass(frozen=True, slots=True)

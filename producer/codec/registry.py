@@ -1,4 +1,7 @@
-"""Codecs by protocol name. A codec is imported when it is asked for: short commands need but one."""
+"""Codecs by protocol name: ours, and behind them those that other packages add.
+
+A codec is imported when it is asked for: short commands need but one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, TypeAlias
 
 from producer.codec.base import Decoder, Encoder
 from producer.errors import ChangefeedError, nearest
+from producer.model.installed_codecs import installed_codecs
 
 Options: TypeAlias = Mapping[str, Any]
 """Option names as the codecs' option classes spell them, to plain values; a codec takes those it knows."""
@@ -107,18 +111,28 @@ def encoder(protocol: str, options: Options) -> Encoder:
     """The encoder of a protocol.
 
     :raises ChangefeedError: for a protocol that has none.
+    :raises PluginError: for one of another package that cannot be used.
     """
-    make: Callable[[Options], Encoder] = _found(ENCODERS, protocol)
-    return make(options)
+    if protocol in ENCODERS or protocol not in installed_codecs():
+        make: Callable[[Options], Encoder] = _found(ENCODERS, protocol)
+        return make(options)
+    from producer.codec.plugin import plugin_encoder
+
+    return plugin_encoder(protocol, options)
 
 
 def decoder(protocol: str, options: Options) -> Decoder:
     """The decoder of a protocol.
 
     :raises ChangefeedError: for a protocol that has none.
+    :raises PluginError: for one of another package that cannot be used.
     """
-    make: Callable[[Options], Decoder] = _found(DECODERS, protocol)
-    return make(options)
+    if protocol in DECODERS or protocol not in installed_codecs():
+        make: Callable[[Options], Decoder] = _found(DECODERS, protocol)
+        return make(options)
+    from producer.codec.plugin import plugin_decoder
+
+    return plugin_decoder(protocol, options)
 
 
 def describes_tables(protocol: str) -> Callable[[bytes], frozenset[Hashable]] | None:
