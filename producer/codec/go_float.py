@@ -7,6 +7,8 @@ text, which is already the shortest at the number's own width. Source: ``encodin
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +16,8 @@ from producer.codec.pieces import Pieces, mapped_where
 
 _SURELY_PLAIN = 9  # up to this many characters no text can lie outside of the plain range
 _MOST_DIGITS = 21  # in front of the point of a plain number
+_LEAST_PLAIN, _EXPONENT_FORM = -4, 6
+_ONE_DIGIT = re.compile(rb"(e[-+])(\d)$")
 _SMALL = (b"0.000000", b"-0.000000")
 
 
@@ -51,3 +55,17 @@ def _scientific(digits: bytes, exponent: int) -> bytes:
     digits = digits.rstrip(b"0")
     mantissa = digits[:1] + (b"." + digits[1:] if len(digits) > 1 else b"")
     return mantissa + (b"e%d" % exponent if exponent < 0 else b"e+%d" % exponent)
+
+
+def shortest(text: bytes) -> bytes:
+    """A number as Go's ``%v`` prints it: in exponent form below 1e-4 and from 1e6 on, unlike in JSON."""
+    digits = text.lstrip(b"-")
+    whole, _, fraction = digits.partition(b".")
+    if whole != b"0":
+        exponent, significant = len(whole) - 1, whole + fraction
+    else:
+        significant = fraction.lstrip(b"0")
+        exponent = len(significant) - len(fraction) - 1
+    if not significant or _LEAST_PLAIN <= exponent < _EXPONENT_FORM:
+        return text
+    return _sign(text) + _ONE_DIGIT.sub(rb"\g<1>0\2", _scientific(significant, exponent))
