@@ -12,7 +12,7 @@ from typing import Any, Literal
 from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
-from producer.errors import ScenarioError
+from producer.errors import EncodeError, ScenarioError
 from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
 from producer.faults.stage import EventFaults
@@ -183,6 +183,7 @@ def prepare(
     moments = tuple(sorted(set(state_at)))
     job = Job(scenario=read, history=history, changefeed=changefeed, state_at=moments, traps=traps)
     history.catalog = _without_omitted(history.catalog, job.encoder.losses)
+    _check_ddls(job)
     if job.history.commits == 0:
         raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
     _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
@@ -211,6 +212,28 @@ def _without_omitted(catalog: Catalog, losses: Losses) -> Catalog:
         for job in catalog.ddls
     )
     return replace(catalog, ddls=ddls)
+
+
+def _check_ddls(job: Job) -> None:
+    """Refuse what no message can hold: DDLs are few, and to leave one out would make its table unreadable.
+
+    :raises EncodeError: for the first DDL that TiCDC's encoder refuses, whatever ``on-error`` says.
+    """
+    if not job.changefeed.output_ddl:
+        return
+    catalog, clock = job.history.catalog, clock_of(job.scenario, job.history)
+    for ddl in (ddl for ddl in catalog.ddls if ddl.sent):
+        try:
+            job.encoder.ddl(ddl.event(clock.ts(ddl.commit_seq)), *catalog.tables_of(ddl))
+        except EncodeError as refusal:
+            place = f"{job.scenario.file}:{ddl.line}"
+            raise EncodeError(
+                f"{refusal.what.removeprefix(refusal.code + ': ')}, in the DDL message of {place}",
+                code=refusal.code,
+                table=refusal.table,
+                commit_ts=refusal.commit_ts,
+                hint="TiCDC's changefeed would stop here; raise max-message-bytes",
+            ) from None
 
 
 def changefeed_of(

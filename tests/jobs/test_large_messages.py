@@ -11,7 +11,8 @@ import pytest
 import producer
 from producer.broker import EmbeddedKafka
 from producer.codec.canal_json.decoder import CanalJSONDecoder
-from producer.errors import ChangefeedError, DeliveryError, FolderError
+from producer.errors import ChangefeedError, DeliveryError, EncodeError, FolderError
+from producer.jobs.prepare import prepare
 from producer.model.event import RowEvent
 from producer.source import folder as source
 from tests.golden_events import GOLDEN
@@ -134,3 +135,12 @@ def test_a_storage_that_takes_nothing_stops_the_run(tmp_path: Path, kafka: Embed
 def test_an_unknown_storage_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ChangefeedError, match="no file system for 'nowhere://claims'"):
         producer.run(SCENARIO, sink_uri=f"kafka:///{OPEN}", config=_to_storage(tmp_path, "nowhere://claims"))
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_ddl_that_no_message_of_simple_can_hold_is_refused_at_once(on_error: str) -> None:
+    """Without it nobody could read the rows of its table."""
+    uri = "kafka:///t?protocol=simple&max-message-bytes=600"
+    with pytest.raises(EncodeError, match=r"strings\.sql:1 ") as error:
+        prepare(SCENARIO, sink_uri=uri, sets=[f"on-error={on_error}"])
+    assert (error.value.code, error.value.table) == ("CDC:ErrMessageTooLarge", "test.strings")
