@@ -55,10 +55,18 @@ def _plain_debezium(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
 
 
+def _plain_simple(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+    row = json.loads(value)
+    if "data" not in row and "old" not in row:
+        return []
+    return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
+
+
 _PLAIN: Mapping[str, Reader] = {
     "open-protocol": _plain_open_protocol,
     "canal-json": _plain_canal_json,
     "debezium": _plain_debezium,
+    "simple": _plain_simple,
 }
 
 
