@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from producer.changefeed import Changefeed, load_changefeed_toml, parse_sink_uri, resolve
 from producer.codec import registry
+from producer.codec.base import Decoder
 from producer.codec.registry import Options
 from producer.errors import ChangefeedError
 from producer.model.record import Record
@@ -73,12 +74,32 @@ def _decoded(
         from producer.source.claims import whole_rows
 
         decoder = whole_rows(decoder, claims)
+    describes, waiting = registry.describes_tables(protocol), list[Record]()
     for record in records:
-        place = {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
-        rows = event_rows(place, decoder)
+        rows = event_rows(_place(record), decoder)
         if told is None and rows and rows[-1]["kind"] == "error":
             check_same(record, protocol)
+        if describes is not None and not rows and not describes(record.value or b""):
+            waiting.append(record)
         yield from rows
+    yield from _undescribed(
+        waiting, decoder, registry.decoder(protocol, {**options, "table_descriptions": ()})
+    )
+
+
+def _undescribed(waiting: Iterable[Record], decoder: Decoder, strict: Decoder) -> Iterator[dict[str, Any]]:
+    """Errors for rows whose table no message described.
+
+    :param waiting: records that gave no event when they came.
+    :param strict: a decoder in which no row waits.
+    """
+    for record in waiting:
+        if not event_rows(_place(record), decoder):
+            yield from event_rows(_place(record), strict)
+
+
+def _place(record: Record) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
 
 
 def _records(
