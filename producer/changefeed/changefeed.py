@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from producer.changefeed.changefeed_file import DispatchRule
-from producer.changefeed.parameters import PARAMETERS, State
+from producer.changefeed.kafka_client import Cluster
+from producer.changefeed.parameters import OF_MESSAGES
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
 from producer.errors import ChangefeedError
 from producer.model.profile import Profile
@@ -23,6 +24,8 @@ class Changefeed(BaseModel):
 
     :param sink_uri: hosts and default topic.
     :param dispatchers: dispatch rules in their order, without the one that is always appended.
+    :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are in
+        no manifest.
     :param warnings: what TiCDC would accept and complain about in its log.
     """
 
@@ -72,7 +75,13 @@ class Changefeed(BaseModel):
     legacy_delete_old: bool
     legacy_data_before_old: bool
 
+    client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def brokers(self) -> Cluster:
+        """Kafka, as the sink URI and the options of security name it."""
+        return Cluster(self.sink_uri.bootstrap_servers, self.client)
 
     @property
     def ddl_to_all_partitions(self) -> bool:
@@ -99,7 +108,7 @@ class Changefeed(BaseModel):
         try:
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
-            later = {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
+            later = {option.name: option.default for option in OF_MESSAGES}
             fields = {**later, **content, "sink-uri": target, "dispatchers": tuple(rules)}
             return cls.model_validate(fields, strict=False)
         except (KeyError, TypeError, AttributeError, ValidationError) as error:

@@ -19,7 +19,7 @@ from pydantic import (
 
 from producer.changefeed.parameters import BY_NAME
 from producer.changefeed.sink_uri import parse_sink_uri
-from producer.changefeed.value_rule import Plain
+from producer.changefeed.value_rule import Plain, Secret
 from producer.errors import ChangefeedError
 
 Words = Annotated[tuple[str, ...], Field(strict=False)]
@@ -44,7 +44,11 @@ def _option(name: str) -> Any:
     """A key that stands in the table of parameters."""
     parameter = BY_NAME[name]
     return Field(
-        default=None, alias=name, description=parameter.effect, json_schema_extra=_replace_schema(name)
+        default=None,
+        alias=name,
+        description=parameter.effect,
+        json_schema_extra=_replace_schema(name),
+        repr=not isinstance(parameter.value, Secret),
     )
 
 
@@ -119,6 +123,14 @@ class KafkaSection(Section):
     write_timeout: str | None = _option("write-timeout")
     required_acks: str | None = _option("required-acks")
     output_raw_change_event: bool | None = _option("output-raw-change-event")
+    enable_tls: bool | None = _option("enable-tls")
+    ca: str | None = _option("ca")
+    cert: str | None = _option("cert")
+    key: str | None = _option("key")
+    insecure_skip_verify: bool | None = _option("insecure-skip-verify")
+    sasl_mechanism: str | None = _option("sasl-mechanism")
+    sasl_user: str | None = _option("sasl-user")
+    sasl_password: str | None = _option("sasl-password")
     codec_config: CodecSection | None = Field(default=None, alias="codec-config")
     large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.changefeed.value_rule import Flag, Plain, StorageURI, Text, TimeZone, ValueRule, Whole, Word
+from producer.changefeed.value_rule import (
+    Flag,
+    Plain,
+    Secret,
+    StorageURI,
+    Text,
+    TimeZone,
+    ValueRule,
+    Whole,
+    Word,
+)
 from producer.model.profile import Profile
 
 
@@ -40,6 +50,7 @@ class Parameter:
     :param file_key: its dotted place in a changefeed file; empty if it has none.
     :param protocols: the protocols that have it; empty for all.
     :param profiles: the programs that have it; empty for both.
+    :param of_client: it tells how Kafka is reached, and stands in no manifest.
     """
 
     name: str
@@ -52,6 +63,7 @@ class Parameter:
     file_key: str = ""
     protocols: tuple[str, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    of_client: bool = False
 
     @property
     def field(self) -> str:
@@ -69,7 +81,8 @@ PROTOCOL = Word(
 NOT_IN_NEW = ("craft",)
 """Protocols that the new program has given up."""
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
-ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
+ACKNOWLEDGEMENTS = Word(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
+MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
@@ -179,7 +192,7 @@ _KAFKA = (
     ),
     Parameter(
         name="required-acks", value=ACKNOWLEDGEMENTS, default="-1", file_key=KAFKA + "required-acks",
-        effect="Acknowledgements to wait for: of all replicas.",
+        effect="Accepted; a run always waits for all replicas, since nothing may be lost or come twice.",
     ),
     Parameter(
         name="auto-create-topic", value=Flag(), default=True, file_key=KAFKA + "auto-create-topic",
@@ -240,8 +253,24 @@ _NO_EFFECT = (
     _idle("worker-num", _COUNT, file_key="mounter.worker-num"),
 )
 
-SECURITY = (
-    "enable-tls", "ca", "cert", "key", "insecure-skip-verify", "sasl-user", "sasl-password", "sasl-mechanism",
+
+def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
+    return Parameter(name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True)
+
+
+_CLIENT = (
+    _of_client("enable-tls", Flag(), "TLS; without ca with the system's authorities."),
+    _of_client("ca", Text(), "PEM file of the authorities that brokers are checked against; means TLS."),
+    _of_client("cert", Text(), "PEM file of the client's certificate; with ca and key."),
+    _of_client("key", Text(), "PEM file of its private key."),
+    _of_client("insecure-skip-verify", Flag(), "TLS without checking whom the broker's certificate is of."),
+    _of_client("sasl-mechanism", MECHANISM, "SASL; gssapi and oauthbearer: see -X."),
+    _of_client("sasl-user", Text(), "User of SASL."),
+    _of_client(
+        "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
+    ),
+)
+_OTHER_SECURITY = (
     "sasl-gssapi-auth-type", "sasl-gssapi-keytab-path", "sasl-gssapi-kerberos-config-path",
     "sasl-gssapi-service-name", "sasl-gssapi-user", "sasl-gssapi-password", "sasl-gssapi-realm",
     "sasl-gssapi-disable-pafxfast", "sasl-oauth-client-id", "sasl-oauth-client-secret",
@@ -260,12 +289,25 @@ def _refused(name: str, topic: str) -> Parameter:
 
 
 _NOT_YET = (
-    *(_refused(name, "TLS and SASL") for name in SECURITY),
+    *(_refused(name, "TLS and SASL") for name in _OTHER_SECURITY),
     *(_refused(name, "Of another protocol") for name in _OTHER_PROTOCOLS),
 )
 
-PARAMETERS: tuple[Parameter, ...] = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *_OURS, *_NO_EFFECT, *_NOT_YET)
+PARAMETERS: tuple[Parameter, ...] = (
+    *_MESSAGES,
+    *_UPSTREAM,
+    *_KAFKA,
+    *_CLIENT,
+    *_OURS,
+    *_NO_EFFECT,
+    *_NOT_YET,
+)
 """The table. Of options whose state is NOT_YET only the name is known."""
+
+OF_MESSAGES = tuple(
+    option for option in PARAMETERS if option.state == State.HONOURED and not option.of_client
+)
+"""Options that decide what is written and where; a manifest has them all."""
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
@@ -278,7 +320,7 @@ FILE_KEYS_NOT_YET = frozenset({
     "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
     "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
     KAFKA + "glue-schema-registry-config",
-    *(KAFKA + name for name in SECURITY),
+    *(KAFKA + name for name in _OTHER_SECURITY),
     *(CODEC + name for name in _OTHER_PROTOCOLS),
 })  # fmt: skip
 """Keys of a changefeed file that TiCDC knows and this tool refuses for now."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from producer.changefeed.environment import with_environment
 from producer.changefeed.parameters import BY_NAME, Parameter, State
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError, nearest
@@ -64,11 +66,13 @@ class ParsedSinkURI(BaseModel):
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     target: SinkURI
-    parameters: Mapping[str, Plain]
+    parameters: Mapping[str, Plain] = Field(repr=False)
 
 
 def parse_sink_uri(text: str) -> ParsedSinkURI:
     """Reads a sink URI as TiCDC spells it. No error text repeats it, since it may hold a password.
+
+    ``${NAME}`` in the value of a parameter is the environment variable, as it is and not percent-encoded.
 
     :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
         supported parameter and a value that is not allowed.
@@ -110,7 +114,8 @@ def _check_scheme(scheme: str) -> None:
     if scheme == "kafka":
         return
     if scheme == "kafka+ssl":
-        raise _error("scheme 'kafka+ssl' is not supported yet", hint="use kafka:// without TLS")
+        hint = "TiCDC takes it for kafka://, without TLS; write kafka:// and enable-tls=true"
+        raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
     if scheme in _OTHER_SINKS:
         raise _error(f"scheme {scheme!r} is not supported", hint="only kafka:// is")
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
@@ -141,7 +146,8 @@ def _topic(path: str) -> str:
 
 def _parameters(query: str) -> dict[str, Plain]:
     values: dict[str, Plain] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
+    whole = with_environment(query, "sink URI", partial(quote, safe=""))
+    for name, text in parse_qsl(whole, keep_blank_values=True):
         if name in values:
             raise _error(f"parameter {name!r} stands there twice", parameter=name)
         values[name] = _value(_known(name), text)

@@ -155,6 +155,7 @@ def prepare(
     changefeed: Changefeed | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
+    client: Sequence[str] = (),
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -165,6 +166,7 @@ def prepare(
     :param changefeed: instead of the one that URI, TOML and scenario make.
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :param inject: traps beside the scenario's, as ``ID`` or ``ID:rate=…``.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ProducerError: for anything in them that is wrong.
     """
     read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
@@ -172,7 +174,7 @@ def prepare(
         read = replace(read, seed=seed)
     read, traps = with_traps(read, inject)
     if changefeed is None:
-        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
+        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name, client=client)
     history = play(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
@@ -217,7 +219,8 @@ def changefeed_of(
     *,
     scenario: Mapping[str, Any] | None = None,
     name: str = "scenario",
+    client: Sequence[str] = (),
 ) -> Changefeed:
     """The changefeed of a command's options."""
     content = None if config is None else load_changefeed_toml(config)
-    return resolve(sink_uri, content, scenario=scenario, name=name)
+    return resolve(sink_uri, content, scenario=scenario, name=name, client=client)

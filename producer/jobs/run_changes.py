@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def run_changes(
     resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
+    client: Sequence[str] = (),
     say: Say = silent,
 ) -> RunReport:
     """Run a change log: the tables' DDL first, then the changes, as ``run`` does with a scenario.
@@ -47,12 +49,13 @@ def run_changes(
     :param tables: what ``tables`` made.
     :param start: TSO of the first commit.
     :param every_ms: milliseconds between two commits.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ProducerError: as ``run``.
     """
     last = changes.agg(F.max("commit_seq")).collect()[0][0]
     if last is None:
         raise ScenarioError("the change log holds no changes")
-    changefeed = changefeed_of(sink_uri, config, name=name)
+    changefeed = changefeed_of(sink_uri, config, name=name, client=client)
     catalog = tables.catalog.seen_by(changefeed.profile)
     job = Job(
         scenario=_scenario(name, start, every_ms),

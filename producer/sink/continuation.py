@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, connection
+from producer.changefeed.kafka_failure import permission
 from producer.errors import DeliveryError, ForeignMessageError
 from producer.model.event import Message
 
@@ -35,7 +36,7 @@ class Continuation:
     :param start: offset of the run's first message.
     """
 
-    bootstrap: str
+    brokers: Brokers
     topic: str
     partition: int
     start: int
@@ -89,7 +90,7 @@ class Continuation:
         return ForeignMessageError(what, topic=self.topic, partition=self.partition, offset=offset, hint=hint)
 
     def _reader(self) -> Consumer:
-        return Consumer({**connection(self.bootstrap), **_FETCH, "group.id": "ticdc-producer"})
+        return Consumer({**connection(self.brokers), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
         place = TopicPartition(self.topic, self.partition)
@@ -101,7 +102,7 @@ class Continuation:
             except KafkaException as error:
                 patience -= 1
                 if not patience or error.args[0].code() not in _NOT_YET:
-                    raise self._failure(error.args[0].str()) from None
+                    raise self._failure(error.args[0]) from None
             reader.poll(CONNECT_SECONDS / _ATTEMPTS)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
@@ -109,16 +110,18 @@ class Continuation:
         reader.assign([TopicPartition(self.topic, self.partition, offset)])
         message = reader.poll(CONNECT_SECONDS)
         if message is None:
-            raise self._failure(f"no answer within {CONNECT_SECONDS} s")
+            raise self._failure(KafkaError(KafkaError._TIMED_OUT, f"no answer within {CONNECT_SECONDS} s"))
         error = message.error()
         if error is None:
             return message if message.offset() == offset else None
         if error.code() in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
             return None
-        raise self._failure(error.str())
+        raise self._failure(error)
 
-    def _failure(self, what: str) -> DeliveryError:
-        return DeliveryError(what, topic=self.topic, partition=self.partition)
+    def _failure(self, error: KafkaError) -> DeliveryError:
+        return DeliveryError(
+            str(error.str()), topic=self.topic, partition=self.partition, hint=permission(error)
+        )
 
 
 def _content(message: Message) -> tuple[object, ...]:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from producer.changefeed import PARAMETERS, Changefeed, Parameter, State, load_changefeed_toml, resolve
+from producer.changefeed.load_file import check_changefeed_file
+from producer.changefeed.parameters import OF_MESSAGES
 from producer.errors import ChangefeedError
 
 REAL_FILE = """
@@ -263,9 +265,10 @@ def test_ddl_is_sent_by_default_but_for_debezium(protocol: str, sent: bool) -> N
 
 
 def test_a_secret_of_a_file_is_in_no_error_text() -> None:
-    with pytest.raises(ChangefeedError, match=r"sasl-password.*not supported yet") as caught:
-        resolve(None, {"sink": {"kafka-config": {"sasl-password": "s3cret"}}})
-    assert "s3cret" not in str(caught.value)
+    for wrong in ({"sasl-password": "s3cret"}, {"sasl-password": ["s3cret"]}):
+        with pytest.raises(ChangefeedError, match="sasl-password") as caught:
+            resolve(None, {"sink": {"kafka-config": wrong}})
+        assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +295,11 @@ def test_a_missing_file() -> None:
 
 @pytest.mark.parametrize(
     "option",
-    [option for option in PARAMETERS if option.file_key and option.state != State.NOT_YET],
+    [
+        option
+        for option in PARAMETERS
+        if option.file_key and option.state != State.NOT_YET and not option.of_client
+    ],
     ids=lambda option: option.name,
 )
 def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -> None:
@@ -306,9 +313,20 @@ def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -
     resolve(None, value)
 
 
+@pytest.mark.parametrize(
+    "option", [option for option in PARAMETERS if option.of_client], ids=lambda option: option.name
+)
+def test_a_file_says_how_kafka_is_reached_as_the_uri_does(option: Parameter) -> None:
+    values: dict[str, Any] = {"enable-tls": True, "insecure-skip-verify": True, "sasl-mechanism": "plain"}
+    value = values.get(option.name, "text")
+    file = {"sink": {"kafka-config": {option.name: value}}}
+    assert option.file_key == f"sink.kafka-config.{option.name}"
+    assert check_changefeed_file(file, "here").options("craft") == {option.name: value}
+
+
 def test_every_option_that_has_an_effect_is_an_attribute() -> None:
-    effective = {option.field for option in PARAMETERS if option.state == State.HONOURED}
-    assert effective == set(Changefeed.model_fields) - {"sink_uri", "dispatchers", "warnings"}
+    effective = {option.field for option in OF_MESSAGES}
+    assert effective == set(Changefeed.model_fields) - {"sink_uri", "dispatchers", "client", "warnings"}
 
 
 def test_the_manifest_is_plain_json_without_the_unset_keys_of_a_rule() -> None:

@@ -34,7 +34,7 @@ def options() -> str:
             str(option.owner),
             ", ".join(option.protocols) or "all",
             option.value.allowed,
-            "by protocol" if option.default is None else _plain(option.default),
+            _default(option),
             _places(option),
             option.effect,
         ]
@@ -61,6 +61,12 @@ def options_not_yet() -> str:
         f"In a sink URI: {', '.join(map(code, names))}.\n\n"
         f"In a changefeed file: {', '.join(map(code, sorted(FILE_KEYS_NOT_YET)))}.\n"
     )
+
+
+def _default(option: Parameter) -> str:
+    if option.default is None:
+        return "by protocol" if option.name == "output-ddl" else ""
+    return _plain(option.default)
 
 
 def _plain(value: object) -> str:

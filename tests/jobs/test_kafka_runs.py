@@ -117,7 +117,7 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
     events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     properties = producer_properties(job.changefeed, kafka.bootstrap)
-    work = deliver(events, job.encode_plan(skip_refused=False), properties, starts)
+    work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]
     assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"
     counts = {row["partition"]: 0 for row in accounts[0]}
