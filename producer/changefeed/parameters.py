@@ -6,9 +6,9 @@ TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
+from producer.changefeed.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, State
+from producer.changefeed.refused_parameters import REFUSED
+from producer.changefeed.unused_parameters import WITHOUT_EFFECT
 from producer.changefeed.value_rule import (
     Flag,
     Plain,
@@ -20,56 +20,6 @@ from producer.changefeed.value_rule import (
     Whole,
     Word,
 )
-from producer.model.profile import Profile
-
-
-class Owner(StrEnum):
-    """Whose option it is."""
-
-    TICDC = "TiCDC"
-    OURS = "ours"
-
-
-class State(StrEnum):
-    """What this tool does with an option of TiCDC."""
-
-    HONOURED = "honoured"
-    NO_EFFECT = "no effect"
-    NOT_YET = "not supported yet"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One option.
-
-    :param name: as a sink URI spells it.
-    :param value: what it may be.
-    :param effect: what it does here, for the reader of the documentation.
-    :param default: its value when nobody gives one.
-    :param in_uri: whether a sink URI may carry it.
-    :param file_key: its dotted place in a changefeed file; empty if it has none.
-    :param protocols: the protocols that have it; empty for all.
-    :param profiles: the programs that have it; empty for both.
-    :param of_client: it tells how Kafka is reached, and stands in no manifest.
-    """
-
-    name: str
-    value: ValueRule
-    effect: str
-    default: Plain = None
-    owner: Owner = Owner.TICDC
-    state: State = State.HONOURED
-    in_uri: bool = True
-    file_key: str = ""
-    protocols: tuple[str, ...] = ()
-    profiles: tuple[Profile, ...] = ()
-    of_client: bool = False
-
-    @property
-    def field(self) -> str:
-        """Name of the attribute of ``Changefeed``."""
-        return self.name.replace("-", "_")
-
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
@@ -86,9 +36,6 @@ MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
-KAFKA = "sink.kafka-config."
-CODEC = "sink.kafka-config.codec-config."
-LARGE = "sink.kafka-config.large-message-handle."
 
 _MESSAGES = (
     Parameter(
@@ -229,31 +176,6 @@ _OURS = (
 )  # fmt: skip
 
 
-def _idle(name: str, value: ValueRule, *, file_key: str, in_uri: bool = False) -> Parameter:
-    return Parameter(
-        name=name, value=value, in_uri=in_uri, file_key=file_key, state=State.NO_EFFECT,
-        effect="Accepted, no effect: it tunes a running TiCDC and changes no message.",
-    )  # fmt: skip
-
-
-_COUNT = Whole(0, (1 << 63) - 1)
-_NO_EFFECT = (
-    *(
-        _idle(name, Text(), file_key=KAFKA + name, in_uri=True)
-        for name in ("kafka-version", "kafka-client-id", "dial-timeout", "read-timeout", "write-timeout")
-    ),
-    _idle(
-        "transaction-atomicity", Word(choices=("none",)), file_key="sink.transaction-atomicity", in_uri=True
-    ),
-    _idle("encoder-concurrency", _COUNT, file_key="sink.encoder-concurrency"),
-    _idle("advance-timeout-in-sec", _COUNT, file_key="sink.advance-timeout-in-sec"),
-    _idle("memory-quota", _COUNT, file_key="memory-quota"),
-    _idle("check-gc-safe-point", Flag(), file_key="check-gc-safe-point"),
-    _idle("changefeed-error-stuck-duration", Text(), file_key="changefeed-error-stuck-duration"),
-    _idle("worker-num", _COUNT, file_key="mounter.worker-num"),
-)
-
-
 def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
     return Parameter(name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True)
 
@@ -270,39 +192,16 @@ _CLIENT = (
         "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
     ),
 )
-_OTHER_SECURITY = (
-    "sasl-gssapi-auth-type", "sasl-gssapi-keytab-path", "sasl-gssapi-kerberos-config-path",
-    "sasl-gssapi-service-name", "sasl-gssapi-user", "sasl-gssapi-password", "sasl-gssapi-realm",
-    "sasl-gssapi-disable-pafxfast", "sasl-oauth-client-id", "sasl-oauth-client-secret",
-    "sasl-oauth-token-url", "sasl-oauth-scopes", "sasl-oauth-grant-type", "sasl-oauth-audience",
-)  # fmt: skip
-_OTHER_PROTOCOLS = (
-    "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
-    "encoding-format", "schema-registry",
-)  # fmt: skip
-
-
-def _refused(name: str, topic: str) -> Parameter:
-    return Parameter(
-        name=name, value=Text(), state=State.NOT_YET, effect=f"{topic}: refused, not supported yet."
-    )
-
-
-_NOT_YET = (
-    *(_refused(name, "TLS and SASL") for name in _OTHER_SECURITY),
-    *(_refused(name, "Of another protocol") for name in _OTHER_PROTOCOLS),
-)
-
 PARAMETERS: tuple[Parameter, ...] = (
     *_MESSAGES,
     *_UPSTREAM,
     *_KAFKA,
     *_CLIENT,
     *_OURS,
-    *_NO_EFFECT,
-    *_NOT_YET,
+    *WITHOUT_EFFECT,
+    *REFUSED,
 )
-"""The table. Of options whose state is NOT_YET only the name is known."""
+"""The table. Of options that are refused only the name is known."""
 
 OF_MESSAGES = tuple(
     option for option in PARAMETERS if option.state == State.HONOURED and not option.of_client
@@ -311,16 +210,5 @@ OF_MESSAGES = tuple(
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
-FILE_KEYS_NOT_YET = frozenset({
-    "filter", "integrity", "consistent", "scheduler", "enable-sync-point", "sync-point-interval",
-    "sync-point-retention", "bdr-mode", "ignore-ineligible-table", "sql-mode", "enable-table-monitor",
-    "sink.column-selectors", "sink.schema-registry", "sink.terminator", "sink.date-separator",
-    "sink.enable-partition-separator", "sink.file-index-digit", "sink.safe-mode", "sink.csv",
-    "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.enable-kafka-sink-v2",
-    "sink.send-bootstrap-interval-in-sec", "sink.send-bootstrap-in-msg-count",
-    "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
-    KAFKA + "glue-schema-registry-config",
-    *(KAFKA + name for name in _OTHER_SECURITY),
-    *(CODEC + name for name in _OTHER_PROTOCOLS),
-})  # fmt: skip
-"""Keys of a changefeed file that TiCDC knows and this tool refuses for now."""
+REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED}
+"""Keys of a changefeed file that TiCDC knows and this tool refuses, with the reason."""

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from producer.changefeed.changefeed import Changefeed
+from producer.changefeed.filter_section import FilterSection
 from producer.changefeed.load_file import check_changefeed_file
-from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, OF_MESSAGES, PARAMETERS, State
+from producer.changefeed.parameter import State
+from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, OF_MESSAGES, PARAMETERS
 from producer.changefeed.passed_properties import passed_properties
 from producer.changefeed.security import security_properties
 from producer.changefeed.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
@@ -54,6 +56,8 @@ def resolve(
     return Changefeed(
         sink_uri=uri.target,
         dispatchers=file.dispatchers,
+        filter=file.filter or FilterSection(),
+        column_selectors=file.column_selectors,
         client=properties,
         warnings=(*_warnings(options), *_idle_client(uri.target, properties)),
         **values,

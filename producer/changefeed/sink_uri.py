@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field
 
 from producer.changefeed.environment import with_environment
-from producer.changefeed.parameters import BY_NAME, Parameter, State
+from producer.changefeed.parameter import Parameter, State
+from producer.changefeed.parameters import BY_NAME
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError, nearest
 
@@ -157,10 +158,10 @@ def _parameters(query: str) -> dict[str, Plain]:
 def _known(name: str) -> Parameter:
     parameter = BY_NAME.get(name)
     if parameter is None:
-        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.NOT_YET]
+        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
         raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed))
-    if parameter.state == State.NOT_YET:
-        raise _error(f"parameter {name!r} is not supported yet", parameter=name)
+    if parameter.state == State.REFUSED:
+        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
     if not parameter.in_uri:
         place = f"{parameter.file_key} of the changefeed file"
         raise _error(f"{name!r} is no parameter of a sink URI", parameter=name, hint=f"set {place}")

@@ -164,6 +164,22 @@ class Secret:
         return {"type": "string", "minLength": 1}
 
 
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Whatever stands there; nobody looks at it."""
+
+    allowed: str = "anything"
+
+    def read(self, text: str) -> str:
+        return text
+
+    def check(self, value: object) -> Any:
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+
 _STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
+from producer.dispatch.table_filter import TableFilter
 from producer.errors import ScenarioError
 from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
@@ -87,8 +88,8 @@ class Job:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The tables that events may be of: with faults also such as no DDL made."""
-        catalog = self.history.catalog
+        """The tables that events may be of, as they show them: with faults also such as no DDL made."""
+        catalog = self.stream.selection.shown(self.history.catalog)
         return catalog if self.faults is None else with_drifted(catalog)
 
     @cached_property
@@ -178,6 +179,8 @@ def prepare(
     history = play(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
+    names = TableFilter(changefeed)
+    history.catalog = names.told(history.catalog, clock_of(read, history).ts)
     history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
     check_protocol(traps, changefeed)
     moments = tuple(sorted(set(state_at)))

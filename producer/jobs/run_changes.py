@@ -9,13 +9,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from producer.dispatch.table_filter import TableFilter
 from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
 from producer.jobs.refused_values import values_refused
 from producer.jobs.run import Manner, checked_target, execute
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.upstream import Upstream
-from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START
+from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from producer.scenario.dataframe import Tables
 from producer.scenario.history import History
 from producer.scenario.load import ScenarioFile
@@ -56,7 +57,8 @@ def run_changes(
     if last is None:
         raise ScenarioError("the change log holds no changes")
     changefeed = changefeed_of(sink_uri, config, name=name, client=client)
-    catalog = tables.catalog.seen_by(changefeed.profile)
+    clock = Clock(start=start, every_us=every_ms * 1000)
+    catalog = TableFilter(changefeed).told(tables.catalog.seen_by(changefeed.profile), clock.ts)
     job = Job(
         scenario=_scenario(name, start, every_ms),
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),

@@ -12,6 +12,7 @@ from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
 from producer.model.table import TableInfo
 from producer.sink.messages import REFUSED
+from producer.stream.event_filter import filtered_tables
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """Jobs that leave the rows and columns of the tables that there are as they were."""
@@ -21,8 +22,9 @@ _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TA
 def untold_tables(job: Job) -> set[str]:
     """``schema.table`` of the tables that cannot be compared.
 
-    Those that a DDL altered, which the reference consumer does not follow; those that a DDL emptied of
-    which the protocol does not say so; and those whose key the protocol does not tell.
+    Those with rows that event filters ignore; those that a DDL altered, which the reference consumer does not
+    follow; those that a DDL emptied of which the protocol does not say so; and those whose key the protocol
+    does not tell.
     """
     catalog, losses = job.history.catalog, job.encoder.losses
     untold = {
@@ -30,9 +32,16 @@ def untold_tables(job: Job) -> set[str]:
         for table in catalog.tables
         if table.handle_index is not None and not losses.tells_handle_key(table)
     }
+    untold |= _filtered(job)
     for ddl in catalog.ddls:
         untold |= _altered(job, ddl) | _cleared(job, ddl)
     return untold
+
+
+def _filtered(job: Job) -> set[str]:
+    """Tables of which event filters ignore rows."""
+    found = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
+    return {table.qualified_name for table in found}
 
 
 def _altered(job: Job, ddl: DDLJob) -> set[str]:
@@ -68,9 +77,9 @@ def _told(job: Job, ddl: DDLJob) -> bool:
 
 
 def untraced_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables that a DDL changed of which there is no word in the stream."""
+    """``schema.table`` of the tables that changed without a word of it in the stream."""
     tables = job.history.catalog.tables
-    untraced: set[str] = set()
+    untraced = _filtered(job)
     for ddl in job.history.catalog.ddls:
         if ddl.job_type in _HARMLESS or _told(job, ddl):
             continue
