@@ -15,6 +15,9 @@ Properties: TypeAlias = dict[str, str | int | float | bool]
 CONNECT_SECONDS = 10
 """After this long without an answer a broker counts as unreachable."""
 
+PATIENCE_SECONDS = 60
+"""As long a broker that served may be away, as when it is restarted."""
+
 # librdkafka's own log lines would stand between the lines of a report; errors come through callbacks.
 _QUIET = 0
 
@@ -56,7 +59,7 @@ def producer_properties(changefeed: Changefeed, brokers: Brokers) -> Properties:
         "linger.ms": 20,
         "queue.buffering.max.kbytes": 64 << 10,
         "queue.buffering.max.messages": 100_000,
-        "message.timeout.ms": 60_000,
+        "message.timeout.ms": PATIENCE_SECONDS * 1000,
         **connection(brokers),
         "acks": "all",
         "enable.idempotence": True,

@@ -8,6 +8,14 @@ from producer.changefeed.kafka_client import Brokers
 from producer.errors import AuthenticationError, AuthorizationError, BrokerError, ChangefeedError, TLSError
 
 _UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
+_PASSING = (
+    *_UNREACHABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.NETWORK_EXCEPTION,
+)
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "Describe, Read and Write on the topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "Read on the groups whose names begin with ticdc-producer",
@@ -50,6 +58,12 @@ def failure(brokers: Brokers, error: KafkaException) -> BrokerError:
     if cause.code() in _FORBIDDEN:
         return AuthorizationError(str(cause.str()), address=address, hint=permission(cause))
     return _refusal(cause, address) or BrokerError(str(cause.str()), address=address)
+
+
+def may_pass(error: KafkaException) -> bool:
+    """Whether it may be another answer in a moment: a broker is restarted, a topic was just created."""
+    cause: KafkaError = error.args[0]
+    return cause.code() in _PASSING
 
 
 def permission(error: KafkaError) -> str:

@@ -34,8 +34,21 @@ def untold_tables(job: Job) -> set[str]:
     }
     untold |= _filtered(job)
     for ddl in catalog.ddls:
-        untold |= _altered(job, ddl) | _cleared(job, ddl)
-    return untold
+        untold |= _altered(job, ddl) | _cleared(job, ddl) | _left(job, ddl)
+    return untold & _in_the_stream(job)
+
+
+def _in_the_stream(job: Job) -> set[str]:
+    """Tables that rows or DDLs of the stream can speak of."""
+    told = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
+    return told | {table.qualified_name for table in job.stream.replicated}
+
+
+def _left(job: Job, ddl: DDLJob) -> set[str]:
+    """The new name of a table that was renamed to one that no filter rule accepts: no more rows come."""
+    replicated = {table.version for table in job.stream.replicated}
+    gone = ddl.sent and ddl.version_before in replicated and ddl.version_after >= 0
+    return {f"{ddl.schema}.{ddl.table}"} if gone and ddl.version_after not in replicated else set()
 
 
 def _filtered(job: Job) -> set[str]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from producer.changefeed import Changefeed
-from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, connection
-from producer.changefeed.kafka_failure import Refusals, failure, unusable
+from producer.changefeed.kafka_client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
+from producer.changefeed.kafka_failure import Refusals, failure, may_pass, unusable
 from producer.errors import AuthorizationError, BrokerError, TopicError
 
+_PAUSE_SECONDS = 0.2
 _FIRST_SECONDS = 0.5
 """The first look is short, since a refusal is known soon; each further one waits twice as long."""
 
@@ -99,8 +101,15 @@ class Topics:
         if not places:
             return {}
         admin = self._admin()  # its futures are cancelled when it goes
-        asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
-        return {(p.topic, p.partition): self._answer(future).offset for p, future in asked.items()}
+        deadline = monotonic() + PATIENCE_SECONDS
+        while True:
+            asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
+            try:
+                return {(p.topic, p.partition): int(future.result().offset) for p, future in asked.items()}
+            except KafkaException as error:
+                if not may_pass(error) or monotonic() > deadline:
+                    raise failure(self.brokers, error) from None
+                admin.poll(_PAUSE_SECONDS)
 
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):

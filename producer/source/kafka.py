@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, Properties, connection
+from producer.changefeed.kafka_client import PATIENCE_SECONDS, Brokers, Properties, connection
 from producer.changefeed.kafka_failure import failure
 from producer.errors import BrokerError
 from producer.model.record import Record
@@ -51,13 +51,13 @@ def read(brokers: Brokers, part: Range) -> Iterator[Record]:
 def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
     """What has come by now, at least one message."""
     try:
-        first = consumer.poll(CONNECT_SECONDS)
+        first = consumer.poll(PATIENCE_SECONDS)
         # To ask for many with a time to wait means to wait until so many have come.
         messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:
         raise failure(brokers, error) from None
     if not messages:
-        raise BrokerError(f"no answer within {CONNECT_SECONDS} s", address=str(brokers))
+        raise BrokerError(f"no answer within {PATIENCE_SECONDS} s", address=str(brokers))
     for message in messages:
         if (refused := message.error()) is not None:
             raise failure(brokers, KafkaException(refused))
