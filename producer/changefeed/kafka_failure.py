@@ -56,7 +56,7 @@ def failure(brokers: Brokers, error: KafkaException) -> BrokerError:
         hint = "is Kafka running there, does the address reach it, and does it want TLS or SASL?"
         return BrokerError("no Kafka broker answers", address=address, hint=hint)
     if cause.code() in _FORBIDDEN:
-        return AuthorizationError(str(cause.str()), address=address, hint=permission(cause))
+        return AuthorizationError(str(cause.str()), address=address, hint=advice(cause))
     return _refusal(cause, address) or BrokerError(str(cause.str()), address=address)
 
 
@@ -66,8 +66,10 @@ def may_pass(error: KafkaException) -> bool:
     return cause.code() in _PASSING
 
 
-def permission(error: KafkaError) -> str:
-    """The hint that names the missing permission; empty if that is not what is wrong."""
+def advice(error: KafkaError) -> str:
+    """What to do about a missing permission or a message that is too large; empty for other errors."""
+    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+        return "raise max.message.bytes of the topic, or lower max-message-bytes, as TiCDC would by itself"
     wanted = _FORBIDDEN.get(error.code())
     return f"the user needs the ACL {wanted}" if wanted else ""
 

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
-from producer.changefeed.kafka_failure import may_pass, permission
+from producer.changefeed.kafka_failure import advice, may_pass
 from producer.errors import DeliveryError, ForeignMessageError
 from producer.model.event import Message
 
@@ -113,9 +113,7 @@ class Continuation:
         raise self._failure(error)
 
     def _failure(self, error: KafkaError) -> DeliveryError:
-        return DeliveryError(
-            str(error.str()), topic=self.topic, partition=self.partition, hint=permission(error)
-        )
+        return DeliveryError(str(error.str()), topic=self.topic, partition=self.partition, hint=advice(error))
 
 
 def _content(message: Message) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, Properties
-from producer.changefeed.kafka_failure import permission
+from producer.changefeed.kafka_failure import advice
 from producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from producer.model.event import Message
 from producer.sink.claims import ClaimWriter
@@ -200,5 +200,5 @@ class PartitionWriter:
                 self._failure.str(),
                 topic=self._topic,
                 partition=self._partition,
-                hint=permission(self._failure),
+                hint=advice(self._failure),
             )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from producer.changefeed import Changefeed, resolve
+from producer.dispatch import Router
 from producer.dispatch.column_selection import ColumnSelection
 from producer.dispatch.table_filter import TableFilter
 from producer.errors import ChangefeedError
@@ -162,6 +163,14 @@ def test_the_last_pattern_that_speaks_of_a_column_decides(columns: list[str], sh
 def test_the_first_selector_of_a_table_counts_and_the_others_tables_stay_whole() -> None:
     assert len(_selected(("other.*", ["id"])).sent) == 4
     assert len(_selected(("shop.*", ["id", "code"]), ("*.*", ["*"])).sent) == 2
+
+
+def test_rows_cannot_be_dispatched_by_a_column_that_is_left_out() -> None:
+    selector = {"matcher": ["*.*"], "columns": ["*", "!amount"]}
+    rule = {"matcher": ["*.*"], "partition": "columns", "columns": ["amount"]}
+    feed = resolve("kafka:///t", {"sink": {"column-selectors": [selector], "dispatchers": [rule]}})
+    with pytest.raises(ChangefeedError, match="'amount' is left out by a column selector"):
+        Router(feed).route(ColumnSelection(feed).of(_table()))
 
 
 @pytest.mark.parametrize("columns", [["*", "!id"], ["id"], []])

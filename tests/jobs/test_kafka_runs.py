@@ -145,6 +145,7 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
     assert (error.topic, error.partition) == ("narrow", 0)
     there = _read(kafka, "narrow")[0]
     assert error.delivered == {("narrow", 0): len(there)}
+    assert "raise max.message.bytes of the topic" in error.hint
     assert f"narrow/0: {len(there)}" in str(error)
 
 
