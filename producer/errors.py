@@ -315,6 +315,18 @@ class BrokerError(EnvironmentFailure):
         self.address = address
 
 
+class AuthenticationError(BrokerError):
+    """Credentials that the brokers do not take."""
+
+
+class TLSError(BrokerError):
+    """A secure connection that does not come about: another authority, another name, no TLS there."""
+
+
+class AuthorizationError(BrokerError):
+    """A user of Kafka who may not do what a command needs."""
+
+
 class DeliveryError(EnvironmentFailure):
     """Messages that the broker did not take.
 
@@ -324,9 +336,15 @@ class DeliveryError(EnvironmentFailure):
     """
 
     def __init__(
-        self, what: str, *, topic: str, partition: int, delivered: dict[tuple[str, int], int] | None = None
+        self,
+        what: str,
+        *,
+        topic: str,
+        partition: int,
+        delivered: dict[tuple[str, int], int] | None = None,
+        hint: str = "",
     ) -> None:
-        super().__init__(what, where=f"{topic}/{partition}")
+        super().__init__(what, where=f"{topic}/{partition}", hint=hint)
         self.topic = topic
         self.partition = partition
         self.delivered = delivered or {}

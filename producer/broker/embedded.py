@@ -14,7 +14,7 @@ from producer.broker.folder import BrokerFolder
 from producer.broker.jars import jars
 from producer.broker.java import find_java
 from producer.broker.process import end, format_storage, free_ports, launch, wait_until_ready
-from producer.broker.settings import HOST, JVM_OPTIONS, RESERVED
+from producer.broker.settings import HOST, JVM_OPTIONS, RESERVED, Listener
 from producer.errors import BrokerError
 
 START_SECONDS = 60.0
@@ -35,6 +35,9 @@ class EmbeddedKafka:
         :attr:`pid` ends it and removes a temporary data folder.
     :param heap: the broker's maximum heap in the JVM's spelling.
     :param properties: broker properties that are added to ours or replace them.
+    :param listeners: security protocol of further listeners by their names, such as ``{"SAFE": "SASL_SSL"}``;
+        what they need stands in ``properties``.
+    :param port: of :attr:`bootstrap`; default: a free one at each start.
     :raises BrokerError: one of ``properties`` is reserved for us.
     """
 
@@ -45,11 +48,16 @@ class EmbeddedKafka:
         keep: bool = False,
         heap: str = "512m",
         properties: Mapping[str, str] | None = None,
+        listeners: Mapping[str, str] | None = None,
+        port: int | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._keep = keep
         self._heap = heap
         self._properties = dict(properties or {})
+        self._listeners = dict(listeners or {})
+        self._port = port
+        self._addresses: dict[str, str] = {}
         if reserved := sorted(RESERVED.intersection(self._properties)):
             raise BrokerError(f"the embedded broker sets {', '.join(reserved)} itself")
         self._owner = 0
@@ -66,6 +74,15 @@ class EmbeddedKafka:
         if not self._bootstrap:
             raise BrokerError("the embedded broker is not started")
         return self._bootstrap
+
+    def address(self, listener: str) -> str:
+        """``host:port`` of one of the further listeners.
+
+        :raises BrokerError: the broker does not run, or has no such listener.
+        """
+        if listener not in self._addresses:
+            raise BrokerError(f"the embedded broker serves no listener {listener}")
+        return self._addresses[listener]
 
     @property
     def pid(self) -> int:
@@ -117,6 +134,7 @@ class EmbeddedKafka:
             return  # never started, or a fork of the process that has
         atexit.unregister(self.stop)
         process, self._process, self._bootstrap = self._process, None, ""
+        self._addresses = {}
         if process:
             end(process)
         folder, self._folder = self._folder, None
@@ -130,13 +148,18 @@ class EmbeddedKafka:
     def _start(self, folder: BrokerFolder, java: Sequence[str]) -> None:
         deadline = time.monotonic() + START_SECONDS
         for _ in range(PORT_ATTEMPTS):
-            port, controller_port = free_ports()
-            folder.write_settings(port, controller_port, self._properties)
+            port, controller_port, *others = free_ports(2 + len(self._listeners))
+            port = self._port or port
+            listeners = [
+                Listener(*named, other) for named, other in zip(self._listeners.items(), others, strict=True)
+            ]
+            folder.write_settings(port, controller_port, self._properties, listeners)
             cluster = folder.cluster_id() or format_storage(folder, java)
             self._process = launch(folder, [*java, f"-Xmx{self._heap}", "kafka.Kafka"], keep=self._keep)
             address = f"{HOST}:{port}"
             if wait_until_ready(self._process, address, cluster, deadline):
                 self._bootstrap = address
+                self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}
                 return
             # Another program may have taken a port between our look and the broker's.
             if self._process.poll() is None or PORT_TAKEN not in folder.log_tail(500):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from producer.broker.settings import LOG4J, TOPICS, server_properties
+from producer.broker.settings import LOG4J, TOPICS, Listener, server_properties
 from producer.errors import BrokerError
 
 TAIL_BYTES = 64 << 10
@@ -41,9 +41,11 @@ class BrokerFolder:
             raise BrokerError(f"cannot make a folder for the embedded broker: {error}") from error
         return cls(path, temporary=False)
 
-    def write_settings(self, port: int, controller_port: int, extra: Mapping[str, str]) -> None:
-        """Write what the broker reads at its start; ``extra`` as in :func:`server_properties`."""
-        text = server_properties(port, controller_port, extra)
+    def write_settings(
+        self, port: int, controller_port: int, extra: Mapping[str, str], listeners: Sequence[Listener] = ()
+    ) -> None:
+        """Write what the broker reads at its start; parameters as in :func:`server_properties`."""
+        text = server_properties(port, controller_port, extra, listeners)
         (self.path / "server.properties").write_text(text, encoding="ascii")
         (self.path / "log4j2.properties").write_text(LOG4J, encoding="ascii")
 

@@ -24,12 +24,13 @@ FORMAT_SECONDS = 60.0
 STOP_SECONDS = supervisor.GRACE_SECONDS + 5
 
 
-def free_ports() -> tuple[int, int]:
-    """Two ports that nobody listens on now."""
-    with socket.socket() as first, socket.socket() as second:
-        first.bind((HOST, 0))
-        second.bind((HOST, 0))
-        return first.getsockname()[1], second.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """So many ports that nobody listens on now."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind((HOST, 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 HOST = "127.0.0.1"
 TOPICS = "topics"  # relative to the broker's folder, where it also runs
@@ -36,6 +37,7 @@ RESERVED = frozenset(
         "advertised.listeners",
         "controller.listener.names",
         "controller.quorum.voters",
+        "listener.security.protocol.map",
         "listeners",
         "log.dirs",
         "node.id",
@@ -67,16 +69,35 @@ DEFAULTS: Mapping[str, str] = {
 }
 
 
-def server_properties(port: int, controller_port: int, extra: Mapping[str, str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A further address of the broker.
+
+    :param protocol: as Kafka spells it: ``SSL``, ``SASL_SSL``…
+    """
+
+    name: str
+    protocol: str
+    port: int
+
+
+def server_properties(
+    port: int, controller_port: int, extra: Mapping[str, str], listeners: Sequence[Listener] = ()
+) -> str:
     """The text of the broker's ``server.properties``.
 
     :param extra: properties that are added to ours or replace them.
+    :param listeners: beside that of plain text, which is always there.
     """
+    places = [f"PLAINTEXT://{HOST}:{port}", *(f"{one.name}://{HOST}:{one.port}" for one in listeners)]
+    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+    protocols |= {one.name: one.protocol for one in listeners}
     addresses = {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listeners": ",".join([*places, f"CONTROLLER://{HOST}:{controller_port}"]),
+        "advertised.listeners": ",".join(places),
+        "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in protocols.items()),
         "controller.listener.names": "CONTROLLER",
         # Static voters: unlike the dynamic ones they are not stored, and ports change.
         "controller.quorum.voters": f"1@{HOST}:{controller_port}",

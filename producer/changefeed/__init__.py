@@ -3,7 +3,8 @@
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.changefeed_file import ChangefeedFile, DispatchRule
 from producer.changefeed.load_file import load_changefeed_toml
-from producer.changefeed.parameters import PARAMETERS, Owner, Parameter, State
+from producer.changefeed.parameter import Owner, Parameter, State
+from producer.changefeed.parameters import PARAMETERS
 from producer.changefeed.resolve import resolve
 from producer.changefeed.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri
 

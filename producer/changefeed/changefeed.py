@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from producer.changefeed.changefeed_file import DispatchRule
-from producer.changefeed.parameters import PARAMETERS, State
+from producer.changefeed.filter_section import ColumnSelector, FilterSection
+from producer.changefeed.kafka_client import Cluster
+from producer.changefeed.parameters import OF_MESSAGES
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
 from producer.errors import ChangefeedError
 from producer.model.profile import Profile
@@ -23,6 +25,10 @@ class Changefeed(BaseModel):
 
     :param sink_uri: hosts and default topic.
     :param dispatchers: dispatch rules in their order, without the one that is always appended.
+    :param filter: which tables and events are replicated.
+    :param column_selectors: which columns of them.
+    :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are in
+        no manifest.
     :param warnings: what TiCDC would accept and complain about in its log.
     """
 
@@ -75,7 +81,15 @@ class Changefeed(BaseModel):
     legacy_delete_old: bool
     legacy_data_before_old: bool
 
+    filter: FilterSection = Field(default_factory=FilterSection, exclude=True)
+    column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)
+    client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def brokers(self) -> Cluster:
+        """Kafka, as the sink URI and the options of security name it."""
+        return Cluster(self.sink_uri.bootstrap_servers, self.client)
 
     @property
     def ddl_to_all_partitions(self) -> bool:
@@ -89,7 +103,14 @@ class Changefeed(BaseModel):
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
         content = self.model_dump(mode="json", by_alias=True, exclude={"sink_uri", "dispatchers", "warnings"})
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
-        return {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+        told: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+        if self.column_selectors:
+            told["column-selectors"] = [
+                one.model_dump(mode="json", by_alias=True) for one in self.column_selectors
+            ]
+        if self.filter != FilterSection():
+            told["filter"] = self.filter.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return told
 
     @classmethod
     def from_manifest(cls, content: Mapping[str, Any]) -> Self:
@@ -102,8 +123,14 @@ class Changefeed(BaseModel):
         try:
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
-            later = {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
-            fields = {**later, **content, "sink-uri": target, "dispatchers": tuple(rules)}
+            later = {option.name: option.default for option in OF_MESSAGES}
+            fields = {
+                **later,
+                "filter": FilterSection(),
+                **content,
+                "sink-uri": target,
+                "dispatchers": tuple(rules),
+            }
             return cls.model_validate(fields, strict=False)
         except (KeyError, TypeError, AttributeError, ValidationError) as error:
             what = f"the manifest's changefeed cannot be read ({type(error).__name__})"

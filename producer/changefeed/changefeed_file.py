@@ -8,43 +8,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
+from producer.changefeed.filter_section import ColumnSelector, FilterSection
 from producer.changefeed.parameters import BY_NAME
+from producer.changefeed.section import Section, Words
 from producer.changefeed.sink_uri import parse_sink_uri
-from producer.changefeed.value_rule import Plain
+from producer.changefeed.value_rule import Plain, Secret
 from producer.errors import ChangefeedError
-
-Words = Annotated[tuple[str, ...], Field(strict=False)]
-"""A list of texts."""
-
-
-class Section(BaseModel):
-    """A table of the file. Unknown keys are errors, values are never converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _by_the_table(cls, value: Any, info: ValidationInfo) -> Any:
-        """Checks a value by the rule of the table, where its key stands there."""
-        alias = cls.model_fields[info.field_name or ""].alias or ""
-        parameter = BY_NAME.get(alias)
-        return value if parameter is None else parameter.value.check(value)
 
 
 def _option(name: str) -> Any:
     """A key that stands in the table of parameters."""
     parameter = BY_NAME[name]
     return Field(
-        default=None, alias=name, description=parameter.effect, json_schema_extra=_replace_schema(name)
+        default=None,
+        alias=name,
+        description=parameter.effect,
+        json_schema_extra=_replace_schema(name),
+        repr=not isinstance(parameter.value, Secret),
     )
 
 
@@ -94,6 +76,10 @@ class CodecSection(Section):
     enable_tidb_extension: bool | None = _option("enable-tidb-extension")
     max_batch_size: int | None = _option("max-batch-size")
     encoding_format: str | None = _option("encoding-format")
+    schema_registry: str | None = _option("schema-registry")
+    avro_decimal_handling_mode: str | None = _option("avro-decimal-handling-mode")
+    avro_bigint_unsigned_handling_mode: str | None = _option("avro-bigint-unsigned-handling-mode")
+    avro_enable_watermark: bool | None = _option("avro-enable-watermark")
 
 
 class LargeMessageSection(Section):
@@ -120,6 +106,15 @@ class KafkaSection(Section):
     write_timeout: str | None = _option("write-timeout")
     required_acks: str | None = _option("required-acks")
     output_raw_change_event: bool | None = _option("output-raw-change-event")
+    enable_tls: bool | None = _option("enable-tls")
+    ca: str | None = _option("ca")
+    cert: str | None = _option("cert")
+    key: str | None = _option("key")
+    insecure_skip_verify: bool | None = _option("insecure-skip-verify")
+    sasl_mechanism: str | None = _option("sasl-mechanism")
+    sasl_user: str | None = _option("sasl-user")
+    sasl_password: str | None = _option("sasl-password")
+    glue_schema_registry_config: Any = _option("glue-schema-registry-config")
     codec_config: CodecSection | None = Field(default=None, alias="codec-config")
     large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
 
@@ -141,6 +136,9 @@ class SinkSection(Section):
 
     protocol: str | None = _option("protocol")
     dispatchers: Annotated[tuple[DispatchRule, ...], Field(strict=False)] = ()
+    column_selectors: Annotated[tuple[ColumnSelector, ...], Field(strict=False)] = Field(
+        default=(), alias="column-selectors"
+    )
     only_output_updated_columns: bool | None = _option("only-output-updated-columns")
     delete_only_output_handle_key_columns: bool | None = _option("delete-only-output-handle-key-columns")
     content_compatible: bool | None = _option("content-compatible")
@@ -148,8 +146,21 @@ class SinkSection(Section):
     transaction_atomicity: str | None = _option("transaction-atomicity")
     encoder_concurrency: int | None = _option("encoder-concurrency")
     advance_timeout_in_sec: int | None = _option("advance-timeout-in-sec")
+    enable_kafka_sink_v2: bool | None = _option("enable-kafka-sink-v2")
+    schema_registry: str | None = _option("schema-registry")
+    safe_mode: bool | None = _option("safe-mode")
+    mysql_config: Any = _option("mysql-config")
+    pulsar_config: Any = _option("pulsar-config")
+    cloud_storage_config: Any = _option("cloud-storage-config")
+    csv: Any = _option("csv")
+    terminator: Any = _option("terminator")
+    date_separator: Any = _option("date-separator")
+    enable_partition_separator: bool | None = _option("enable-partition-separator")
+    file_index_digit: int | None = _option("file-index-digit")
     send_bootstrap_interval_in_sec: int | None = _option("send-bootstrap-interval-in-sec")
     send_bootstrap_in_msg_count: int | None = _option("send-bootstrap-in-msg-count")
+    send_bootstrap_to_all_partition: bool | None = _option("send-bootstrap-to-all-partition")
+    send_all_bootstrap_at_start: bool | None = _option("send-all-bootstrap-at-start")
     kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
     open: OpenSection | None = None
     debezium: DebeziumSection | None = None
@@ -189,7 +200,17 @@ class ChangefeedFile(Section):
     memory_quota: int | None = _option("memory-quota")
     check_gc_safe_point: bool | None = _option("check-gc-safe-point")
     changefeed_error_stuck_duration: str | None = _option("changefeed-error-stuck-duration")
+    enable_table_monitor: bool | None = _option("enable-table-monitor")
+    scheduler: Any = _option("scheduler")
+    consistent: Any = _option("consistent")
+    integrity: Any = _option("integrity")
+    ignore_ineligible_table: bool | None = _option("ignore-ineligible-table")
+    sql_mode: str | None = _option("sql-mode")
+    enable_sync_point: bool | None = _option("enable-sync-point")
+    sync_point_interval: str | None = _option("sync-point-interval")
+    sync_point_retention: str | None = _option("sync-point-retention")
     mounter: MounterSection | None = None
+    filter: FilterSection | None = None
     sink: SinkSection | None = None
 
     @field_validator("sink_uri")
@@ -205,6 +226,10 @@ class ChangefeedFile(Section):
     @property
     def dispatchers(self) -> tuple[DispatchRule, ...]:
         return self.sink.dispatchers if self.sink else ()
+
+    @property
+    def column_selectors(self) -> tuple[ColumnSelector, ...]:
+        return self.sink.column_selectors if self.sink else ()
 
     @property
     def protocol(self) -> str | None:

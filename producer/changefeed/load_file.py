@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from producer.changefeed.changefeed_file import ChangefeedFile
 from producer.changefeed.model_errors import explain
-from producer.changefeed.parameters import FILE_KEYS_NOT_YET
+from producer.changefeed.parameters import REFUSED_KEYS
 from producer.errors import ChangefeedError
 
 
@@ -19,12 +19,12 @@ def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedF
     """The content of a changefeed file or of a scenario's ``changefeed:``, checked.
 
     :param where: what to name as its place in errors.
-    :raises ChangefeedError: for the first key that is unknown, not supported yet or has a wrong value.
+    :raises ChangefeedError: for the first key that is unknown, not supported or has a wrong value.
     """
     try:
         return ChangefeedFile.model_validate(dict(content))
     except ValidationError as error:
-        first = explain(error, ChangefeedFile, FILE_KEYS_NOT_YET)[0]
+        first = explain(error, ChangefeedFile, REFUSED_KEYS)[0]
         raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from producer.errors import nearest
 
 Path: TypeAlias = tuple[str | int, ...]
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +41,25 @@ def spell(path: Path) -> str:
 
 
 def explain(
-    error: ValidationError, model: type[BaseModel], not_yet: Collection[str] = (), prefix: Path = ()
+    error: ValidationError, model: type[BaseModel], refused: Mapping[str, str] = _NOTHING, prefix: Path = ()
 ) -> list[Explanation]:
     """All that is wrong, in the order of the model.
 
     :param model: what was validated, for the names that are allowed in each place.
-    :param not_yet: dotted keys, without list places, that are known and not supported yet.
+    :param refused: dotted keys, without list places, that are known and not supported, with the reason.
     :param prefix: where the validated structure stands in a larger one.
     """
-    return [_explain_one(detail, model, not_yet, prefix) for detail in error.errors(include_url=False)]
+    return [_explain_one(detail, model, refused, prefix) for detail in error.errors(include_url=False)]
 
 
 def _explain_one(
-    detail: ErrorDetails, model: type[BaseModel], not_yet: Collection[str], prefix: Path
+    detail: ErrorDetails, model: type[BaseModel], refused: Mapping[str, str], prefix: Path
 ) -> Explanation:
     path = prefix + tuple(detail["loc"])
     key = spell(path)
     match detail["type"]:
         case "extra_forbidden":
-            return _unknown_key(path, tuple(detail["loc"]), model, not_yet)
+            return _unknown_key(path, tuple(detail["loc"]), model, refused)
         case "missing":
             return Explanation(path, f"{key!r} is missing")
         case "value_error":
@@ -77,10 +78,10 @@ def _in_lower_case(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _unknown_key(path: Path, loc: Path, model: type[BaseModel], not_yet: Collection[str]) -> Explanation:
+def _unknown_key(path: Path, loc: Path, model: type[BaseModel], refused: Mapping[str, str]) -> Explanation:
     dotted = ".".join(part for part in loc if isinstance(part, str))
-    if dotted in not_yet:
-        return Explanation(path, f"{spell(path)!r} is not supported yet")
+    if dotted in refused:
+        return Explanation(path, f"{spell(path)!r} is not supported", refused[dotted])
     allowed = _keys_at(model, loc[:-1])
     return Explanation(path, f"unknown key {spell(path)!r}", nearest(str(loc[-1]), allowed))
 

@@ -6,13 +6,14 @@ TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
+from producer.changefeed.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, State
+from producer.changefeed.refused_parameters import REFUSED
+from producer.changefeed.unused_parameters import WITHOUT_EFFECT
 from producer.changefeed.value_rule import (
     Flag,
     Plain,
     ProtocolWord,
+    Secret,
     StorageURI,
     Text,
     TimeZone,
@@ -20,54 +21,6 @@ from producer.changefeed.value_rule import (
     Whole,
     Word,
 )
-from producer.model.profile import Profile
-
-
-class Owner(StrEnum):
-    """Whose option it is."""
-
-    TICDC = "TiCDC"
-    OURS = "ours"
-
-
-class State(StrEnum):
-    """What this tool does with an option of TiCDC."""
-
-    HONOURED = "honoured"
-    NO_EFFECT = "no effect"
-    NOT_YET = "not supported yet"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One option.
-
-    :param name: as a sink URI spells it.
-    :param value: what it may be.
-    :param effect: what it does here, for the reader of the documentation.
-    :param default: its value when nobody gives one.
-    :param in_uri: whether a sink URI may carry it.
-    :param file_key: its dotted place in a changefeed file; empty if it has none.
-    :param protocols: the protocols that have it; empty for all.
-    :param profiles: the programs that have it; empty for both.
-    """
-
-    name: str
-    value: ValueRule
-    effect: str
-    default: Plain = None
-    owner: Owner = Owner.TICDC
-    state: State = State.HONOURED
-    in_uri: bool = True
-    file_key: str = ""
-    protocols: tuple[str, ...] = ()
-    profiles: tuple[Profile, ...] = ()
-
-    @property
-    def field(self) -> str:
-        """Name of the attribute of ``Changefeed``."""
-        return self.name.replace("-", "_")
-
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
@@ -79,14 +32,12 @@ PROTOCOL = ProtocolWord(
 NOT_IN_NEW = ("craft",)
 """Protocols that the new program has given up."""
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
-ACKNOWLEDGEMENTS = Word(choices=("-1",), later=("0", "1"), aliases=(("all", "-1"),))
+ACKNOWLEDGEMENTS = Word(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
+MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
 SIMPLE = "simple"
-KAFKA = "sink.kafka-config."
-CODEC = "sink.kafka-config.codec-config."
-LARGE = "sink.kafka-config.large-message-handle."
 _COUNT = Whole(0, (1 << 63) - 1)
 
 _MESSAGES = (
@@ -206,7 +157,7 @@ _KAFKA = (
     ),
     Parameter(
         name="required-acks", value=ACKNOWLEDGEMENTS, default="-1", file_key=KAFKA + "required-acks",
-        effect="Acknowledgements to wait for: of all replicas.",
+        effect="Accepted; a run always waits for all replicas, since nothing may be lost or come twice.",
     ),
     Parameter(
         name="auto-create-topic", value=Flag(), default=True, file_key=KAFKA + "auto-create-topic",
@@ -243,67 +194,39 @@ _OURS = (
 )  # fmt: skip
 
 
-def _idle(name: str, value: ValueRule, *, file_key: str, in_uri: bool = False) -> Parameter:
-    return Parameter(
-        name=name, value=value, in_uri=in_uri, file_key=file_key, state=State.NO_EFFECT,
-        effect="Accepted, no effect: it tunes a running TiCDC and changes no message.",
-    )  # fmt: skip
+def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
+    return Parameter(name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True)
 
 
-_NO_EFFECT = (
-    *(
-        _idle(name, Text(), file_key=KAFKA + name, in_uri=True)
-        for name in ("kafka-version", "kafka-client-id", "dial-timeout", "read-timeout", "write-timeout")
+_CLIENT = (
+    _of_client("enable-tls", Flag(), "TLS; without ca with the system's authorities."),
+    _of_client("ca", Text(), "PEM file of the authorities that brokers are checked against; means TLS."),
+    _of_client("cert", Text(), "PEM file of the client's certificate; with ca and key."),
+    _of_client("key", Text(), "PEM file of its private key."),
+    _of_client("insecure-skip-verify", Flag(), "TLS without checking whom the broker's certificate is of."),
+    _of_client("sasl-mechanism", MECHANISM, "SASL; gssapi and oauthbearer: see -X."),
+    _of_client("sasl-user", Text(), "User of SASL."),
+    _of_client(
+        "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
     ),
-    _idle(
-        "transaction-atomicity", Word(choices=("none",)), file_key="sink.transaction-atomicity", in_uri=True
-    ),
-    _idle("encoder-concurrency", _COUNT, file_key="sink.encoder-concurrency"),
-    _idle("advance-timeout-in-sec", _COUNT, file_key="sink.advance-timeout-in-sec"),
-    _idle("memory-quota", _COUNT, file_key="memory-quota"),
-    _idle("check-gc-safe-point", Flag(), file_key="check-gc-safe-point"),
-    _idle("changefeed-error-stuck-duration", Text(), file_key="changefeed-error-stuck-duration"),
-    _idle("worker-num", _COUNT, file_key="mounter.worker-num"),
 )
-
-SECURITY = (
-    "enable-tls", "ca", "cert", "key", "insecure-skip-verify", "sasl-user", "sasl-password", "sasl-mechanism",
-    "sasl-gssapi-auth-type", "sasl-gssapi-keytab-path", "sasl-gssapi-kerberos-config-path",
-    "sasl-gssapi-service-name", "sasl-gssapi-user", "sasl-gssapi-password", "sasl-gssapi-realm",
-    "sasl-gssapi-disable-pafxfast", "sasl-oauth-client-id", "sasl-oauth-client-secret",
-    "sasl-oauth-token-url", "sasl-oauth-scopes", "sasl-oauth-grant-type", "sasl-oauth-audience",
-)  # fmt: skip
-_OTHER_PROTOCOLS = (
-    "avro-decimal-handling-mode", "avro-bigint-unsigned-handling-mode", "avro-enable-watermark",
-    "schema-registry",
-)  # fmt: skip
-
-
-def _refused(name: str, topic: str) -> Parameter:
-    return Parameter(
-        name=name, value=Text(), state=State.NOT_YET, effect=f"{topic}: refused, not supported yet."
-    )
-
-
-_NOT_YET = (
-    *(_refused(name, "TLS and SASL") for name in SECURITY),
-    *(_refused(name, "Of another protocol") for name in _OTHER_PROTOCOLS),
+PARAMETERS: tuple[Parameter, ...] = (
+    *_MESSAGES,
+    *_UPSTREAM,
+    *_KAFKA,
+    *_CLIENT,
+    *_OURS,
+    *WITHOUT_EFFECT,
+    *REFUSED,
 )
+"""The table. Of options that are refused only the name is known."""
 
-PARAMETERS: tuple[Parameter, ...] = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *_OURS, *_NO_EFFECT, *_NOT_YET)
-"""The table. Of options whose state is NOT_YET only the name is known."""
+OF_MESSAGES = tuple(
+    option for option in PARAMETERS if option.state == State.HONOURED and not option.of_client
+)
+"""Options that decide what is written and where; a manifest has them all."""
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
-FILE_KEYS_NOT_YET = frozenset({
-    "filter", "integrity", "consistent", "scheduler", "enable-sync-point", "sync-point-interval",
-    "sync-point-retention", "bdr-mode", "ignore-ineligible-table", "sql-mode", "enable-table-monitor",
-    "sink.column-selectors", "sink.schema-registry", "sink.terminator", "sink.date-separator",
-    "sink.enable-partition-separator", "sink.file-index-digit", "sink.safe-mode", "sink.csv",
-    "sink.pulsar-config", "sink.mysql-config", "sink.cloud-storage-config", "sink.enable-kafka-sink-v2",
-    "sink.send-bootstrap-to-all-partition", "sink.send-all-bootstrap-at-start",
-    KAFKA + "glue-schema-registry-config",
-    *(KAFKA + name for name in SECURITY),
-    *(CODEC + name for name in _OTHER_PROTOCOLS),
-})  # fmt: skip
-"""Keys of a changefeed file that TiCDC knows and this tool refuses for now."""
+REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED}
+"""Keys of a changefeed file that TiCDC knows and this tool refuses, with the reason."""

@@ -6,15 +6,25 @@ files the one given on the command line wins key by key; between two URIs it rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from producer.changefeed.changefeed import Changefeed
+from producer.changefeed.filter_section import FilterSection
 from producer.changefeed.load_file import check_changefeed_file
-from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, PARAMETERS, State
-from producer.changefeed.sink_uri import default_sink_uri, parse_sink_uri
+from producer.changefeed.parameter import State
+from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, OF_MESSAGES, PARAMETERS
+from producer.changefeed.passed_properties import passed_properties
+from producer.changefeed.security import security_properties
+from producer.changefeed.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError
+
+_NOT_OF_SIMPLE = {
+    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
+    "send-bootstrap-to-all-partition": "a table is described in the partitions of its rows",
+    "send-all-bootstrap-at-start": "a table is described before its first row",
+}
 
 
 def resolve(
@@ -23,6 +33,7 @@ def resolve(
     *,
     scenario: Mapping[str, Any] | None = None,
     name: str = "scenario",
+    client: Iterable[str] = (),
 ) -> Changefeed:
     """The changefeed of a run.
 
@@ -31,6 +42,7 @@ def resolve(
         the scenario's.
     :param scenario: the scenario's ``changefeed:``, with ``sink-uri`` in it if it has one.
     :param name: name of the scenario; the default topic where no URI is given at all.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ChangefeedError: for anything that TiCDC or this tool does not accept.
     """
     _check_each(config, scenario)
@@ -44,16 +56,29 @@ def resolve(
     _check_protocol(protocol, options)
     _check_together(options)
     _check_large_messages(options)
+    _check_simple(options)
     _check_profile(options)
+    properties = {**security_properties(options), **passed_properties(client)}
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
-        sink_uri=uri.target, dispatchers=file.dispatchers, warnings=tuple(_warnings(options)), **values
+        sink_uri=uri.target,
+        dispatchers=file.dispatchers,
+        filter=file.filter or FilterSection(),
+        column_selectors=file.column_selectors,
+        client=properties,
+        warnings=(*_warnings(options), *_idle_client(uri.target, properties)),
+        **values,
     )
 
 
+def _idle_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[str]:
+    if target.embedded and properties:
+        yield "TLS, SASL and -X are of no effect: the sink URI names no host"
+
+
 def _fields() -> dict[str, str]:
-    """Attribute of ``Changefeed`` to option, for those that have an effect."""
-    return {option.field: option.name for option in PARAMETERS if option.state == State.HONOURED}
+    """Attribute of ``Changefeed`` to option, for those that a manifest tells."""
+    return {option.field: option.name for option in OF_MESSAGES}
 
 
 def _defaults() -> dict[str, Plain]:
@@ -127,6 +152,17 @@ def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
             )
 
 
+def _check_simple(options: Mapping[str, Plain]) -> None:
+    """What has no effect elsewhere, and would change the messages of Simple."""
+    asked = {name for name in _NOT_OF_SIMPLE if options.get(name)}
+    integrity = options.get("integrity")
+    if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
+        asked.discard("integrity")
+    for name in sorted(asked) if options["protocol"] == "simple" else ():
+        what = f"protocol simple with {name} is not simulated"
+        raise ChangefeedError(what, parameter=name, hint=_NOT_OF_SIMPLE[name])
+
+
 def _check_profile(options: Mapping[str, Plain]) -> None:
     """What only one of the two programs has."""
     profile = options["profile"]
@@ -150,6 +186,8 @@ def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:
     """What TiCDC accepts with a warning in its log."""
     if options["enable-tidb-extension"] and options["protocol"] in ("open-protocol", "craft"):
         yield f"enable-tidb-extension is ignored: {options['protocol']} has no extension"
+    if options["required-acks"] != "-1":
+        yield f"required-acks={options['required-acks']}: this run waits for all replicas nevertheless"
     if options["output-raw-change-event"] and not options["output-old-value"]:
         yield (
             "output-raw-change-event without output-old-value: an update that changes a key arrives without "

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from producer.changefeed.parameters import BY_NAME, Parameter, State
+from producer.changefeed.environment import with_environment
+from producer.changefeed.parameter import Parameter, State
+from producer.changefeed.parameters import BY_NAME
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError, nearest
 
@@ -64,11 +67,13 @@ class ParsedSinkURI(BaseModel):
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     target: SinkURI
-    parameters: Mapping[str, Plain]
+    parameters: Mapping[str, Plain] = Field(repr=False)
 
 
 def parse_sink_uri(text: str) -> ParsedSinkURI:
     """Reads a sink URI as TiCDC spells it. No error text repeats it, since it may hold a password.
+
+    ``${NAME}`` in the value of a parameter is the environment variable, as it is and not percent-encoded.
 
     :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
         supported parameter and a value that is not allowed.
@@ -110,7 +115,8 @@ def _check_scheme(scheme: str) -> None:
     if scheme == "kafka":
         return
     if scheme == "kafka+ssl":
-        raise _error("scheme 'kafka+ssl' is not supported yet", hint="use kafka:// without TLS")
+        hint = "TiCDC takes it for kafka://, without TLS; write kafka:// and enable-tls=true"
+        raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
     if scheme in _OTHER_SINKS:
         raise _error(f"scheme {scheme!r} is not supported", hint="only kafka:// is")
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
@@ -141,7 +147,8 @@ def _topic(path: str) -> str:
 
 def _parameters(query: str) -> dict[str, Plain]:
     values: dict[str, Plain] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
+    whole = with_environment(query, "sink URI", partial(quote, safe=""))
+    for name, text in parse_qsl(whole, keep_blank_values=True):
         if name in values:
             raise _error(f"parameter {name!r} stands there twice", parameter=name)
         values[name] = _value(_known(name), text)
@@ -151,10 +158,10 @@ def _parameters(query: str) -> dict[str, Plain]:
 def _known(name: str) -> Parameter:
     parameter = BY_NAME.get(name)
     if parameter is None:
-        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.NOT_YET]
+        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
         raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed))
-    if parameter.state == State.NOT_YET:
-        raise _error(f"parameter {name!r} is not supported yet", parameter=name)
+    if parameter.state == State.REFUSED:
+        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
     if not parameter.in_uri:
         place = f"{parameter.file_key} of the changefeed file"
         raise _error(f"{name!r} is no parameter of a sink URI", parameter=name, hint=f"set {place}")

@@ -156,6 +156,42 @@ class Text:
         return {"type": "string", "minLength": 1}
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A text that no error repeats."""
+
+    allowed: str = "a text"
+
+    def read(self, text: str) -> str:
+        if not text:
+            raise ValueError("the value is empty")
+        return text
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError("it is not a text")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Whatever stands there; nobody looks at it."""
+
+    allowed: str = "anything"
+
+    def read(self, text: str) -> str:
+        return text
+
+    def check(self, value: object) -> Any:
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+
 _STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.options import Config, Json, SinkURI
+from producer.cli.options import Client, Config, Json, SinkURI
 from producer.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -19,13 +19,16 @@ def coverage(
     sink_uri: SinkURI = None,
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     config: Config = None,
+    client: Client = None,
     as_json: Json = False,
 ) -> int:
     """Tell which traps of the catalogue a topic or folder exercises, and which it misses."""
     from producer.jobs.coverage import coverage as covered
 
     with Progress() as progress:
-        found = covered(sink_uri=sink_uri, folder=folder, config=config, say=progress.say)
+        found = covered(
+            sink_uri=sink_uri, folder=folder, config=config, client=client or (), say=progress.say
+        )
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:

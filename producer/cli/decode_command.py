@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Config, SinkURI
+from producer.cli.options import Client, Config, SinkURI
 
 
 class Format(StrEnum):
@@ -29,6 +29,7 @@ def decode(
         typer.Option("--protocol", metavar="P", help="Default: what is told, else what the messages show."),
     ] = None,
     config: Config = None,
+    client: Client = None,
     form: Annotated[
         Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
     ] = Format.TEXT,
@@ -39,7 +40,14 @@ def decode(
     from producer.model.json_value import json_line
 
     damaged = False
-    rows = events(sink_uri=sink_uri, folder_in=folder, file=file, config=config, protocol=protocol)
+    rows = events(
+        sink_uri=sink_uri,
+        folder_in=folder,
+        file=file,
+        config=config,
+        protocol=protocol,
+        client=client or (),
+    )
     for row in rows:
         damaged = damaged or row["kind"] == "error"
         text = event_text(row) if form is Format.TEXT else json_line(event_line(row))

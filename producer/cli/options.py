@@ -18,6 +18,14 @@ SinkURI = Annotated[
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]
+Client = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-X",
+        metavar="NAME=VALUE",
+        help="A property of the Kafka clients, as librdkafka spells it; may be repeated.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 Quiet = Annotated[

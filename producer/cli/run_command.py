@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from producer.cli.options import Config, Json, Quiet, SinkURI
+from producer.cli.options import Client, Config, Json, Quiet, SinkURI
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
 from producer.errors import ScenarioError
@@ -60,6 +60,7 @@ def run(
             "--inject", metavar="TRAP[:rate=R]", help="Set a trap, as traps list shows them; may be repeated."
         ),
     ] = None,
+    client: Client = None,
     as_json: Json = False,
     junit_xml: JunitXml = None,
     html: Html = None,
@@ -81,6 +82,7 @@ def run(
         "seed": seed,
         "append": append,
         "keep": keep,
+        "client": client or (),
         "observe": reports.observe,
     }
     unpaced: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Config, Json, Quiet, SinkURI
+from producer.cli.options import Client, Config, Json, Quiet, SinkURI
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
 
@@ -56,6 +56,7 @@ def verify(
     witnesses: Annotated[
         int, typer.Option("--witnesses", min=1, metavar="N", help="Examples of each violated invariant.")
     ] = 3,
+    client: Client = None,
     as_json: Json = False,
     junit_xml: JunitXml = None,
     html: Html = None,
@@ -82,6 +83,7 @@ def verify(
             from_beginning=from_beginning,
             resolved_gap_ms=resolved_gap_ms,
             witnesses=witnesses,
+            client=client or (),
             say=progress.say,
             observe=reports.observe,
         )

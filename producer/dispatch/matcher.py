@@ -23,11 +23,15 @@ _CLASS = re.compile(r"\[((?:!?)(?:\\[^0-9A-Za-z]|[^\\\]])+)\]")
 
 @dataclass(frozen=True, slots=True)
 class TablePattern:
-    """One entry: ``schemaPattern.tablePattern``, with ``!`` in front a negative one."""
+    """One entry: ``schemaPattern.tablePattern``, with ``!`` in front a negative one.
+
+    :param every_table: whether the table pattern is ``*``.
+    """
 
     schema: NameTest
     table: NameTest
     positive: bool
+    every_table: bool = False
 
 
 class Matcher:
@@ -49,6 +53,33 @@ class Matcher:
         for pattern in reversed(self._patterns):
             if pattern.schema(schema) and pattern.table(table):
                 return pattern.positive
+        return False
+
+    def accepts_schema(self, schema: str) -> bool:
+        """Whether DDL of a database is accepted; the last entry that speaks of it or its tables decides."""
+        schema = self._fold(schema)
+        for pattern in reversed(self._patterns):
+            if pattern.schema(schema) and (pattern.positive or pattern.every_table):
+                return pattern.positive
+        return False
+
+
+class ColumnMatcher:
+    """A list of column patterns; the last one that speaks of a column decides, none means no.
+
+    :param entries: as in the changefeed file; upper and lower case never differ.
+    :raises ChangefeedError: for an entry that TiCDC would not read either.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        reader = _PatternReader(lower, ignore_case=True)
+        self._patterns = tuple(pattern for entry in entries for pattern in reader.read_column(entry))
+
+    def accepts(self, column: str) -> bool:
+        """Whether the last entry that speaks of the column is a positive one."""
+        for test, positive in reversed(self._patterns):
+            if test(lower(column)):
+                return positive
         return False
 
 
@@ -80,7 +111,21 @@ class _PatternReader:
                 raise ValueError(f"{rest!r} is too much after the table pattern")
         except ValueError as error:
             raise _error(entry, str(error)) from None
-        yield TablePattern(schema, table, positive)
+        yield TablePattern(schema, table, positive, every_table=line.endswith(".*"))
+
+    def read_column(self, entry: str) -> Iterator[tuple[NameTest, bool]]:
+        """The test of one column pattern, and whether it is a positive one."""
+        line = entry.strip(" \t")
+        if not line or line.startswith("#"):
+            return
+        positive = not line.startswith("!")
+        try:
+            test, rest = self._pattern(line if positive else line[1:])
+            if rest:
+                raise ValueError(f"{rest!r} is too much after the column pattern")
+        except ValueError as error:
+            raise _error(entry, str(error)) from None
+        yield test, positive
 
     def _pattern(self, line: str) -> tuple[NameTest, str]:
         """One pattern at the start of the line, and what follows it."""

@@ -184,7 +184,8 @@ def _placed(table: TableInfo, offsets: Sequence[int]) -> tuple[tuple[str, int], 
     for offset in offsets:
         name, place = table.columns[offset].name, table.image_place(offset)
         if place is None:
-            raise _error(table, f"column {name!r} is virtual and in no row event", "partition")
+            why = "virtual" if table.columns[offset].is_virtual else "left out by a column selector"
+            raise _error(table, f"column {name!r} is {why} and in no row event", "partition")
         placed.append((name, place))
     return tuple(placed)
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 
+from producer.changefeed.kafka_client import Brokers
 from producer.errors import ChangefeedError, ScenarioError, TopicError
 from producer.jobs.prepare import Job
 from producer.sink.start_offsets import StartOffsets
 from producer.sink.topics import Offsets, Topics
 
 
-def begin(job: Job, bootstrap: str, *, append: bool, resume: bool) -> Offsets:
+def begin(job: Job, brokers: Brokers, *, append: bool, resume: bool) -> Offsets:
     """Prepare the topics of a run.
 
     :param append: accept topics that hold messages.
@@ -21,10 +22,10 @@ def begin(job: Job, bootstrap: str, *, append: bool, resume: bool) -> Offsets:
     :raises TopicError: for topics that the run cannot write.
     """
     topics = list(job.stream.slots.topics)
-    noted = StartOffsets(bootstrap, identity(job))
+    noted = StartOffsets(brokers, identity(job))
     if resume:
-        return _resumed(job, Topics(bootstrap), noted)
-    starts = Topics(bootstrap).prepare(job.changefeed, topics, append=append)
+        return _resumed(job, Topics(brokers), noted)
+    starts = Topics(brokers).prepare(job.changefeed, topics, append=append)
     if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run
         noted.keep(starts)
     return starts
@@ -59,7 +60,7 @@ def check_resumable(job: Job) -> None:
 def identity(job: Job) -> str:
     """A name for all that decides the messages, wherever and whenever they are written."""
     feed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
-    read = replace(job.scenario, file="")
+    read = replace(job.scenario, file="", changefeed={})  # which is there as resolved
     made = (
         version("ticdc-producer"),
         read,

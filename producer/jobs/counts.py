@@ -9,8 +9,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from producer.dispatch.table_filter import TableFilter
 from producer.jobs.prepare import Job
 from producer.sink.messages import NOTES, REFUSED
+
+_NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
+_NO_RULE = "no filter rule accepts the table"
 
 
 @dataclass(frozen=True)
@@ -65,21 +69,22 @@ def count(messages: DataFrame) -> Counts:
 
 
 def discarded(job: Job) -> list[dict[str, Any]]:
-    """What TiCDC never hands to its sink: DDLs with the reason, rows of ineligible tables by table."""
+    """What TiCDC never hands to its sink: DDLs, and rows by table; with the reasons."""
     ddls = [
         {"kind": "ddl", "schema": ddl.schema, "table": ddl.table, "query": ddl.query, "reason": ddl.reason}
         for ddl in job.history.catalog.ddls
         if not ddl.sent
     ]
     replicated = {table.version for table in job.stream.replicated}
+    names = TableFilter(job.changefeed)
+    tables = [job.history.catalog.tables[change.table_version] for change in job.history.changes]
     left_out = Counter(
-        job.history.catalog.tables[change.table_version].qualified_name
-        for change in job.history.changes
-        if change.table_version not in replicated
+        (table.qualified_name, _NO_KEY if names.accepts(table) else _NO_RULE)
+        for table in tables
+        if table.version not in replicated
     )
-    reason = "no primary key or not-null unique key, and force-replicate is false"
     rows = [
         {"kind": "row", "table": table, "changes": changes, "reason": reason}
-        for table, changes in sorted(left_out.items())
+        for (table, reason), changes in sorted(left_out.items())
     ]
     return ddls + rows

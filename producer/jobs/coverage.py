@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ from producer.errors import ChangefeedError
 from producer.faults.catalogue import Trap, catalogue
 from producer.jobs.judge import verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
-from producer.jobs.ranges import bootstrap_of, whole_topics
+from producer.jobs.ranges import brokers_of, whole_topics
 from producer.jobs.verify import LIGHT_MESSAGES, Say
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
@@ -74,6 +74,7 @@ def coverage(
     sink_uri: str | None = None,
     folder: str | Path | None = None,
     config: str | Path | None = None,
+    client: Sequence[str] = (),
     say: Say = lambda _line: None,
 ) -> Coverage:
     """Which traps of the catalogue a topic or a golden folder exercises, and which it misses.
@@ -82,18 +83,19 @@ def coverage(
 
     :param folder: a golden folder; its manifest says how it was written, and what was injected.
     :param config: a changefeed TOML: dispatch rules, protocol options.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ProducerError: for a source that cannot be read. What does not decode is passed over.
     """
     if (sink_uri is None) == (folder is None):
         raise ChangefeedError("name one thing to look at: --sink-uri or --in", parameter="sink-uri")
     if folder is not None:
         return _of_folder(Path(folder), config, say)
-    feed = changefeed_of(sink_uri, config)
-    ranges = whole_topics(bootstrap_of(feed), [feed.sink_uri.topic])
+    feed = changefeed_of(sink_uri, config, client=client)
+    ranges = whole_topics(brokers_of(feed), [feed.sink_uri.topic])
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
-    return _covered(kafka_messages(spark, bootstrap_of(feed), ranges), feed, Counter(), say)
+    return _covered(kafka_messages(spark, brokers_of(feed), ranges), feed, Counter(), say)
 
 
 def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ def decode(
     file: str | Path | None = None,
     config: str | Path | None = None,
     protocol: str | None = None,
+    client: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Decoded events, as rows of the shape ``DECODED``, in partition and offset order.
 
@@ -33,6 +34,7 @@ def decode(
     :param file: lines of the form of ``messages.jsonl``; ``-`` for standard input.
     :param protocol: instead of what manifest, sink URI or ``config`` say; where none does, the first
         messages tell.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises RecognitionError: if they do not, or if a later message is of another protocol.
     :raises ProducerError: for a source that cannot be read; bytes that do not decode are rows of kind
         ``error``.
@@ -42,7 +44,7 @@ def decode(
         raise ChangefeedError(what, parameter="sink-uri")
     content = None if config is None else load_changefeed_toml(config)
     if folder_in is None:
-        feed = resolve(sink_uri, content, name="decode")
+        feed = resolve(sink_uri, content, name="decode", client=client)
         told = protocol or (feed.protocol if _names_protocol(sink_uri, content) else None)
     else:
         feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
@@ -113,9 +115,9 @@ def _records(
 
 
 def _of_topic(feed: Changefeed) -> Iterator[Record]:
-    from producer.jobs.ranges import bootstrap_of, whole_topics
+    from producer.jobs.ranges import brokers_of, whole_topics
     from producer.source.kafka import read
 
-    bootstrap = bootstrap_of(feed)
-    for part in whole_topics(bootstrap, [feed.sink_uri.topic]):
-        yield from read(bootstrap, part)
+    brokers = brokers_of(feed)
+    for part in whole_topics(brokers, [feed.sink_uri.topic]):
+        yield from read(brokers, part)

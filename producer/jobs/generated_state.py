@@ -15,24 +15,38 @@ from producer.model.table import TableInfo
 from producer.scenario.dataframe.data import data_rows
 from producer.scenario.generate.log import generated_rows
 from producer.scenario.history import RowImage
+from producer.stream.select import kept_places
 from producer.stream.told_values import told_values
 
 
 def generated_state(
     committed: Upstream, job: Job, commits: int | None = None
 ) -> Iterator[tuple[TableInfo, DataFrame]]:
-    """``(table, rows)`` of the tables that ``generate`` and ``data`` steps filled.
+    """``(table, rows)`` of the replicated tables that ``generate`` and ``data`` steps filled.
 
     :param commits: the rows there were after so many commits; None: those at the end.
     """
+    for table, rows in _made(committed, job, commits):
+        if table.version in job.stream.whole:
+            shown = _shown(job, table, local_frame(table, rows, job.changefeed.time_zone))
+            yield job.stream.selection.of(table), shown
+
+
+def _made(committed: Upstream, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
     for plan, made in zip(committed.plans, committed.images, strict=True):
         if commits is None or commits > plan.first_commit:
-            rows = generated_rows(made, commits)
-            yield plan.table, local_frame(plan.table, rows, job.changefeed.time_zone)
+            yield plan.table, generated_rows(made, commits)
     for source in job.history.data:
         if commits is None or commits > source.first_commit:
-            rows = data_rows(committed.spark, source, commits)
-            yield source.table, local_frame(source.table, rows, job.changefeed.time_zone)
+            yield source.table, data_rows(committed.spark, source, commits)
+
+
+def _shown(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
+    """Rows without the columns that no column selector asks for."""
+    places = kept_places(table, job.stream.selection)
+    if places is None:
+        return rows
+    return rows.withColumn("row", F.array(*(F.get("row", F.lit(place)) for place in places)))
 
 
 def images(rows: DataFrame) -> Iterator[RowImage]:
@@ -50,7 +64,7 @@ def state_lines(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
     staged = rows.select(
         F.lit(table.version).alias("table_version"), no_image.alias("before"), F.col("row").alias("after")
     )
-    told = told_values(staged, job.history.catalog, job.encoder.losses)
+    told = told_values(staged, job.catalog, job.encoder.losses)
     names = F.array(*(F.lit(column.name) for column in table.sent_columns))
     name = [F.lit(table.schema).alias("schema"), F.lit(table.name).alias("table")]
     lines = told.select(*name, F.map_from_arrays(names, "after").alias("row"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from producer.changefeed import Changefeed
-from producer.changefeed.kafka_client import producer_properties
+from producer.changefeed.kafka_client import Brokers, producer_properties
 from producer.errors import DeliveryError, ForeignMessageError, SparkError
 from producer.jobs.counts import Counts
 from producer.jobs.ranges import ranges
@@ -26,7 +26,7 @@ class KafkaTarget:
     """
 
     changefeed: Changefeed
-    bootstrap: str
+    brokers: Brokers
     starts: Offsets
 
     def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
@@ -38,10 +38,11 @@ class KafkaTarget:
         :raises SparkError: if Spark may run a task twice at once.
         """
         _check_speculation(events.sparkSession)
-        properties = producer_properties(self.changefeed, self.bootstrap)
+        properties = producer_properties(self.changefeed, self.brokers)
         counts = Counts()
         failure: Row | None = None
-        reported = deliver(events, plan, properties, self.starts).collect()  # a line per partition and kind
+        work = deliver(events, plan, self.brokers, properties, self.starts)
+        reported = work.collect()  # a line per partition and kind
         for row in reported:
             place = (row["topic"], row["partition"], row["type"])
             if row["failure"] is not None:
@@ -71,15 +72,16 @@ class KafkaTarget:
             topic=topic,
             partition=partition,
             delivered=delivered,
+            hint=failure["hint"],
         )
 
     def _ends(self) -> Mapping[tuple[str, int], int]:
         topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
-        return Topics(self.bootstrap).ends(topics)
+        return Topics(self.brokers).ends(topics)
 
     def read(self, spark: SparkSession) -> DataFrame:
         """The messages that stand behind ``starts`` now."""
-        return kafka_messages(spark, self.bootstrap, ranges(self.starts, self._ends()))
+        return kafka_messages(spark, self.brokers, ranges(self.starts, self._ends()))
 
 
 def _check_speculation(spark: SparkSession) -> None:

@@ -40,14 +40,16 @@ def paced_job(
     config: str | Path | None = None,
     sets: Sequence[str] = (),
     seed: int | None = None,
+    client: Sequence[str] = (),
 ) -> Job:
     """A job whose ``generate`` step has so many row changes in each second of its clock.
 
     :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ScenarioError: for a scenario that does not end with such a step, and rates out of range.
     """
     per_second = read_rate(rate)
-    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, client=client)
     _check(job)
     of_each = job.history.generated[-1].rows_per_transaction
     every = timedelta(seconds=of_each / per_second)
@@ -63,7 +65,7 @@ def paced_job(
         resolved_every=read.resolved_every or DEFAULT_RESOLVED,
         seed=job.scenario.seed,
     )
-    return prepare(read, sink_uri=sink_uri, config=config)
+    return prepare(read, sink_uri=sink_uri, config=config, client=client)
 
 
 def _length(duration: str) -> timedelta:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
+from producer.dispatch.table_filter import TableFilter
 from producer.errors import EncodeError, ScenarioError
 from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
@@ -88,8 +89,8 @@ class Job:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The tables that events may be of: with faults also such as no DDL made."""
-        catalog = self.history.catalog
+        """The tables that events may be of, as they show them: with faults also such as no DDL made."""
+        catalog = self.stream.selection.shown(self.history.catalog)
         return catalog if self.faults is None else with_drifted(catalog)
 
     @cached_property
@@ -156,6 +157,7 @@ def prepare(
     changefeed: Changefeed | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
+    client: Sequence[str] = (),
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -166,6 +168,7 @@ def prepare(
     :param changefeed: instead of the one that URI, TOML and scenario make.
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :param inject: traps beside the scenario's, as ``ID`` or ``ID:rate=…``.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ProducerError: for anything in them that is wrong.
     """
     read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
@@ -173,10 +176,12 @@ def prepare(
         read = replace(read, seed=seed)
     read, traps = with_traps(read, inject)
     if changefeed is None:
-        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name)
+        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name, client=client)
     history = play(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
+    names = TableFilter(changefeed)
+    history.catalog = names.told(history.catalog, clock_of(read, history).ts)
     history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
     history.catalog = with_update_ts(history.catalog, clock_of(read, history), changefeed.profile)
     check_protocol(traps, changefeed)
@@ -242,7 +247,8 @@ def changefeed_of(
     *,
     scenario: Mapping[str, Any] | None = None,
     name: str = "scenario",
+    client: Sequence[str] = (),
 ) -> Changefeed:
     """The changefeed of a command's options."""
     content = None if config is None else load_changefeed_toml(config)
-    return resolve(sink_uri, content, scenario=scenario, name=name)
+    return resolve(sink_uri, content, scenario=scenario, name=name, client=client)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from producer.changefeed import Changefeed
+from producer.changefeed.kafka_client import Brokers
 from producer.errors import ChangefeedError, TopicError
 from producer.sink.topics import Offsets, Topics
 from producer.source.kafka import Range
@@ -18,12 +19,12 @@ def ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[Range]:
     ]
 
 
-def whole_topics(bootstrap: str, names: Sequence[str]) -> list[Range]:
+def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[Range]:
     """Everything that some topics hold.
 
     :raises TopicError: for a topic that is not there.
     """
-    cluster = Topics(bootstrap)
+    cluster = Topics(brokers)
     there = cluster.existing()
     for name in names:
         if name not in there:
@@ -32,12 +33,12 @@ def whole_topics(bootstrap: str, names: Sequence[str]) -> list[Range]:
     return ranges(cluster.starts(wanted), cluster.ends(wanted))
 
 
-def bootstrap_of(feed: Changefeed) -> str:
-    """The broker to read from.
+def brokers_of(feed: Changefeed) -> Brokers:
+    """The brokers to read from.
 
     :raises ChangefeedError: if the sink URI names none.
     """
     if feed.sink_uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC"
         raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
-    return feed.sink_uri.bootstrap_servers
+    return feed.brokers

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
 from producer.changefeed.claim_storage import claim_storage
+from producer.changefeed.kafka_client import Brokers
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
 from producer.jobs.counts import Counts, count, discarded
@@ -81,6 +82,7 @@ def run(
     only: Only | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
+    client: Sequence[str] = (),
     say: Say = silent,
     watcher: Watcher | None = None,
     observe: Observe = unobserved,
@@ -103,6 +105,7 @@ def run(
     :param only: ``messages``: write them in one pass and nothing beside them, and do not read them back.
     :param state_at: time stamps (TSO) at which the folder shall hold the expected state, too.
     :param inject: traps to set beside the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
     :param observe: is handed the decoded stream and the verdict, for reports.
@@ -114,7 +117,14 @@ def run(
     if state_at and out is None:
         raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
     job = prepare(
-        scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, state_at=state_at, inject=inject
+        scenario,
+        sink_uri=sink_uri,
+        config=config,
+        sets=sets,
+        seed=seed,
+        state_at=state_at,
+        inject=inject,
+        client=client,
     )
     folder = checked_target(job, out, dry_run=dry_run, resume=resume)
     played = job.history
@@ -156,7 +166,7 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
     if storage and (folder is None or not uri.embedded):
         claim_storage(storage)
     if not uri.embedded and not dry_run:
-        Topics(uri.bootstrap_servers).existing()
+        Topics(job.changefeed.brokers).existing()
     return folder
 
 
@@ -212,22 +222,22 @@ class _Run:
             counts, skipped = write_only_messages(self.folder, self.job, self.events)
             return self._report(counts, skipped, target=str(self.folder))
         if not uri.embedded:
-            return self._only_delivered(uri.bootstrap_servers)
+            return self._only_delivered(self.job.changefeed.brokers)
         self.manner.say("starting the embedded Kafka broker")
         with EmbeddedKafka(keep=self.manner.keep) as broker:
             done = self._only_delivered(broker.bootstrap)
             return replace(done, broker_pid=broker.pid if self.manner.keep else 0)
 
-    def _only_delivered(self, bootstrap: str) -> RunReport:
+    def _only_delivered(self, brokers: Brokers) -> RunReport:
         """A refused row ends the run with an account of what was delivered, unless such rows are skipped."""
         skips = self.job.scenario.on_error == "skip"
         plan = self.job.encode_plan(skip_refused=skips)
         skipped = refused(messages(self.events, plan)) if skips else []
-        target = self._target(bootstrap)
-        self.manner.say(f"writing to {bootstrap}, topic {', '.join(self.job.stream.slots.topics)}")
+        target = self._target(brokers)
+        self.manner.say(f"writing to {brokers}, topic {', '.join(self.job.stream.slots.topics)}")
         with watched(target, None, self.manner.watcher):
             counts = target.write(self.events, plan)
-        return self._report(counts, skipped, target=self._name(bootstrap))
+        return self._report(counts, skipped, target=self._name(brokers))
 
     def _report(self, counts: Counts, skipped: list[dict[str, Any]], *, target: str = "") -> RunReport:
         return RunReport(
@@ -240,12 +250,12 @@ class _Run:
             warnings=(*self.job.changefeed.warnings, *self.job.stream.router.warnings),
         )
 
-    def _target(self, bootstrap: str) -> KafkaTarget:
-        starts = begin(self.job, bootstrap, append=self.manner.append, resume=self.manner.resume)
-        return KafkaTarget(self.job.changefeed, bootstrap, starts)
+    def _target(self, brokers: Brokers) -> KafkaTarget:
+        starts = begin(self.job, brokers, append=self.manner.append, resume=self.manner.resume)
+        return KafkaTarget(self.job.changefeed, brokers, starts)
 
-    def _name(self, bootstrap: str) -> str:
-        return f"kafka://{bootstrap}/{self.job.changefeed.sink_uri.topic}"
+    def _name(self, brokers: Brokers) -> str:
+        return f"kafka://{brokers}/{self.job.changefeed.sink_uri.topic}"
 
     def _to_folder(
         self, folder: Path, encoded: DataFrame, report: RunReport, places: DataFrame | None
@@ -259,23 +269,21 @@ class _Run:
     def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:
         feed = self.job.changefeed
         if not feed.sink_uri.embedded:
-            return self._deliver(feed.sink_uri.bootstrap_servers, encoded, report)
+            return self._deliver(feed.brokers, encoded, report)
         self.manner.say("starting the embedded Kafka broker")
         with EmbeddedKafka(keep=self.manner.keep) as broker:
             done = self._deliver(broker.bootstrap, encoded, report)
             pid = broker.pid if self.manner.keep else 0
         return replace(done, broker_pid=pid)
 
-    def _deliver(self, bootstrap: str, encoded: DataFrame, report: RunReport) -> RunReport:
+    def _deliver(self, brokers: Brokers, encoded: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
-        target = self._target(bootstrap)
-        self.manner.say(f"writing {report.counts.total} messages to {bootstrap}, topic {', '.join(topics)}")
+        target = self._target(brokers)
+        self.manner.say(f"writing {report.counts.total} messages to {brokers}, topic {', '.join(topics)}")
         with watched(target, report.counts.total, self.manner.watcher):
             target.write(self.events, self.job.encode_plan(skip_refused=True))
         storage = self.job.changefeed.claim_check_storage_uri
-        return self._judged(
-            target.read(self.committed.spark), encoded, report, self._name(bootstrap), storage
-        )
+        return self._judged(target.read(self.committed.spark), encoded, report, self._name(brokers), storage)
 
     def _judged(
         self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from producer.dispatch.table_filter import TableFilter
 from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
 from producer.jobs.refused_values import values_refused
@@ -37,6 +39,7 @@ def run_changes(
     resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
+    client: Sequence[str] = (),
     say: Say = silent,
 ) -> RunReport:
     """Run a change log: the tables' DDL first, then the changes, as ``run`` does with a scenario.
@@ -48,15 +51,17 @@ def run_changes(
     :param tables: what ``tables`` made.
     :param start: TSO of the first commit.
     :param every_ms: milliseconds between two commits.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ProducerError: as ``run``.
     """
     last = changes.agg(F.max("commit_seq")).collect()[0][0]
     if last is None:
         raise ScenarioError("the change log holds no changes")
-    changefeed = changefeed_of(sink_uri, config, name=name)
+    changefeed = changefeed_of(sink_uri, config, name=name, client=client)
     scenario = _scenario(name, start, every_ms)
     clock = Clock(start=start, every_us=1000 * every_ms)
-    catalog = with_update_ts(tables.catalog.seen_by(changefeed.profile), clock, changefeed.profile)
+    shown = TableFilter(changefeed).told(tables.catalog.seen_by(changefeed.profile), clock.ts)
+    catalog = with_update_ts(shown, clock, changefeed.profile)
     job = Job(
         scenario=scenario,
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),

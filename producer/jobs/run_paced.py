@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from producer.broker import EmbeddedKafka
+from producer.changefeed.kafka_client import Brokers
 from producer.jobs.begin import begin
 from producer.jobs.counts import count, discarded
 from producer.jobs.judge import Observe, unobserved
@@ -46,6 +47,7 @@ def run_paced(
     seed: int | None = None,
     append: bool = False,
     keep: bool = False,
+    client: Sequence[str] = (),
     time: Pacemaker | None = None,
     say: Say = silent,
     observe: Observe = unobserved,
@@ -57,12 +59,15 @@ def run_paced(
 
     :param rate: row changes by time, such as ``5000/s``.
     :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param time: instead of real time.
     :param say: is told what happens, a line at a time.
     :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: as ``run``.
     """
-    job = paced_job(scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed)
+    job = paced_job(
+        scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed, client=client
+    )
     checked_target(job, None, dry_run=False)
     say(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
     say("starting Spark")
@@ -74,8 +79,8 @@ def run_paced(
         say(f"making {log.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
-            bootstrap = broker.bootstrap if broker else job.changefeed.sink_uri.bootstrap_servers
-            report = _run(job, committed, log, bootstrap, append, time or RealTime(), say, observe)
+            brokers = broker.bootstrap if broker else job.changefeed.brokers
+            report = _run(job, committed, log, brokers, append, time or RealTime(), say, observe)
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
 
 
@@ -83,22 +88,22 @@ def _run(
     job: Job,
     committed: Upstream,
     log: DataFrame,
-    bootstrap: str,
+    brokers: Brokers,
     append: bool,
     time: Pacemaker,
     say: Say,
     observe: Observe,
 ) -> RunReport:
-    starts = begin(job, bootstrap, append=append, resume=False)
+    starts = begin(job, brokers, append=append, resume=False)
     job = started(job, time.begin())
     with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():
-        end = _write(job, log, KafkaTarget(job.changefeed, bootstrap, starts), time, say)
+        end = _write(job, log, KafkaTarget(job.changefeed, brokers, starts), time, say)
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
     say("reading back and verifying")
     with kept(_events(job, log, Slice(-1, end))) as events:
-        target = KafkaTarget(job.changefeed, bootstrap, starts)
+        target = KafkaTarget(job.changefeed, brokers, starts)
         return _judged(job, committed, events, target, observe, from_beginning=not append)
 
 
@@ -154,7 +159,7 @@ def _judged(
     counts = count(encoded)
     report = RunReport(
         scenario=job.scenario.name,
-        target=f"kafka://{target.bootstrap}/{job.changefeed.sink_uri.topic}",
+        target=f"kafka://{target.brokers}/{job.changefeed.sink_uri.topic}",
         dry_run=False,
         counts=counts,
         discarded=discarded(job),

@@ -12,6 +12,7 @@ from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
 from producer.model.table import TableInfo
 from producer.sink.messages import REFUSED
+from producer.stream.event_filter import filtered_tables
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """Jobs that leave the rows and columns of the tables that there are as they were."""
@@ -21,8 +22,9 @@ _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TA
 def untold_tables(job: Job) -> set[str]:
     """``schema.table`` of the tables that cannot be compared.
 
-    Those that a DDL altered, which the reference consumer does not follow; those that a DDL emptied of
-    which the protocol does not say so; and those whose key the protocol does not tell.
+    Those with rows that event filters ignore; those that a DDL altered, which the reference consumer does not
+    follow; those that a DDL emptied of which the protocol does not say so; and those whose key the protocol
+    does not tell.
     """
     catalog, losses = job.history.catalog, job.encoder.losses
     untold = {
@@ -30,9 +32,29 @@ def untold_tables(job: Job) -> set[str]:
         for table in catalog.tables
         if table.handle_index is not None and not losses.tells_handle_key(table)
     }
+    untold |= _filtered(job)
     for ddl in catalog.ddls:
-        untold |= _altered(job, ddl) | _cleared(job, ddl)
-    return untold
+        untold |= _altered(job, ddl) | _cleared(job, ddl) | _left(job, ddl)
+    return untold & _in_the_stream(job)
+
+
+def _in_the_stream(job: Job) -> set[str]:
+    """Tables that rows or DDLs of the stream can speak of."""
+    told = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
+    return told | {table.qualified_name for table in job.stream.replicated}
+
+
+def _left(job: Job, ddl: DDLJob) -> set[str]:
+    """The new name of a table that was renamed to one that no filter rule accepts: no more rows come."""
+    replicated = {table.version for table in job.stream.replicated}
+    gone = ddl.sent and ddl.version_before in replicated and ddl.version_after >= 0
+    return {f"{ddl.schema}.{ddl.table}"} if gone and ddl.version_after not in replicated else set()
+
+
+def _filtered(job: Job) -> set[str]:
+    """Tables of which event filters ignore rows."""
+    found = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
+    return {table.qualified_name for table in found}
 
 
 def _altered(job: Job, ddl: DDLJob) -> set[str]:
@@ -68,9 +90,9 @@ def _told(job: Job, ddl: DDLJob) -> bool:
 
 
 def untraced_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables that a DDL changed of which there is no word in the stream."""
+    """``schema.table`` of the tables that changed without a word of it in the stream."""
     tables = job.history.catalog.tables
-    untraced: set[str] = set()
+    untraced = _filtered(job)
     for ddl in job.history.catalog.ddls:
         if ddl.job_type in _HARMLESS or _told(job, ddl):
             continue

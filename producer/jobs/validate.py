@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from producer.changefeed import resolve
+from producer.dispatch.column_selection import ColumnSelection
 from producer.dispatch.rules import Router
+from producer.dispatch.table_filter import TableFilter
 from producer.scenario.history import History
 from producer.scenario.load import load_scenario
-from producer.scenario.play import play
+from producer.scenario.play import clock_of, play
 
 
 def validate_scenario(path_or_name: str | Path) -> History:
@@ -19,8 +21,9 @@ def validate_scenario(path_or_name: str | Path) -> History:
     scenario = load_scenario(path_or_name)
     feed = resolve(scenario=scenario.changefeed, name=scenario.name)
     history = play(scenario, force_replicate=feed.force_replicate, profile=feed.profile)
-    router = Router(feed)
+    router, names, selection = Router(feed), TableFilter(feed), ColumnSelection(feed)
+    names.told(history.catalog, clock_of(scenario, history).ts)
     for table in history.catalog.tables:
-        if table.eligible or feed.force_replicate:
-            router.route(table)
+        if (table.eligible or feed.force_replicate) and names.accepts(table):
+            router.route(selection.of(table))
     return history

@@ -14,7 +14,7 @@ from producer.errors import ChangefeedError, ScenarioError
 from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
-from producer.jobs.ranges import bootstrap_of, whole_topics
+from producer.jobs.ranges import brokers_of, whole_topics
 from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
@@ -47,6 +47,7 @@ def verify(
     from_beginning: bool = False,
     resolved_gap_ms: int | None = None,
     witnesses: int = 3,
+    client: Sequence[str] = (),
     say: Say = lambda _line: None,
     observe: Observe = unobserved,
 ) -> Verdict:
@@ -66,6 +67,7 @@ def verify(
         insert of every row, its whole history and every DDL.
     :param resolved_gap_ms: tell of resolved events that come later than this after the one before them.
     :param witnesses: examples to show of each violated invariant.
+    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param observe: is handed the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; what is wrong in it is in the verdict.
     """
@@ -89,16 +91,24 @@ def verify(
     job = (
         None
         if scenario is None
-        else prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, inject=inject, state_at=state_at)
+        else prepare(
+            scenario,
+            sink_uri=sink_uri,
+            config=config,
+            sets=sets,
+            inject=inject,
+            state_at=state_at,
+            client=client,
+        )
     )
-    feed = changefeed_of(sink_uri, config) if job is None else job.changefeed
-    ranges = whole_topics(bootstrap_of(feed), _topics(feed, job))
+    feed = changefeed_of(sink_uri, config, client=client) if job is None else job.changefeed
+    ranges = whole_topics(brokers_of(feed), _topics(feed, job))
     # How many partitions there are the topic knows better than the URI.
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=feed)
     say("starting Spark")
     spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
-    back, claims = kafka_messages(spark, bootstrap_of(feed), ranges), feed.claim_check_storage_uri
+    back, claims = kafka_messages(spark, brokers_of(feed), ranges), feed.claim_check_storage_uri
     return _verdict(back, feed, job, claims, demands=demands, say=say, observe=observe)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+from producer.changefeed.kafka_client import Brokers
 from producer.codec import registry
 from producer.codec.base import Decoder
 from producer.errors import ProducerError
@@ -69,7 +70,7 @@ def advance(target: KafkaTarget, total: int | None) -> Advance:
     :raises BrokerError: if the broker does not answer.
     """
     counts = dict.fromkeys((topic for topic, _ in target.starts), target.changefeed.partition_num)
-    ends = Topics(target.bootstrap).ends(counts)
+    ends = Topics(target.brokers).ends(counts)
     written = sum(end - target.starts[place] for place, end in ends.items())
     return Advance(written, total, _written_up_to(target, ends))
 
@@ -80,12 +81,12 @@ def _written_up_to(target: KafkaTarget, ends: Offsets) -> int:
     options = codec_options(target.changefeed)
     decoder = registry.decoder(target.changefeed.protocol, options)
     return min(
-        _commit_ts(target.bootstrap, Range(topic=topic, partition=n, start=end - 1, end=end), decoder)
+        _commit_ts(target.brokers, Range(topic=topic, partition=n, start=end - 1, end=end), decoder)
         for (topic, n), end in ends.items()
     )
 
 
-def _commit_ts(bootstrap: str, message: Range, decoder: Decoder) -> int:
+def _commit_ts(brokers: Brokers, message: Range, decoder: Decoder) -> int:
     """Commit-ts of the last event of one message; 0 where it has none."""
-    rows = [row for record in read(bootstrap, message) for row in event_rows(asdict(record), decoder)]
+    rows = [row for record in read(brokers, message) for row in event_rows(asdict(record), decoder)]
     return int(rows[-1].get("commit_ts") or 0) if rows else 0

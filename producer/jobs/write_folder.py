@@ -26,6 +26,7 @@ from producer.sink.claims import claims
 from producer.sink.messages import NOTES, REFUSED, messages
 from producer.source import folder as source
 from producer.source.frame import frame as message_frame
+from producer.stream.select import kept_places
 
 
 def write_folder(
@@ -89,14 +90,27 @@ def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Count
 
 
 def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowImage, ...]]]:
-    """``(table, rows)`` of the tables that TiCDC replicates, in the changefeed's time zone."""
-    replicated = {table.version for table in job.stream.replicated}
+    """``(table, rows)`` of the tables that TiCDC replicates as a whole, in the changefeed's time zone."""
     tables = job.history.catalog.tables
     return [
-        (tables[table.version], local_rows(tables[table.version], table.rows, job.changefeed.time_zone))
+        shown_rows(
+            job,
+            tables[table.version],
+            local_rows(tables[table.version], table.rows, job.changefeed.time_zone),
+        )
         for _, table in sorted(state.items())
-        if table.version in replicated
+        if table.version in job.stream.whole
     ]
+
+
+def shown_rows(
+    job: Job, table: TableInfo, rows: tuple[RowImage, ...]
+) -> tuple[TableInfo, tuple[RowImage, ...]]:
+    """The table and its rows without the columns that no column selector asks for."""
+    places = kept_places(table, job.stream.selection)
+    if places is None:
+        return table, rows
+    return job.stream.selection.of(table), tuple(tuple(row[place] for place in places) for row in rows)
 
 
 def _manifest(

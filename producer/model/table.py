@@ -114,6 +114,7 @@ class TableInfo:
     :param partitions: empty for a table that is not partitioned.
     :param last_column_id: the largest id that a column of the table ever had.
     :param update_ts: TSO at which TiDB last changed this version's definition; 0 where it is not known.
+    :param left_out: offsets of the columns that a column selector leaves out of row events.
     :param profile: the program that replicates the table; it decides which keys may be the handle key.
     """
 
@@ -131,6 +132,7 @@ class TableInfo:
     last_column_id: int = 0
     update_ts: int = 0
     profile: Profile = "classic"
+    left_out: tuple[int, ...] = ()
 
     def __hash__(self) -> int:
         # Encoders look a table up for every batch; its columns would take longer than their rows.
@@ -164,11 +166,12 @@ class TableInfo:
 
     @cached_property
     def sent(self) -> tuple[int, ...]:
-        """Offsets of the columns that reach the sink: all but the virtual generated ones.
+        """Offsets of the columns that reach the sink: all but virtual generated ones and those left out.
 
         Row images hold just these, in this order. Source: tiflow ``IsColCDCVisible``.
         """
-        return tuple(i for i, column in enumerate(self.columns) if not column.is_virtual)
+        shown = (i for i, column in enumerate(self.columns) if not column.is_virtual)
+        return tuple(i for i in shown if i not in self.left_out)
 
     @cached_property
     def generated(self) -> tuple[int, ...]:
@@ -184,7 +187,7 @@ class TableInfo:
         return tuple(self.flags[i] for i in self.sent)
 
     def image_place(self, offset: int) -> int | None:
-        """Where a column of ``columns`` stands in a row image; None for a virtual one."""
+        """Where a column of ``columns`` stands in a row image; None if it is in none."""
         return self.sent.index(offset) if offset in self.sent else None
 
     @cached_property

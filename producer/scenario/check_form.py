@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from producer.changefeed.model_errors import Path, explain, spell
 from producer.errors import ScenarioError, ScenarioProblems
 from producer.scenario.set_key import place_of, set_key
-from producer.scenario.spec import KEYS_NOT_YET, Scenario
+from producer.scenario.spec import KEYS_REFUSED, Scenario
 from producer.scenario.yaml_tree import YAMLTree
 
 
@@ -49,7 +49,7 @@ class _Checker:
         try:
             scenario = Scenario.model_validate(self.tree.data)
         except ValidationError as error:
-            for found in explain(error, Scenario, KEYS_NOT_YET):
+            for found in explain(error, Scenario, KEYS_REFUSED):
                 if not self._told(found.path):
                     self.problems.append(self._problem(found.path, found.what, found.hint))
             return None

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from producer.changefeed import ChangefeedFile
-from producer.changefeed.parameters import FILE_KEYS_NOT_YET
+from producer.changefeed.parameters import REFUSED_KEYS
 from producer.changefeed.value_rule import TimeZone
 from producer.model import tso
 from producer.scenario.data_step import Data
@@ -32,7 +32,7 @@ from producer.scenario.part import Part
 
 DEFAULT_START = 429918007904436226
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
-KEYS_NOT_YET = frozenset(f"changefeed.{key}" for key in FILE_KEYS_NOT_YET)
+KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
 """Keys, without list places, that a later version brings; refused by name until then."""
 
 _STEPS = ("sql", "txn", "resolved", "generate", "data")

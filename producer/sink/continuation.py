@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import monotonic
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.changefeed.kafka_client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
+from producer.changefeed.kafka_failure import advice, may_pass
 from producer.errors import DeliveryError, ForeignMessageError
 from producer.model.event import Message
 
 # Messages come up to max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
-_ATTEMPTS = 20
-# Of a topic that was made a moment ago: its broker may not know yet that it leads the partition.
-_NOT_YET = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-)
+_PAUSE_SECONDS = 0.2
 _HINT = "somebody else writes to the topic; a run needs it for itself: begin anew in another one"
 
 
@@ -35,7 +31,7 @@ class Continuation:
     :param start: offset of the run's first message.
     """
 
-    bootstrap: str
+    brokers: Brokers
     topic: str
     partition: int
     start: int
@@ -89,36 +85,35 @@ class Continuation:
         return ForeignMessageError(what, topic=self.topic, partition=self.partition, offset=offset, hint=hint)
 
     def _reader(self) -> Consumer:
-        return Consumer({**connection(self.bootstrap), **_FETCH, "group.id": "ticdc-producer"})
+        return Consumer({**connection(self.brokers), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
-        place = TopicPartition(self.topic, self.partition)
-        patience = _ATTEMPTS
+        place, deadline = TopicPartition(self.topic, self.partition), monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
-                return int(end)
             except KafkaException as error:
-                patience -= 1
-                if not patience or error.args[0].code() not in _NOT_YET:
-                    raise self._failure(error.args[0].str()) from None
-            reader.poll(CONNECT_SECONDS / _ATTEMPTS)
+                if not may_pass(error) or monotonic() > deadline:
+                    raise self._failure(error.args[0]) from None
+                reader.poll(_PAUSE_SECONDS)
+            else:
+                return int(end)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if none is there any more."""
         reader.assign([TopicPartition(self.topic, self.partition, offset)])
-        message = reader.poll(CONNECT_SECONDS)
+        message = reader.poll(PATIENCE_SECONDS)
         if message is None:
-            raise self._failure(f"no answer within {CONNECT_SECONDS} s")
+            raise self._failure(KafkaError(KafkaError._TIMED_OUT, f"no answer within {PATIENCE_SECONDS} s"))
         error = message.error()
         if error is None:
             return message if message.offset() == offset else None
         if error.code() in (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET):
             return None
-        raise self._failure(error.str())
+        raise self._failure(error)
 
-    def _failure(self, what: str) -> DeliveryError:
-        return DeliveryError(what, topic=self.topic, partition=self.partition)
+    def _failure(self, error: KafkaError) -> DeliveryError:
+        return DeliveryError(str(error.str()), topic=self.topic, partition=self.partition, hint=advice(error))
 
 
 def _content(message: Message) -> tuple[object, ...]:

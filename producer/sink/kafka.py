@@ -17,7 +17,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, Properties
+from producer.changefeed.kafka_failure import advice
 from producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from producer.model.event import Message
 from producer.sink.claims import ClaimWriter
@@ -53,10 +54,13 @@ _POLL_EVERY = 256
 """Messages between two looks at what the broker refused; only that is reported."""
 
 
-def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts: Offsets) -> DataFrame:
+def deliver(
+    events: DataFrame, plan: EncodePlan, brokers: Brokers, properties: Properties, starts: Offsets
+) -> DataFrame:
     """Encode an event stream and write it.
 
     :param events: the ordered event stream, one Spark partition per Kafka partition.
+    :param brokers: where Kafka is; workers get it, and all secrets in it, with the task.
     :param properties: of the producer, as librdkafka spells them.
     :param starts: end offset of each partition before this run.
     :return: the account (``DELIVERIES``); evaluating it does the writing.
@@ -70,7 +74,7 @@ def deliver(events: DataFrame, plan: EncodePlan, properties: Properties, starts:
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
         messages = PartitionEncoder(plan, topic, partition).messages(chain([first], filled))
         try:
-            writer = PartitionWriter(properties, topic, partition, plan.claim_storage)
+            writer = PartitionWriter(brokers, properties, topic, partition, plan.claim_storage)
             account = writer.write(messages, starts[topic, partition])
         except ProducerError as error:
             # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
@@ -100,11 +104,15 @@ class _Tally:
 class PartitionWriter:
     """Writes the messages of one Kafka partition.
 
+    :param brokers: where Kafka is, to see what is there already.
     :param properties: of the producer, as librdkafka spells them.
     :param claims: URI of the storage for claim-check objects, empty if there is none.
     """
 
-    def __init__(self, properties: Properties, topic: str, partition: int, claims: str = "") -> None:
+    def __init__(
+        self, brokers: Brokers, properties: Properties, topic: str, partition: int, claims: str = ""
+    ) -> None:
+        self._brokers = brokers
         self._properties = properties
         self._topic = topic
         self._partition = partition
@@ -120,8 +128,7 @@ class PartitionWriter:
         :raises ForeignMessageError: if the partition holds what the run did not write.
         :raises StorageError: if the storage did not take a claim-check object.
         """
-        bootstrap = str(self._properties["bootstrap.servers"])
-        before = Continuation(bootstrap, self._topic, self._partition, start)
+        before = Continuation(self._brokers, self._topic, self._partition, start)
         account: defaultdict[str, _Tally] = defaultdict(_Tally)
         counted = self._counted(messages, account)
         before.pass_over(counted)
@@ -189,4 +196,9 @@ class PartitionWriter:
 
     def _check(self) -> None:
         if self._failure is not None:
-            raise DeliveryError(self._failure.str(), topic=self._topic, partition=self._partition)
+            raise DeliveryError(
+                self._failure.str(),
+                topic=self._topic,
+                partition=self._partition,
+                hint=advice(self._failure),
+            )

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
+from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, connection
+from producer.changefeed.kafka_failure import failure
 from producer.errors import BrokerError
-from producer.sink.topics import Offsets, unreachable
+from producer.sink.topics import Offsets
 
 _ATTEMPTS = 20
 
@@ -20,11 +21,11 @@ _ATTEMPTS = 20
 class StartOffsets:
     """The start offsets of one run.
 
-    :param bootstrap: ``host:port[,host:port]``.
+    :param brokers: where Kafka is.
     :param run: identity of the run, the same whenever it is begun anew.
     """
 
-    bootstrap: str
+    brokers: Brokers
     run: str
 
     def keep(self, starts: Offsets) -> None:
@@ -41,9 +42,9 @@ class StartOffsets:
                     return
                 # A topic that was made a moment ago may be unknown to the broker that keeps the offsets.
                 client.poll(CONNECT_SECONDS / _ATTEMPTS)
-            raise BrokerError(f"takes no offset of {places[0].topic}", address=self.bootstrap)
+            raise BrokerError(f"takes no offset of {places[0].topic}", address=str(self.brokers))
         except KafkaException as error:
-            raise unreachable(self.bootstrap, error) from None
+            raise failure(self.brokers, error) from None
         finally:
             client.close()
 
@@ -60,7 +61,7 @@ class StartOffsets:
                 if place.error:
                     raise KafkaException(place.error)
         except KafkaException as error:
-            raise unreachable(self.bootstrap, error) from None
+            raise failure(self.brokers, error) from None
         finally:
             client.close()
         offsets = {(place.topic, place.partition): place.offset for place in found}
@@ -68,4 +69,4 @@ class StartOffsets:
 
     def _client(self) -> Consumer:
         group = f"ticdc-producer.{self.run}"
-        return Consumer({**connection(self.bootstrap), "group.id": group, "enable.auto.commit": False})
+        return Consumer({**connection(self.brokers), "group.id": group, "enable.auto.commit": False})

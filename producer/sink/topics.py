@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from producer.changefeed import Changefeed
-from producer.changefeed.kafka_client import CONNECT_SECONDS, connection
-from producer.errors import BrokerError, TopicError
+from producer.changefeed.kafka_client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
+from producer.changefeed.kafka_failure import Refusals, failure, may_pass, unusable
+from producer.errors import AuthorizationError, BrokerError, TopicError
+
+_PAUSE_SECONDS = 0.2
+_FIRST_SECONDS = 0.5
+"""The first look is short, since a refusal is known soon; each further one waits twice as long."""
 
 Offsets = Mapping[tuple[str, int], int]
 """An offset for each (topic, partition)."""
@@ -25,24 +31,39 @@ Offsets = Mapping[tuple[str, int], int]
 class Topics:
     """The topics of one cluster.
 
-    :param bootstrap: ``host:port[,host:port]``.
+    :param brokers: where Kafka is.
     """
 
-    bootstrap: str
+    brokers: Brokers
 
     def _admin(self) -> AdminClient:
-        return AdminClient(connection(self.bootstrap))
+        return self._watched(Refusals(self.brokers))
+
+    def _watched(self, refusals: Refusals) -> AdminClient:
+        try:
+            return AdminClient(dict[str, Any](connection(self.brokers)) | {"error_cb": refusals.seen})
+        except KafkaException as error:
+            raise unusable(error) from None
 
     def existing(self) -> dict[str, int]:
         """Number of partitions of every topic.
 
-        :raises BrokerError: if no broker answers in time.
+        :raises BrokerError: if no broker answers in time, or one refuses the client.
+        :raises ChangefeedError: if the client's properties are wrong.
         """
-        try:
-            metadata = self._admin().list_topics(timeout=CONNECT_SECONDS)
-        except KafkaException as error:
-            raise unreachable(self.bootstrap, error) from None
-        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+        refusals = Refusals(self.brokers)
+        admin, waited, wait = self._watched(refusals), 0.0, _FIRST_SECONDS
+        while True:
+            try:
+                metadata = admin.list_topics(timeout=wait)
+            except KafkaException as error:
+                admin.poll(0)
+                refusals.check()
+                waited, wait = waited + wait, min(wait * 2, CONNECT_SECONDS - waited - wait)
+                if waited >= CONNECT_SECONDS:
+                    raise failure(self.brokers, error) from None
+            else:
+                return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 
     def prepare(self, changefeed: Changefeed, topics: Iterable[str], *, append: bool) -> Offsets:
         """Make sure that the topics can be written; create those that are absent.
@@ -80,8 +101,15 @@ class Topics:
         if not places:
             return {}
         admin = self._admin()  # its futures are cancelled when it goes
-        asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
-        return {(p.topic, p.partition): self._answer(future).offset for p, future in asked.items()}
+        deadline = monotonic() + PATIENCE_SECONDS
+        while True:
+            asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
+            try:
+                return {(p.topic, p.partition): int(future.result().offset) for p, future in asked.items()}
+            except KafkaException as error:
+                if not may_pass(error) or monotonic() > deadline:
+                    raise failure(self.brokers, error) from None
+                admin.poll(_PAUSE_SECONDS)
 
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):
@@ -109,6 +137,12 @@ class Topics:
         for topic, future in admin.create_topics(new, request_timeout=CONNECT_SECONDS).items():
             try:
                 self._answer(future)
+            except AuthorizationError as error:
+                raise AuthorizationError(
+                    f"cannot create topic {topic}: {error.what}",
+                    address=error.address,
+                    hint="the user needs the ACL Create on it, or on the cluster",
+                ) from None
             except BrokerError as error:
                 raise TopicError(f"cannot create the topic: {error.what}", topic=topic) from None
 
@@ -116,7 +150,7 @@ class Topics:
         try:
             return future.result()
         except KafkaException as error:
-            raise unreachable(self.bootstrap, error) from None
+            raise failure(self.brokers, error) from None
 
 
 def _check_partitions(topic: str, there: int, wanted: int) -> None:
@@ -126,12 +160,3 @@ def _check_partitions(topic: str, there: int, wanted: int) -> None:
             topic=topic,
             hint=f"partition-num={there} fits it",
         )
-
-
-def unreachable(bootstrap: str, error: KafkaException) -> BrokerError:
-    """What a failed request says to the user."""
-    cause: KafkaError = error.args[0]
-    if cause.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT):
-        hint = "is Kafka running there, and does the address reach it?"
-        return BrokerError("no Kafka broker answers", address=bootstrap, hint=hint)
-    return BrokerError(str(cause.str()), address=bootstrap)

@@ -8,6 +8,7 @@ from itertools import islice
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from producer.changefeed.kafka_client import Brokers
 from producer.model.record import Record
 from producer.model.shapes import MESSAGES, MESSAGES_ARROW
 from producer.source.kafka import Range, read
@@ -15,7 +16,7 @@ from producer.source.kafka import Range, read
 _CHUNK = 1000
 
 
-def kafka_messages(spark: SparkSession, bootstrap: str, ranges: Sequence[Range]) -> DataFrame:
+def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Range]) -> DataFrame:
     """The messages of the ranges, each range read by a task of its own (shape ``MESSAGES``)."""
     rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(ranges)]
     tasks = spark.createDataFrame(rows, "id int, topic string, partition int, start long, stop long")
@@ -26,7 +27,7 @@ def kafka_messages(spark: SparkSession, bootstrap: str, ranges: Sequence[Range])
             part = Range(
                 topic=task["topic"], partition=task["partition"], start=task["start"], end=task["stop"]
             )
-            yield from _batches(read(bootstrap, part))
+            yield from _batches(read(brokers, part))
 
     return spread.mapInArrow(fetch, MESSAGES)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from producer.changefeed.kafka_client import CONNECT_SECONDS, Properties, connection
+from producer.changefeed.kafka_client import PATIENCE_SECONDS, Brokers, Properties, connection
+from producer.changefeed.kafka_failure import failure
 from producer.errors import BrokerError
 from producer.model.record import Record
 
@@ -27,18 +28,18 @@ class Range:
     end: int
 
 
-def read(bootstrap: str, part: Range) -> Iterator[Record]:
+def read(brokers: Brokers, part: Range) -> Iterator[Record]:
     """The messages of one range, in order.
 
     :raises BrokerError: if the broker stops answering before the end is reached.
     """
     if part.start >= part.end:
         return
-    consumer = Consumer(_properties(bootstrap))
+    consumer = Consumer(_properties(brokers))
     try:
         consumer.assign([TopicPartition(part.topic, part.partition, part.start)])
         while True:
-            for record in _next(consumer, bootstrap):
+            for record in _next(consumer, brokers):
                 if record.offset < part.end:
                     yield record
                 if record.offset >= part.end - 1:
@@ -47,19 +48,19 @@ def read(bootstrap: str, part: Range) -> Iterator[Record]:
         consumer.close()
 
 
-def _next(consumer: Consumer, bootstrap: str) -> list[Record]:
+def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
     """What has come by now, at least one message."""
     try:
-        first = consumer.poll(CONNECT_SECONDS)
+        first = consumer.poll(PATIENCE_SECONDS)
         # To ask for many with a time to wait means to wait until so many have come.
         messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:
-        raise BrokerError(error.args[0].str(), address=bootstrap) from None
+        raise failure(brokers, error) from None
     if not messages:
-        raise BrokerError(f"no answer within {CONNECT_SECONDS} s", address=bootstrap)
+        raise BrokerError(f"no answer within {PATIENCE_SECONDS} s", address=str(brokers))
     for message in messages:
-        if (failure := message.error()) is not None:
-            raise BrokerError(failure.str(), address=bootstrap)
+        if (refused := message.error()) is not None:
+            raise failure(brokers, KafkaException(refused))
     return [_record(message) for message in messages]
 
 
@@ -76,9 +77,9 @@ def _record(message: Any) -> Record:  # the client's type hints allow None where
     )
 
 
-def _properties(bootstrap: str) -> Properties:
+def _properties(brokers: Brokers) -> Properties:
     return {
-        **connection(bootstrap),
+        **connection(brokers),
         **_FETCH,
         "group.id": "ticdc-producer",
         "enable.auto.commit": False,

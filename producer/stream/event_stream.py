@@ -10,15 +10,19 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
+from producer.dispatch.column_selection import ColumnSelection
 from producer.dispatch.rules import Route, Router
+from producer.dispatch.table_filter import TableFilter
 from producer.model.catalog import Catalog
 from producer.model.table import TableInfo
 from producer.stream.barriers import ActiveTopic, DDLPlace, ResolvedPlan, ddl_events, resolved_events
 from producer.stream.commit import commit, localise
 from producer.stream.dispatch import dispatch
+from producer.stream.event_filter import event_filter, filtered_tables
 from producer.stream.facts import facts
 from producer.stream.mutations import mutations, net_mutations
 from producer.stream.order import order
+from producer.stream.select import select
 from producer.stream.slots import Slots
 from producer.stream.split import split
 from producer.stream.unstable_order import unstable_order
@@ -44,13 +48,25 @@ class StreamPlan:
     @cached_property
     def replicated(self) -> tuple[TableInfo, ...]:
         """The table versions whose rows TiCDC hands to its sink."""
-        force = self.changefeed.force_replicate
-        return tuple(table for table in self.catalog.tables if table.eligible or force)
+        force, names = self.changefeed.force_replicate, TableFilter(self.changefeed)
+        return tuple(
+            table for table in self.catalog.tables if (table.eligible or force) and names.accepts(table)
+        )
+
+    @cached_property
+    def whole(self) -> frozenset[int]:
+        """Versions of the replicated tables whose rows at the end are those upstream: none is ignored."""
+        ignored = {table.version for table in filtered_tables(self.replicated, self.changefeed.filter)}
+        return frozenset(table.version for table in self.replicated if table.version not in ignored)
+
+    @cached_property
+    def selection(self) -> ColumnSelection:
+        return ColumnSelection(self.changefeed)
 
     @cached_property
     def routes(self) -> dict[int, Route]:
         """Where the rows of each replicated table version go."""
-        return {table.version: self.router.route(table) for table in self.replicated}
+        return {table.version: self.router.route(self.selection.of(table)) for table in self.replicated}
 
     @cached_property
     def ddls(self) -> tuple[DDLPlace, ...]:
@@ -115,9 +131,11 @@ def event_stream(
     kept = mutations(committed(changes))
     if net is not None:
         kept = kept.unionByName(net_mutations(committed(net)))
+    kept = event_filter(kept, plan.replicated, feed.filter)
     placed = split(kept, known, raw_change_event=feed.output_raw_change_event, profile=feed.profile)
     if not feed.output_raw_change_event and feed.profile == "classic":
         placed = unstable_order(placed, plan.crowded)
+    placed = select(placed, plan.replicated, plan.selection)
     rows = dispatch(placed, known, plan.slots, profile=feed.profile)
     ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=feed.ddl_to_all_partitions)
     times = [place.commit_ts for place in plan.ddls]

@@ -117,7 +117,9 @@ def test_a_folder_keeps_its_topics_and_a_taken_port_is_no_obstacle(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         real, offered = embedded.free_ports, [taken.getsockname()[1]]
-        monkeypatch.setattr(embedded, "free_ports", lambda: (real()[0], offered.pop()) if offered else real())
+        monkeypatch.setattr(
+            embedded, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
+        )
         with EmbeddedKafka(data_dir=data) as second:
             assert consume(second, "kept") == b"still here"
     assert not offered, "the taken port was never tried"

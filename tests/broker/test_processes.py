@@ -134,7 +134,7 @@ def test_a_supervisor_that_hangs_is_killed_with_its_broker(
 
 
 def test_ports_are_free_and_differ() -> None:
-    first, second = process.free_ports()
+    first, second = process.free_ports(2)
     assert first != second
     assert min(first, second) >= 1024
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from producer.changefeed import PARAMETERS, Changefeed, Parameter, State, load_changefeed_toml, resolve
+from producer.changefeed.load_file import check_changefeed_file
+from producer.changefeed.parameters import OF_MESSAGES
 from producer.errors import ChangefeedError
 
 REAL_FILE = """
@@ -169,8 +171,14 @@ def test_the_command_line_wins_over_the_scenario() -> None:
             "whole number",
         ),
         ({"force-replicate": "true"}, "force-replicate", "neither true nor false"),
-        ({"filter": {"rules": ["*.*"]}}, "filter", "not supported yet"),
-        ({"sink": {"column-selectors": []}}, "sink.column-selectors", "not supported yet"),
+        ({"bdr-mode": True}, "bdr-mode", "rows that come back from another cluster"),
+        (
+            {"sink": {"kafka-config": {"sasl-gssapi-user": "u"}}},
+            "sink.kafka-config.sasl-gssapi-user",
+            "without Kerberos",
+        ),
+        ({"filter": {"rules": "*.*"}}, "filter.rules", "must be a list"),
+        ({"sink": {"column-selectors": [{"columns": []}]}}, "sink.column-selectors[0].matcher", "is missing"),
         ({"sink": {"dispatchers": [{"matcher": "*.*"}]}}, "sink.dispatchers[0].matcher", "must be a list"),
         ({"sink": {"dispatchers": [{"topic": "t"}]}}, "sink.dispatchers[0].matcher", "is missing"),
         ({"sink": {"dispatchers": {}}}, "sink.dispatchers", "must be a list"),
@@ -266,9 +274,10 @@ def test_ddl_is_sent_by_default_but_for_debezium(protocol: str, sent: bool) -> N
 
 
 def test_a_secret_of_a_file_is_in_no_error_text() -> None:
-    with pytest.raises(ChangefeedError, match=r"sasl-password.*not supported yet") as caught:
-        resolve(None, {"sink": {"kafka-config": {"sasl-password": "s3cret"}}})
-    assert "s3cret" not in str(caught.value)
+    for wrong in ({"sasl-password": "s3cret"}, {"sasl-password": ["s3cret"]}):
+        with pytest.raises(ChangefeedError, match="sasl-password") as caught:
+            resolve(None, {"sink": {"kafka-config": wrong}})
+        assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +304,11 @@ def test_a_missing_file() -> None:
 
 @pytest.mark.parametrize(
     "option",
-    [option for option in PARAMETERS if option.file_key and option.state != State.NOT_YET],
+    [
+        option
+        for option in PARAMETERS
+        if option.file_key and option.state != State.REFUSED and not option.of_client
+    ],
     ids=lambda option: option.name,
 )
 def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -> None:
@@ -309,9 +322,23 @@ def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -
     resolve(None, value)
 
 
+@pytest.mark.parametrize(
+    "option", [option for option in PARAMETERS if option.of_client], ids=lambda option: option.name
+)
+def test_a_file_says_how_kafka_is_reached_as_the_uri_does(option: Parameter) -> None:
+    values: dict[str, Any] = {"enable-tls": True, "insecure-skip-verify": True, "sasl-mechanism": "plain"}
+    value = values.get(option.name, "text")
+    file = {"sink": {"kafka-config": {option.name: value}}}
+    assert option.file_key == f"sink.kafka-config.{option.name}"
+    assert check_changefeed_file(file, "here").options("craft") == {option.name: value}
+
+
+_STRUCTURES = {"sink_uri", "dispatchers", "filter", "column_selectors", "client", "warnings"}
+
+
 def test_every_option_that_has_an_effect_is_an_attribute() -> None:
-    effective = {option.field for option in PARAMETERS if option.state == State.HONOURED}
-    assert effective == set(Changefeed.model_fields) - {"sink_uri", "dispatchers", "warnings"}
+    effective = {option.field for option in OF_MESSAGES}
+    assert effective == set(Changefeed.model_fields) - _STRUCTURES
 
 
 def test_the_manifest_is_plain_json_without_the_unset_keys_of_a_rule() -> None:
@@ -386,3 +413,24 @@ def test_large_messages_are_handled_where_all_conditions_hold() -> None:
     assert changefeed.large_message_handle_compression == "lz4"
     assert changefeed.claim_check_storage_uri == "file:///claims"
     assert changefeed.claim_check_raw_value
+
+
+@pytest.mark.parametrize(
+    ("config", "parameter"),
+    [
+        ({"integrity": {"integrity-check-level": "correctness"}}, "integrity"),
+        ({"sink": {"send-bootstrap-to-all-partition": True}}, "send-bootstrap-to-all-partition"),
+        ({"sink": {"send-all-bootstrap-at-start": True}}, "send-all-bootstrap-at-start"),
+    ],
+)
+def test_what_would_change_messages_of_simple_is_refused_with_it_alone(
+    config: dict[str, Any], parameter: str
+) -> None:
+    resolve("kafka:///t?protocol=canal-json", config)
+    with pytest.raises(ChangefeedError) as error:
+        resolve("kafka:///t?protocol=simple", config)
+    assert error.value.parameter == parameter
+
+
+def test_simple_without_checksums_is_as_ever() -> None:
+    resolve("kafka:///t?protocol=simple", {"integrity": {"integrity-check-level": "none"}})

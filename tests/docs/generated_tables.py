@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from producer.changefeed import PARAMETERS, Owner, Parameter, State
-from producer.changefeed.parameters import FILE_KEYS_NOT_YET
+from producer.changefeed import PARAMETERS, Parameter, State
 from producer.codec.recognition import EVIDENCE
 from producer.scenario.spec import scenario_schema
 from producer.verifier.registry import INVARIANTS
@@ -34,7 +33,7 @@ def options() -> str:
             str(option.owner),
             ", ".join(option.protocols) or "all",
             option.value.allowed,
-            "by protocol" if option.default is None else _plain(option.default),
+            _default(option),
             _places(option),
             option.effect,
         ]
@@ -43,24 +42,19 @@ def options() -> str:
     return table(["option", "whose", "protocols", "value", "default", "set in", "effect"], rows)
 
 
-def options_without_effect() -> str:
-    """Options of TiCDC that are accepted and change nothing."""
-    idle = [option for option in PARAMETERS if option.state == State.NO_EFFECT]
+def other_options() -> str:
+    """Options of TiCDC that change nothing, and those that are refused."""
+    others = [option for option in PARAMETERS if option.state != State.HONOURED]
     return table(
-        ["option", "value", "set in"],
-        [[code(option.name), option.value.allowed, _places(option)] for option in idle],
+        ["option", "set in", "here", "why"],
+        [[code(one.name), _places(one), str(one.state), one.effect] for one in others],
     )
 
 
-def options_not_yet() -> str:
-    """Names that TiCDC knows and that are refused."""
-    names = sorted(
-        option.name for option in PARAMETERS if option.state == State.NOT_YET and option.owner == Owner.TICDC
-    )
-    return (
-        f"In a sink URI: {', '.join(map(code, names))}.\n\n"
-        f"In a changefeed file: {', '.join(map(code, sorted(FILE_KEYS_NOT_YET)))}.\n"
-    )
+def _default(option: Parameter) -> str:
+    if option.default is None:
+        return "by protocol" if option.name == "output-ddl" else ""
+    return _plain(option.default)
 
 
 def _plain(value: object) -> str:
@@ -135,8 +129,7 @@ def recognition() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "fidelity": fidelity,
     "options": options,
-    "options-without-effect": options_without_effect,
-    "options-not-yet": options_not_yet,
+    "other-options": other_options,
     "scenario-keys": scenario_keys,
     "generate-keys": generate_keys,
     "invariants": invariants,

@@ -87,7 +87,8 @@ def test_every_generated_table_stands_once() -> None:
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
-def test_commands_parse(page: Path) -> None:
+def test_commands_parse(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", "secret")
     for arguments in commands(page):
         _parse(arguments)
 

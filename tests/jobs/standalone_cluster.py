@@ -32,7 +32,7 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
     """A master and workers of one core and 1 GB each."""
-    port, _ = free_ports()
+    (port,) = free_ports(1)
     url = f"spark://{HOST}:{port}"
     with ExitStack() as running:
         master = ["master.Master", "--host", HOST, "--port", str(port), "--webui-port", "0"]

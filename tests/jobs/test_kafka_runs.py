@@ -117,7 +117,7 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
     events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
     properties = producer_properties(job.changefeed, kafka.bootstrap)
-    work = deliver(events, job.encode_plan(skip_refused=False), properties, starts)
+    work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]
     assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"
     counts = {row["partition"]: 0 for row in accounts[0]}
@@ -145,6 +145,7 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
     assert (error.topic, error.partition) == ("narrow", 0)
     there = _read(kafka, "narrow")[0]
     assert error.delivered == {("narrow", 0): len(there)}
+    assert "raise max.message.bytes of the topic" in error.hint
     assert f"narrow/0: {len(there)}" in str(error)
 
 

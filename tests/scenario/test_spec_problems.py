@@ -43,7 +43,7 @@ changefeed:
     kafka-config:
       partition-num: ${NOPE}
       codec-config: {max-batch-size: 0}
-  filter: {rules: [a]}
+  bdr-mode: true
 steps:
   - sql: SELECT
     txn: x
@@ -79,7 +79,10 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
             "s.yaml:15: changefeed.sink.kafka-config.codec-config.max-batch-size: "
             "0 is not a whole number from 1 to 2147483647"
         ),
-        "s.yaml:16: 'changefeed.filter' is not supported yet",
+        (
+            "s.yaml:16: 'changefeed.bdr-mode' is not supported (rows that come back from another cluster, "
+            "and DDL by its role, are not simulated)"
+        ),
         "s.yaml:18: steps[0]: a step is sql, txn, resolved, generate or data, this one has sql and txn",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
         "s.yaml:21: steps[2]: a step is sql, txn, resolved, generate or data, this one has none of them",

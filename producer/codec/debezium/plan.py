@@ -122,5 +122,7 @@ def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
     The new program lists the virtual ones a second time, in their places.
     """
     virtual = tuple(column for column in table.columns if column.is_virtual)
-    first = table.columns if options.profile == "new" else table.sent_columns
+    first = table.sent_columns
+    if options.profile == "new":
+        first = tuple(one for i, one in enumerate(table.columns) if i not in table.left_out)
     return b",".join(column_schema(column, options) for column in first + virtual)

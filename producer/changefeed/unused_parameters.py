@@ -1,0 +1,77 @@
+"""Options of TiCDC that are accepted and change no message, so that a real changefeed works as it is."""
+
+from __future__ import annotations
+
+from producer.changefeed.parameter import CODEC, KAFKA, Parameter, State
+from producer.changefeed.value_rule import Anything, Flag, Text, ValueRule, Whole, Word
+
+_COUNT = Whole(0, (1 << 63) - 1)
+_TUNING = "it tunes a running TiCDC"
+_AVRO = "of Avro"
+_SIMPLE = "of the protocol Simple, which refuses it"
+_STORAGE = "of storage sinks"
+_MYSQL = "of MySQL sinks"
+
+
+def _unused(
+    name: str, value: ValueRule, reason: str, *, file_key: str = "", in_uri: bool = False
+) -> Parameter:
+    return Parameter(
+        name=name, value=value, in_uri=in_uri, file_key=file_key, state=State.NO_EFFECT, effect=reason
+    )
+
+
+_CLIENT = (
+    *(
+        _unused(name, Text(), "this client has its own", file_key=KAFKA + name, in_uri=True)
+        for name in ("kafka-version", "kafka-client-id", "dial-timeout", "read-timeout", "write-timeout")
+    ),
+    _unused("max-retry", _COUNT, "a message is tried again for 60 s", in_uri=True),
+    _unused("enable-kafka-sink-v2", Flag(), "another client, the same messages",
+            file_key="sink.enable-kafka-sink-v2"),
+)  # fmt: skip
+_PROGRAM = (
+    _unused("transaction-atomicity", Word(choices=("none",)), "the only one that Kafka sinks have",
+            file_key="sink.transaction-atomicity", in_uri=True),
+    _unused("encoder-concurrency", _COUNT, _TUNING, file_key="sink.encoder-concurrency"),
+    _unused("advance-timeout-in-sec", _COUNT, _TUNING, file_key="sink.advance-timeout-in-sec"),
+    _unused("memory-quota", _COUNT, _TUNING, file_key="memory-quota"),
+    _unused("check-gc-safe-point", Flag(), _TUNING, file_key="check-gc-safe-point"),
+    _unused("changefeed-error-stuck-duration", Text(), _TUNING, file_key="changefeed-error-stuck-duration"),
+    _unused("worker-num", _COUNT, _TUNING, file_key="mounter.worker-num"),
+    _unused("enable-table-monitor", Flag(), _TUNING, file_key="enable-table-monitor"),
+    _unused("scheduler", Anything(), "one node is simulated, so no table is spread", file_key="scheduler"),
+    _unused("consistent", Anything(), "redo logs change no message", file_key="consistent"),
+    _unused("integrity", Anything(), "only Avro and Simple carry checksums; refused with Simple",
+            file_key="integrity"),
+    _unused("ignore-ineligible-table", Flag(), "tables without a handle key are left out and told",
+            file_key="ignore-ineligible-table"),
+    _unused("sql-mode", Text(), "the scenario's session has its own", file_key="sql-mode"),
+)  # fmt: skip
+_ELSEWHERE = (
+    _unused("enable-sync-point", Flag(), _MYSQL, file_key="enable-sync-point"),
+    _unused("sync-point-interval", Text(), _MYSQL, file_key="sync-point-interval"),
+    _unused("sync-point-retention", Text(), _MYSQL, file_key="sync-point-retention"),
+    _unused("safe-mode", Flag(), _MYSQL, file_key="sink.safe-mode"),
+    _unused("mysql-config", Anything(), _MYSQL, file_key="sink.mysql-config"),
+    _unused("pulsar-config", Anything(), "of Pulsar sinks", file_key="sink.pulsar-config"),
+    _unused("cloud-storage-config", Anything(), _STORAGE, file_key="sink.cloud-storage-config"),
+    _unused("csv", Anything(), _STORAGE, file_key="sink.csv"),
+    _unused("terminator", Anything(), _STORAGE, file_key="sink.terminator"),
+    _unused("date-separator", Anything(), _STORAGE, file_key="sink.date-separator"),
+    _unused("enable-partition-separator", Flag(), _STORAGE, file_key="sink.enable-partition-separator"),
+    _unused("file-index-digit", _COUNT, _STORAGE, file_key="sink.file-index-digit"),
+    _unused("send-bootstrap-to-all-partition", Flag(), _SIMPLE,
+            file_key="sink.send-bootstrap-to-all-partition"),
+    _unused("send-all-bootstrap-at-start", Flag(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
+    _unused("schema-registry", Text(), _AVRO, file_key="sink.schema-registry", in_uri=True),
+    _unused("glue-schema-registry-config", Anything(), _AVRO,
+            file_key=KAFKA + "glue-schema-registry-config"),
+    _unused("avro-decimal-handling-mode", Text(), _AVRO, file_key=CODEC + "avro-decimal-handling-mode",
+            in_uri=True),
+    _unused("avro-bigint-unsigned-handling-mode", Text(), _AVRO,
+            file_key=CODEC + "avro-bigint-unsigned-handling-mode", in_uri=True),
+    _unused("avro-enable-watermark", Flag(), _AVRO, file_key=CODEC + "avro-enable-watermark", in_uri=True),
+)  # fmt: skip
+
+WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_ELSEWHERE)

@@ -1,0 +1,59 @@
+"""Which columns of a table are replicated: ``sink.column-selectors``.
+
+Source: tiflow ``cdc/sink/dmlsink/mq/transformer/columnselector``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from producer.changefeed import Changefeed
+from producer.dispatch.matcher import ColumnMatcher, Matcher
+from producer.errors import ChangefeedError
+from producer.model.catalog import Catalog
+from producer.model.flags import ColumnFlag
+from producer.model.table import TableInfo
+
+_KEYS = ColumnFlag.HANDLE_KEY | ColumnFlag.UNIQUE_KEY
+
+
+class ColumnSelection:
+    """The column selectors of a changefeed.
+
+    :raises ChangefeedError: for a matcher or a column pattern that cannot be read.
+    """
+
+    def __init__(self, changefeed: Changefeed) -> None:
+        self._selectors = [
+            (Matcher(one.matcher, case_sensitive=changefeed.case_sensitive), ColumnMatcher(one.columns))
+            for one in changefeed.column_selectors
+        ]
+
+    def of(self, table: TableInfo) -> TableInfo:
+        """The table as row events show it.
+
+        :raises ChangefeedError: if a column of a key would be left out.
+        """
+        for matcher, columns in self._selectors:
+            if matcher.accepts(table.schema, table.name):
+                return self._without(table, columns)
+        return table
+
+    def shown(self, catalog: Catalog) -> Catalog:
+        """The catalog with every table as row events show it."""
+        if not self._selectors:
+            return catalog
+        return replace(catalog, tables=tuple(self.of(table) for table in catalog.tables))
+
+    def _without(self, table: TableInfo, columns: ColumnMatcher) -> TableInfo:
+        left_out = [offset for offset in table.sent if not columns.accepts(table.columns[offset].name)]
+        for offset in left_out:
+            if table.flags[offset] & _KEYS:
+                name = table.columns[offset].name
+                raise ChangefeedError(
+                    f"CDC:ErrColumnSelectorFailed: column {name!r} is of a primary or unique key",
+                    parameter="sink.column-selectors",
+                    where=f"column selector of {table.qualified_name}",
+                    hint="TiCDC replicates such columns always; add it to columns",
+                )
+        return replace(table, left_out=tuple(left_out)) if left_out else table

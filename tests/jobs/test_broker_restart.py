@@ -1,0 +1,82 @@
+"""A broker that goes and comes back while it is written to: nothing is lost, twice or out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import producer
+from producer.broker import EmbeddedKafka
+from producer.broker.process import free_ports
+from producer.changefeed import resolve
+from producer.changefeed.kafka_client import producer_properties
+from producer.jobs.watch import Advance
+from producer.model.event import Message
+from producer.sink.kafka import PartitionWriter
+from producer.sink.topics import Topics
+from tests.kafka_topic import read_topic
+
+COUNT = 20_000
+SCENARIO = """\
+version: 1
+name: restarted
+steps:
+  - sql: CREATE TABLE test.t (id BIGINT PRIMARY KEY, v VARCHAR(200));
+  - generate: {table: test.t, rows: 100, transactions: 60_000, mix: {insert: 20, update: 70, delete: 10}}
+resolved: {every: 1m}
+"""
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[EmbeddedKafka]:
+    """A broker that has its address and its topics again when it is started again."""
+    (port,) = free_ports(1)
+    with EmbeddedKafka(data_dir=tmp_path / "kafka", port=port) as running:
+        yield running
+
+
+def _restart(broker: EmbeddedKafka) -> None:
+    address = broker.bootstrap
+    broker.stop()
+    broker.start()
+    assert broker.bootstrap == address
+
+
+def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: EmbeddedKafka) -> None:
+    feed = resolve(f"kafka://{broker.bootstrap}/restarted?partition-num=1")
+    Topics(feed.brokers).prepare(feed, ["restarted"], append=False)
+    values = [str(number).encode() for number in range(COUNT)]
+
+    def messages() -> Iterator[Message]:
+        for number, value in enumerate(values):
+            if number == COUNT // 2:  # what was just handed over is on its way
+                _restart(broker)
+            yield Message(key=b"k", value=value, type="row", commit_ts=1)
+
+    writer = PartitionWriter(feed.brokers, producer_properties(feed, feed.brokers), "restarted", 0)
+    (account,) = writer.write(messages(), 0)
+    assert account[3] == COUNT
+    assert [value for _, value, _ in read_topic(broker.bootstrap, "restarted")[0]] == values
+
+
+@pytest.mark.slow
+def test_a_run_is_verified_after_a_restart(
+    spark: SparkSession, broker: EmbeddedKafka, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "restarted.yaml"
+    scenario.write_text(SCENARIO)
+    seen: list[Advance] = []
+
+    def watcher(advance: Advance) -> None:
+        if not seen and advance.messages:
+            seen.append(advance)
+            _restart(broker)
+
+    uri = f"kafka://{broker.bootstrap}/restarted?partition-num=2&max-batch-size=1"
+    report = producer.run(scenario, sink_uri=uri, watcher=watcher)
+    assert seen, "the run was over before anybody looked"
+    assert 0 < seen[0].messages < report.counts.total
+    assert report.ok
