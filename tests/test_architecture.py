@@ -33,7 +33,7 @@ MAY_IMPORT = {
     },
     "report": {"model", "verifier"},
     "bench": {"model", "codec", "sink"},
-    "conformance": {"model", "changefeed", "codec", "scenario", "sink", "report"},
+    "conformance": {"model", "changefeed", "codec", "scenario", "sink", "source", "jobs", "report"},
     "api": {"jobs", "scenario", "verifier"},
     "testing": {"api", "model", "codec", "changefeed", "scenario", "broker", "sink", "source"},
     "cli": {"api", "bench", "conformance", "faults", "jobs", "model", "report", "verifier", "scenario"},
