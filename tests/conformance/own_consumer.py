@@ -1,4 +1,4 @@
-"""A consumer on the project's own decoders: it sorts a whole topic and applies it."""
+"""Consumers on the project's own decoders that are handed a whole topic: a right one, and some with a bug."""
 
 from __future__ import annotations
 
@@ -21,41 +21,109 @@ _Key: TypeAlias = tuple[bytes | None, ...]
 _Rows: TypeAlias = dict[_Key, _Image]
 
 
-def tables_of(request: ApplyRequest) -> dict[str, list[Image]]:
-    """The answer to a request."""
-    tables: defaultdict[str, _Rows] = defaultdict(dict)
-    until = request.resolved_ts
-    for event in sorted(_events(request), key=_order):
-        if until is None or event.commit_ts <= until:
-            _apply(tables, event)
-    return {name: [_told(row) for row in tables[name].values()] for name in request.tables}
+class Stopped(Exception):
+    """The consumer does not go on."""
 
 
-def _events(request: ApplyRequest) -> Iterator[Event]:
-    options = {name.replace("-", "_"): value for name, value in request.options.items()}
-    decoder = registry.decoder(request.protocol, options)
-    for message in request.messages:
-        key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
-        yield from decoder.events(key, value)
+class Consumer:
+    """Sorts the events and applies them."""
 
+    def __init__(self) -> None:
+        self.tables: defaultdict[str, _Rows] = defaultdict(dict)
 
-def _order(event: Event) -> tuple[int, ...]:
-    return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
+    def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
+        until = request.resolved_ts
+        for event in sorted(self.events(request), key=self.order):
+            if until is None or event.commit_ts <= until:
+                self.apply(event)
+        return {name: [_told(row) for row in self.tables[name].values()] for name in request.tables}
 
+    def events(self, request: ApplyRequest) -> Iterator[Event]:
+        options = {name.replace("-", "_"): value for name, value in request.options.items()}
+        decoder = registry.decoder(request.protocol, options)
+        for message in request.messages:
+            key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
+            for event in decoder.events(key, value):
+                self.seen(message.partition, event)
+                yield event
 
-def _apply(tables: dict[str, _Rows], event: Event) -> None:
-    if isinstance(event, ResolvedEvent):
-        return
-    rows = tables[f"{event.schema}.{event.table}"]
-    if isinstance(event, DDLEvent):
+    def seen(self, partition: int, event: Event) -> None:
+        """An event as it comes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case RowEvent():
+                self.row(self.tables[f"{event.schema}.{event.table}"], event)
+            case DDLEvent():
+                self.ddl(event)
+
+    def ddl(self, event: DDLEvent) -> None:
         if event.ddl_type in _CLEARS:
-            rows.clear()
-        return
-    after = dict(event.after or {})
-    if event.before is not None:
-        rows.pop(_key(event, {**after, **event.before}), None)
-    if event.after is not None:
-        rows[_key(event, after)] = after
+            self.tables[f"{event.schema}.{event.table}"].clear()
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        after = dict(event.after or {})
+        if event.before is not None:
+            rows.pop(_key(event, {**after, **event.before}), None)
+        if event.after is not None:
+            rows[_key(event, after)] = after
+
+
+class AsDelivered(Consumer):
+    """Applies what comes when it comes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        return ()
+
+
+class InsertsFirst(Consumer):
+    """Applies the inserts of a commit-ts before its deletes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        ts, ddl, kind = super().order(event)
+        return ts, ddl, -kind
+
+
+class InsertsOnce(Consumer):
+    """Stops where a row is inserted that is there, or deleted that is not."""
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        if event.op == Op.INSERT and _key(event, dict(event.after or {})) in rows:
+            raise Stopped("duplicate key")
+        if event.op == Op.DELETE and _key(event, dict(event.before or {})) not in rows:
+            raise Stopped("no such row")
+        super().row(rows, event)
+
+
+class KeepsOldKey(Consumer):
+    """Writes an update under its new key, and leaves the row of the old one."""
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        super().row(rows, msgspec.structs.replace(event, before=None) if event.after else event)
+
+
+class IgnoresDDL(Consumer):
+    """Reads rows alone."""
+
+    def ddl(self, event: DDLEvent) -> None:
+        pass
+
+
+class ResolvedOnlyGrows(Consumer):
+    """Stops where a resolved-ts is lower than the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resolved: defaultdict[int, int] = defaultdict(int)
+
+    def seen(self, partition: int, event: Event) -> None:
+        if isinstance(event, ResolvedEvent):
+            if event.commit_ts < self.resolved[partition]:
+                raise Stopped("resolved-ts went back")
+            self.resolved[partition] = event.commit_ts
 
 
 def _key(row: RowEvent, image: _Image) -> _Key:

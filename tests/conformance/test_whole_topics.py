@@ -17,10 +17,20 @@ from producer.conformance.compare_tables import table_differences
 from producer.jobs import kept_topic
 from producer.jobs.kept_topic import Topic
 from producer.source import folder as source
-from tests.conformance.own_consumer import tables_of
+from tests.conformance.own_consumer import (
+    AsDelivered,
+    Consumer,
+    IgnoresDDL,
+    InsertsFirst,
+    InsertsOnce,
+    KeepsOldKey,
+    ResolvedOnlyGrows,
+    Stopped,
+)
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])
+_FLOATS = frozenset({"float", "double", "decimal"})
 FIRST_COMMIT = 415508878783938562
 
 
@@ -54,8 +64,35 @@ def built(one: Applying) -> ApplyCase:
 def test_our_decoders_lead_to_the_rows(spark: SparkSession, one: Applying) -> None:
     case = built(one)
     assert case.expected
-    floats = frozenset({"float", "double", "decimal"})
-    assert table_differences(case.expected, tables_of(case.request), floats) == []
+    assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("all-traps.key-update-across-partitions", InsertsFirst),
+        ("all-traps.replay-one-table", InsertsOnce),
+        ("all-traps.replay-suffix", InsertsOnce),
+        ("all-traps.resolved-fallback", ResolvedOnlyGrows),
+        ("bank.duplicate-event", InsertsOnce),
+        ("bank.duplicate-message", InsertsOnce),
+        ("seed_t1.duplicate-ddl", AsDelivered),
+        ("seed_t1.raw-key-update", KeepsOldKey),
+        ("seed_t1.truncate", IgnoresDDL),
+        ("sysbench.replay-partial", InsertsOnce),
+    ],
+)
+def test_a_topic_shows_the_bug_that_it_is_for(spark: SparkSession, name: str, wrong: type[Consumer]) -> None:
+    case = built(next(one for one in applyings() if one.id == f"required.open-protocol.apply.{name}"))
+    assert fails(wrong(), case)
+
+
+def fails(consumer: Consumer, case: ApplyCase) -> bool:
+    try:
+        return table_differences(case.expected, consumer.answer(case.request), _FLOATS) != []
+    except Stopped:
+        return True
 
 
 @pytest.mark.slow
