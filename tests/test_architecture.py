@@ -97,7 +97,8 @@ def test_decoding_a_file_loads_no_spark() -> None:
 
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
-        "from producer.conformance import case, runner, story; list(map(case.build, story.tellings()[:9]))"
+        "from producer.conformance import case, corpus_folder, report, runner, story; "
+        "list(map(case.build, story.tellings()[:9]))"
     )
     assert "pyspark" not in _loads(statement)
 

@@ -6,11 +6,10 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from producer.conformance.apply_case import ApplyCase
 from producer.conformance.asked import AnyCase
 from producer.conformance.case import Case, changefeed_of
 from producer.conformance.compare_tables import ExpectedTable
@@ -18,6 +17,9 @@ from producer.conformance.exchange import Event
 from producer.model import tso
 from producer.model.event_line import event_line
 from producer.sink import folder as sink
+
+if TYPE_CHECKING:
+    from producer.conformance.apply_case import ApplyCase
 
 _TOPIC = "conformance"
 _COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl")

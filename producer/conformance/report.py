@@ -12,6 +12,7 @@ from typing import Any
 
 from junitparser import TestCase
 
+from producer.conformance.case_folder import write_case
 from producer.conformance.runner import Outcome
 from producer.errors import ReportError
 from producer.report.junit_form import junit_text, passed_case, set_failed, set_output, set_skipped
@@ -79,8 +80,6 @@ def save(folder: Path, outcome: Outcome, command: str) -> Path:
 
     :raises ReportError: if it cannot be written.
     """
-    from producer.conformance.case_folder import write_case
-
     case, place = outcome.case, folder / outcome.case.id
     content = {
         "replay": replay(command, case.id, case.request.level),
