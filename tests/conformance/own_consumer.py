@@ -29,10 +29,10 @@ class Consumer:
     """Sorts the events and applies them."""
 
     def __init__(self) -> None:
-        self.tables: defaultdict[str, _Rows] = defaultdict(dict)
+        self.tables: dict[str, _Rows] = {}
 
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
-        until = request.resolved_ts
+        self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
         for event in sorted(self.events(request), key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
@@ -54,15 +54,19 @@ class Consumer:
         return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
 
     def apply(self, event: Event) -> None:
-        match event:
-            case RowEvent():
-                self.row(self.tables[f"{event.schema}.{event.table}"], event)
-            case DDLEvent():
-                self.ddl(event)
+        if isinstance(event, ResolvedEvent):
+            return
+        rows = self.tables.get(f"{event.schema}.{event.table}")
+        if rows is None:  # not asked
+            return
+        if isinstance(event, RowEvent):
+            self.row(rows, event)
+        else:
+            self.ddl(rows, event)
 
-    def ddl(self, event: DDLEvent) -> None:
+    def ddl(self, rows: _Rows, event: DDLEvent) -> None:
         if event.ddl_type in _CLEARS:
-            self.tables[f"{event.schema}.{event.table}"].clear()
+            rows.clear()
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
         after = dict(event.after or {})
@@ -108,7 +112,7 @@ class KeepsOldKey(Consumer):
 class IgnoresDDL(Consumer):
     """Reads rows alone."""
 
-    def ddl(self, event: DDLEvent) -> None:
+    def ddl(self, rows: _Rows, event: DDLEvent) -> None:
         pass
 
 
