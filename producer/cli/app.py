@@ -14,6 +14,7 @@ from producer.cli import (
     conformance_command,
     coverage_command,
     decode_command,
+    golden_command,
     run_command,
     scenario_command,
     traps_command,
@@ -38,6 +39,7 @@ app.command("decode")(decode_command.decode)
 app.command("coverage")(coverage_command.coverage)
 app.command("conformance")(conformance_command.conformance)
 app.add_typer(scenario_command.app, name="scenario")
+app.add_typer(golden_command.app, name="golden")
 app.add_typer(traps_command.app, name="traps")
 app.add_typer(bench_command.app, name="bench")
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.cli.options import Json
+from producer.conformance.level import Level
 
 if TYPE_CHECKING:
+    from producer.conformance.asked import Asked
     from producer.conformance.runner import Outcome
-    from producer.conformance.story import Telling
 
 
 class Protocol(StrEnum):
@@ -33,6 +34,10 @@ def conformance(
     protocol: Annotated[
         list[Protocol] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
     ] = None,
+    level: Annotated[
+        list[Level] | None,
+        typer.Option("--level", help="Events of messages, or rows of topics; may be repeated."),
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--filter", metavar="GLOB", help="Only cases whose id matches; may be repeated."),
@@ -50,17 +55,24 @@ def conformance(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="DIR", help="Write each case that fails, with what replays it."),
+        typer.Option(
+            "--save",
+            metavar="DIR",
+            help="Write each case that fails as a golden folder, and what replays it.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Ask a decoder of yours what it makes of messages. Exit code 1 if a case is not as expected."""
+    """Ask a consumer of yours what it makes of messages. Exit code 1 if a case is not as expected.
+
+    Without --level it is asked for the events of single messages.
+    """
+    from producer.conformance.asked import asked
     from producer.conformance.expectations import FailureList, read_failures
     from producer.conformance.selection import seconds_of, selected
-    from producer.conformance.story import tellings
 
-    cases = selected(tellings(), protocol or (), only or ())
-    known = read_failures(failures, [one.id for one in tellings()]) if failures else FailureList()
+    cases = selected(asked(level or (Level.DECODE,)), protocol or (), only or ())
+    known = read_failures(failures, [one.id for one in asked(tuple(Level))]) if failures else FailureList()
     if listing:
         _list(cases, as_json)
         return 0
@@ -75,7 +87,7 @@ def conformance(
         if save is not None and outcome.status == "failed":
             report.save(save, outcome, command)
 
-    outcomes = run(cases, command, timeout=seconds, failures=known, told=keep)
+    outcomes = run(cases, command, timeout=seconds, failures=known, told=keep, say=_say)
     if junit_xml is not None:
         report.write_junit(junit_xml, outcomes)
     _show(outcomes, as_json)
@@ -92,9 +104,13 @@ def _check(testee: str | None, junit_xml: Path | None) -> None:
         check_target(junit_xml)
 
 
-def _list(cases: Sequence[Telling], as_json: bool) -> None:
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _list(cases: Sequence[Asked], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([{"case": one.id, "says": one.story.says} for one in cases], indent=2))
+        typer.echo(json.dumps([{"case": one.id, "says": one.says} for one in cases], indent=2))
         return
     for one in cases:
         typer.echo(one.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ def build(telling: Telling) -> Case:
     :raises ProducerError: for a story that does not run, which the tests rule out.
     :raises ValueError: for one that does not make exactly one message.
     """
-    story, changefeed = telling.story, _changefeed(telling)
+    story, changefeed = telling.story, changefeed_of(telling.protocol, telling.options)
     stream = played(
         story.given,
         story.sql,
@@ -60,9 +60,13 @@ def build(telling: Telling) -> Case:
     return Case(id=telling.id, says=story.says, request=_request(telling, messages[0]), expected=expected)
 
 
-def _changefeed(telling: Telling) -> Changefeed:
-    plain = resolve(f"kafka:///conformance?protocol={telling.protocol}")
-    return Changefeed.from_manifest({**plain.as_manifest(), **telling.options})
+def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
+    """The changefeed that a case's message comes from.
+
+    :param options: those that differ from their defaults.
+    """
+    plain = resolve(f"kafka:///conformance?protocol={protocol}")
+    return Changefeed.from_manifest({**plain.as_manifest(), **options})
 
 
 def _request(telling: Telling, message: Message) -> Request:

@@ -40,17 +40,17 @@ def _of_event(right: Event, told: Event, floats: frozenset[str]) -> Iterator[str
     for name in _ALWAYS:
         one, other = getattr(right, name), getattr(told, name)
         if (one or None) != (other or None):  # a DDL of a database has no table, or an empty one
-            yield _sentence(name, other, one)
+            yield sentence(name, other, one)
     for name in _IF_TOLD:
         one, other = getattr(right, name), getattr(told, name)
         if None not in (one, other) and _by_name(one) != _by_name(other):
-            yield _sentence(name, other, one)
-    numbers = {name: _bare(kind) for name, kind, _ in right.columns or () if _bare(kind) in floats}
+            yield sentence(name, other, one)
+    numbers = {name: bare_type(kind) for name, kind, _ in right.columns or () if bare_type(kind) in floats}
     yield from _of_image("before", right.before, told.before, numbers)
     yield from _of_image("after", right.after, told.after, numbers)
 
 
-def _bare(kind: str) -> str:
+def bare_type(kind: str) -> str:
     """A type without its parameters and without UNSIGNED."""
     return kind.partition(" ")[0].partition("(")[0]
 
@@ -66,7 +66,7 @@ def _of_image(
     """:param numbers: SQL type of the columns whose values are compared as numbers."""
     if right is None or told is None:
         if right is not told:
-            yield _sentence(name, told, right)
+            yield sentence(name, told, right)
         return
     for column in [*right, *(column for column in told if column not in right)]:
         place = f"{name}[{json.dumps(column, ensure_ascii=False)}]"
@@ -74,13 +74,17 @@ def _of_image(
             yield f"{place} is missing"
         elif column not in right:
             yield f"{place} is not in the message"
-        elif right[column] != told[column] and not _same_number(
+        elif right[column] != told[column] and not same_number(
             numbers.get(column), right[column], told[column]
         ):
-            yield _sentence(place, told[column], right[column])
+            yield sentence(place, told[column], right[column])
 
 
-def _same_number(kind: str | None, right: EventValue, told: EventValue) -> bool:
+def same_number(kind: str | None, right: EventValue, told: EventValue) -> bool:
+    """Whether two values are the same number.
+
+    :param kind: SQL type of a column whose values are numbers; None: its values are not.
+    """
     if kind is None or not isinstance(right, str) or not isinstance(told, str):
         return False
     try:
@@ -94,10 +98,12 @@ def _single(number: float) -> bytes:
     return struct.pack("<f", number)
 
 
-def _sentence(name: str, told: Any, right: Any) -> str:
-    return f"{name} is {_shown(told)}, expected {_shown(right)}"
+def sentence(name: str, told: Any, right: Any) -> str:
+    """A difference."""
+    return f"{name} is {shown(told)}, expected {shown(right)}"
 
 
-def _shown(what: Any) -> str:
+def shown(what: Any) -> str:
+    """A value, or the start of a long one."""
     text = json.dumps(msgspec.to_builtins(what), ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"

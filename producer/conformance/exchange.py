@@ -37,6 +37,33 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     value: Annotated[str | None, Meta(description="Value of the Kafka record, likewise.")]
 
 
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kafka record."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: Annotated[str | None, Meta(description="In Base64; null if it has none.")]
+    value: Annotated[str | None, Meta(description="Likewise.")]
+
+
+class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One case about a whole topic; the testee answers it with one line."""
+
+    case: Annotated[str, Meta(description="To be repeated in the answer.")]
+    level: Annotated[Literal["apply"], Meta(description="What is asked: the rows of tables.")]
+    protocol: ProtocolName
+    options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
+    messages: Annotated[
+        list[Record],
+        Meta(description="All of the topic. Those of a partition are in its order; partitions take turns."),
+    ]
+    tables: Annotated[list[str], Meta(description="Which tables are asked, each as database.table.")]
+    resolved_ts: Annotated[
+        int | None, Meta(description="The rows as of this time stamp (TSO); null: at the end.")
+    ] = None
+
+
 class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A value that is not UTF-8."""
 
@@ -81,10 +108,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the testee makes of a case: one of events, error and skipped."""
+    """What the testee makes of a case: one of events (decode), tables (apply), error and skipped."""
 
     case: str
     events: Annotated[list[Event] | None, Meta(description="The events of the message, in order.")] = None
+    tables: Annotated[
+        dict[str, list[Image]] | None,
+        Meta(description="The rows of each table that was asked, in any order: column to canonical text."),
+    ] = None
     error: Annotated[
         str | None, Meta(description="The message is none of the protocol; right for damaged ones.")
     ] = None
@@ -108,9 +139,10 @@ def is_hello(line: bytes) -> bool:
     return True
 
 
-def answer_of(line: bytes, case: str) -> Answer:
+def answer_of(line: bytes, case: str, told: Literal["events", "tables"] = "events") -> Answer:
     """The answer on a line.
 
+    :param told: what the level asks for.
     :raises BadAnswer: if it is not of the form, or of another case.
     """
     try:
@@ -119,9 +151,10 @@ def answer_of(line: bytes, case: str) -> Answer:
         raise BadAnswer(f"the answer is not of the published form: {error}") from None
     if answer.case != case:
         raise BadAnswer(f"the answer is of another case, {answer.case!r}")
-    told = [part for part in (answer.events, answer.error, answer.skipped) if part is not None]
-    if len(told) != 1:
-        raise BadAnswer("an answer has one of events, error and skipped")
+    parts = {name: getattr(answer, name) for name in ("events", "tables", "error", "skipped")}
+    given = {name for name, part in parts.items() if part is not None}
+    if len(given) != 1 or not given <= {told, "error", "skipped"}:
+        raise BadAnswer(f"an answer has one of {told}, error and skipped")
     return answer
 
 
@@ -133,12 +166,12 @@ def event_of(line: Mapping[str, Any]) -> Event:
 def exchange_schema() -> dict[str, Any]:
     """The JSON Schema: a line is of one of the definitions."""
     shown, definitions = msgspec.json.schema_components(
-        [Hello, Request, Answer], ref_template="#/$defs/{name}"
+        [Hello, Request, ApplyRequest, Answer], ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Conformance runner and testee",
-        "description": "One JSON object per line. To the testee: Hello, Requests. From it: Hello, Answers.",
+        "description": "One JSON object per line: Hello and requests to the testee, Hello and answers back.",
         "anyOf": list(shown),
         "$defs": definitions,
     }

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import psutil
 
-from producer.conformance.exchange import VERSION, Hello, Request, is_hello
+from producer.conformance.exchange import VERSION, ApplyRequest, Hello, Request, is_hello
 from producer.errors import ConformanceError, NoTesteeError
 
 START_SECONDS = 60.0
@@ -46,7 +46,7 @@ class Testee:
         self._said: deque[str] = deque(maxlen=_LAST_LINES)
         self._listener: asyncio.Task[None] | None = None
 
-    async def ask(self, request: Request) -> bytes:
+    async def ask(self, request: Request | ApplyRequest) -> bytes:
         """The line that a request is answered with.
 
         :raises Broken: if none comes in time; the next request gets a fresh process.

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from junitparser import TestCase
 
+from producer.conformance.case_folder import write_case
 from producer.conformance.runner import Outcome
 from producer.errors import ReportError
 from producer.report.junit_form import junit_text, passed_case, set_failed, set_output, set_skipped
 from producer.report.target import write_text
 
+_OUTCOME = "outcome.json"
 _WORDS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
 
 
@@ -67,29 +69,31 @@ def _junit_case(outcome: Outcome) -> TestCase:
     return case
 
 
-def replay(command: str, case: str) -> str:
+def replay(command: str, case: str, level: str) -> str:
     """The command that asks one case again."""
-    return shlex.join(["ticdc-producer", "conformance", "--testee", command, "--filter", case])
+    words = ["ticdc-producer", "conformance", "--level", level, "--testee", command, "--filter", case]
+    return shlex.join(words)
 
 
 def save(folder: Path, outcome: Outcome, command: str) -> Path:
-    """Write a failing case into a folder, with what was asked, answered and expected.
+    """Write a failing case as a golden folder, named by its id, with the answer and what replays it.
 
     :raises ReportError: if it cannot be written.
     """
-    path = folder / f"{outcome.case.id}.json"
-    expected = outcome.case.expected
+    case, place = outcome.case, folder / outcome.case.id
     content = {
-        "replay": replay(command, outcome.case.id),
-        "says": outcome.case.says,
+        "replay": replay(command, case.id, case.request.level),
+        "says": case.says,
         "reasons": list(outcome.reasons),
-        "request": msgspec.to_builtins(outcome.case.request),
-        "expected": {"error": "any"} if expected is None else {"events": msgspec.to_builtins(expected)},
         "answer": outcome.answer,
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if (place / _OUTCOME).exists():  # of an earlier run
+            shutil.rmtree(place)
+        place.mkdir(parents=True)
+        write_case(place, case)
     except OSError as error:
-        raise ReportError(f"the folder cannot be made: {error.strerror}", path=str(folder)) from None
-    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    return path
+        what = f"the failing case cannot be written: {error.strerror}"
+        raise ReportError(what, path=str(place)) from None
+    write_text(place / _OUTCOME, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return place

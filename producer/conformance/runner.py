@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from producer.conformance.case import Case, build
+from producer.conformance.asked import AnyCase, Asked, built
+from producer.conformance.case import Case
 from producer.conformance.compare import FLOATS, differences
+from producer.conformance.compare_tables import table_differences
 from producer.conformance.exchange import Answer, BadAnswer, answer_of
 from producer.conformance.expectations import FailureList
 from producer.conformance.process import Broken, Testee
-from producer.conformance.story import Telling
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -26,7 +27,7 @@ class Outcome:
     :param listed: whether it is in the list of expected failures.
     """
 
-    case: Case
+    case: AnyCase
     status: Status
     reasons: tuple[str, ...] = ()
     answer: str | None = None
@@ -46,30 +47,33 @@ class Outcome:
 
 
 def run(
-    tellings: Iterable[Telling],
+    cases: Iterable[Asked],
     command: str,
     *,
     timeout: float,
     failures: FailureList,
     told: Callable[[Outcome], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[Outcome]:
     """Ask a testee all cases, one after the other.
 
     :param command: that starts the testee.
     :param timeout: seconds for one answer.
     :param told: is called with each outcome as it comes.
+    :param say: is told when making a case takes long.
     :raises NoTesteeError: if the testee does not start, or not again.
     """
-    return asyncio.run(_run(tellings, Testee(command, timeout), failures, told))
+    made = (built(one, say) for one in cases)
+    return asyncio.run(_run(made, Testee(command, timeout), failures, told))
 
 
 async def _run(
-    tellings: Iterable[Telling], testee: Testee, failures: FailureList, told: Callable[[Outcome], None]
+    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, told: Callable[[Outcome], None]
 ) -> list[Outcome]:
     outcomes = []
     try:
-        for telling in tellings:
-            outcome = await _outcome(build(telling), testee, failures.expects(telling.id))
+        for case in cases:
+            outcome = await _outcome(case, testee, failures.expects(case.id))
             outcomes.append(outcome)
             told(outcome)
         await testee.finish()
@@ -78,12 +82,12 @@ async def _run(
     return outcomes
 
 
-async def _outcome(case: Case, testee: Testee, listed: bool) -> Outcome:
+async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
     line: str | None = None
     try:
         given = await testee.ask(case.request)
         line = given.decode(errors="backslashreplace").rstrip("\r\n")
-        status, reasons = _judged(case, answer_of(given, case.id))
+        status, reasons = _judged(case, answer_of(given, case.id, _wanted(case)))
     except Broken as failure:
         status, reasons = "failed", [str(failure)]
     except BadAnswer as failure:
@@ -92,16 +96,22 @@ async def _outcome(case: Case, testee: Testee, listed: bool) -> Outcome:
     return Outcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
 
 
-def _judged(case: Case, answer: Answer) -> tuple[Status, list[str]]:
+def _judged(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
     if answer.skipped is not None:
         return "skipped", [answer.skipped]
     if case.expected is None:
         wrong = [] if answer.error is not None else ["events of a damaged message, expected an error"]
     elif answer.error is not None:
-        wrong = [f"an error, expected events: {answer.error}"]
+        wrong = [f"an error, expected {_wanted(case)}: {answer.error}"]
+    elif isinstance(case, Case):
+        wrong = differences(case.expected or (), answer.events or [], _floats(case.request.protocol))
     else:
-        wrong = differences(case.expected, answer.events or [], _floats(case.request.protocol))
+        wrong = table_differences(case.expected, answer.tables or {}, _floats(case.request.protocol))
     return ("failed" if wrong else "passed"), wrong
+
+
+def _wanted(case: AnyCase) -> Literal["events", "tables"]:
+    return "events" if isinstance(case, Case) else "tables"
 
 
 def _floats(protocol: str) -> frozenset[str]:

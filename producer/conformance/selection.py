@@ -7,17 +7,17 @@ from datetime import timedelta
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from producer.conformance.story import Telling
+from producer.conformance.asked import Asked
 from producer.errors import ConformanceError
 from producer.scenario.spec import read_duration
 
 
-def selected(tellings: Sequence[Telling], protocols: Collection[str], globs: Sequence[str]) -> list[Telling]:
+def selected(cases: Sequence[Asked], protocols: Collection[str], globs: Sequence[str]) -> list[Asked]:
     """The cases of some protocols whose ids one of the globs matches; without either all.
 
     :raises ConformanceError: for a glob that matches none of them.
     """
-    of_protocol = [one for one in tellings if not protocols or one.protocol in protocols]
+    of_protocol = [one for one in cases if not protocols or one.protocol in protocols]
     ids = [one.id for one in of_protocol]
     for glob in globs:
         check_matches(glob, ids, where="--filter")

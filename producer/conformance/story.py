@@ -79,6 +79,11 @@ class Telling:
         strength = "recommended" if self.story.recommended else "required"
         return f"{strength}.{self.protocol}.{self.name}"
 
+    @property
+    def says(self) -> str:
+        """What it asks of a consumer."""
+        return self.story.says
+
 
 @cache
 def tellings() -> tuple[Telling, ...]:

@@ -50,6 +50,7 @@ class Manner:
     :param only: write the messages in one pass, and nothing beside them.
     :param from_beginning: the change log holds each row's whole history; so of a scenario, unless data of
         somebody else's is in it.
+    :param read_back: read back what was written, and judge it.
     :param say: is told what happens, a line at a time.
     :param watcher: is told every second how far the writing got.
     :param observe: is handed the decoded stream and the verdict, for reports.
@@ -61,6 +62,7 @@ class Manner:
     keep: bool = False
     only: Only | None = None
     from_beginning: bool = False
+    read_back: bool = True
     say: Say = silent
     watcher: Watcher | None = None
     observe: Observe = unobserved
@@ -262,6 +264,8 @@ class _Run:
     ) -> RunReport:
         self.manner.say(f"writing {folder}")
         write_folder(folder, self.job, self.committed, self.events, encoded, report, places)
+        if not self.manner.read_back:
+            return replace(report, target=str(folder))
         source.manifest(folder)
         back = folder_messages(self.committed.spark, folder)
         return self._judged(back, encoded, report, str(folder), source.claims(folder))

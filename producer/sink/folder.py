@@ -14,15 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-from pyspark.sql import DataFrame, Row
 
 from producer.errors import FolderError
 from producer.model.event_line import event_line
 from producer.model.json_value import json_line, to_json
 from producer.model.table import TableInfo
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
 
 MOST_LINES = 100_000
 """Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
@@ -68,7 +69,7 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
         write_message_files(folder, messages)
         return
     ordered = messages.orderBy("topic", "partition", "offset")
-    _write_lines(folder / "messages.jsonl", map(_message_line, ordered.toLocalIterator()))
+    write_lines(folder / "messages.jsonl", map(_message_line, ordered.toLocalIterator()))
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
@@ -102,7 +103,7 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     if count > MOST_LINES:
         ordered.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
-    _write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
+    write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
 def write_faults(folder: Path, places: DataFrame) -> None:
@@ -110,7 +111,7 @@ def write_faults(folder: Path, places: DataFrame) -> None:
 
     :param places: in order; columns become keys.
     """
-    _write_lines(folder / "faults.jsonl", (row.asDict() for row in places.toLocalIterator()))
+    write_lines(folder / "faults.jsonl", (row.asDict() for row in places.toLocalIterator()))
 
 
 def write_claims(folder: Path, claims: DataFrame) -> None:
@@ -129,18 +130,18 @@ def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None
     place.mkdir(exist_ok=True)
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
-    _write_lines(place / f"{_table_file(table)}.jsonl", lines)
+    write_lines(place / f"{table_file(table.schema, table.name)}.jsonl", lines)
 
 
-def _table_file(table: TableInfo) -> str:
+def table_file(schema: str, name: str) -> str:
     """``SCHEMA.TABLE``, each name percent-encoded outside of ``[A-Za-z0-9_-]``.
 
     Identifiers have up to 64 characters of up to 12 encoded bytes, file names 255 bytes: of what is longer
     the start stays, and a hash tells it from others.
     """
     whole = ".".join(
-        re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(name, safe="_-"))
-        for name in (table.schema, table.name)
+        re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(part, safe="_-"))
+        for part in (schema, name)
     )
     if len(whole) <= _LONGEST_NAME:
         return whole
@@ -160,6 +161,7 @@ def _sha256(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """A ``.jsonl`` file: an object per line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json_line(line) + "\n" for line in lines)

@@ -71,8 +71,8 @@ def test_a_failure_tells_the_difference_and_is_kept(
     difference = 'event 0: after["v"] is "18446744073709552000", expected "18446744073709551615"'
     assert difference in capsys.readouterr().out
     (path,) = kept.iterdir()
-    content = json.loads(path.read_text("utf-8"))
-    assert (path.name, content["reasons"]) == (f"{LARGEST}.json", [difference])
+    content = json.loads((path / "outcome.json").read_text("utf-8"))
+    assert (path.name, content["reasons"]) == (LARGEST, [difference])
     (suite,) = JUnitXml.fromstring(report.read_bytes())
     (case,) = suite
     assert (case.classname, case.name) == (
@@ -80,8 +80,12 @@ def test_a_failure_tells_the_difference_and_is_kept(
     )  # fmt: skip
     assert difference in str(case.result[0].text)
     _, *replay = shlex.split(content["replay"])
-    assert main(replay) == 1
+    assert main([*replay, "--save", str(kept)]) == 1
     assert difference in capsys.readouterr().out
+    assert main(["decode", "--in", str(path), "--format", "jsonl"]) == 0
+    (told,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (expected,) = [json.loads(line) for line in (path / "events.jsonl").read_text("utf-8").splitlines()]
+    assert told == expected
 
 
 def test_a_failure_list_makes_failures_expected_and_successes_not(

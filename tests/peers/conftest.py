@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.peers.software import NotRun, Software, build
+from tests.peers.software import NotRun, Software, build, java, maven
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "testee_java"
 
 _REASON = pytest.StashKey[str]()
 
 
 @pytest.fixture(scope="session")
 def software(request: pytest.FixtureRequest) -> Iterator[Software]:
-    try:
+    with _or_skipped(request):
         build()
+    with Software() as software:
+        yield software
+
+
+@pytest.fixture(scope="session")
+def java_testee(request: pytest.FixtureRequest) -> str:
+    """The command of the sample testee in Java."""
+    with _or_skipped(request):
+        maven(EXAMPLE, "compile")
+    parts = (EXAMPLE / "target" / "classes", EXAMPLE / "target" / "lib" / "*")
+    return shlex.join([java(), "-cp", os.pathsep.join(map(str, parts)), "Testee"])
+
+
+@contextmanager
+def _or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
+    try:
+        yield
     except NotRun as reason:
         request.config.stash[_REASON] = str(reason)
         pytest.skip(f"not run: {reason}")
-    with Software() as software:
-        yield software
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

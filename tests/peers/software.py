@@ -18,7 +18,6 @@ CLASSES = PROJECT / "target" / "classes"
 CLASS_PATH = PROJECT / "target" / "classpath"
 # Maven tells in many words that a jar is neither here nor to be had.
 _NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not transfer|Cannot access")
-_BUILD = ["mvn", "-B", "-q", "compile", "dependency:build-classpath"]
 _OPTIONS = [f"-Dmdep.outputFile={CLASS_PATH}", "-Dmdep.includeScope=runtime"]
 # Without the last one Java comes to leave out the message of an exception that it has thrown often.
 _JAVA = [
@@ -58,24 +57,36 @@ def build() -> None:
 
     :raises NotRun: Maven or the network is missing.
     """
+    maven(PROJECT, "compile", "dependency:build-classpath", *_OPTIONS)
+
+
+def maven(project: Path, *words: str) -> None:
+    """Run Maven.
+
+    :raises NotRun: Maven or the network is missing.
+    """
     if shutil.which("mvn") is None:
         raise NotRun("Maven (mvn) is not on the PATH")
-    done = subprocess.run([*_BUILD, *_OPTIONS], cwd=PROJECT, capture_output=True, text=True)
+    done = subprocess.run(["mvn", "-B", "-q", *words], cwd=project, capture_output=True, text=True)
     if done.returncode and (found := _NOT_FETCHED.search(done.stdout)):
         line = done.stdout[done.stdout.rindex("\n", 0, found.start()) + 1 :].splitlines()[0]
         raise NotRun(f"Maven cannot fetch the consumers: {line}")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def java() -> str:
+    """The command that starts Java."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
 class Software:
     """The running process."""
 
     def __init__(self) -> None:
-        home = os.environ.get("JAVA_HOME")
-        java = str(Path(home) / "bin" / "java") if home else "java"
         class_path = os.pathsep.join([str(CLASSES), CLASS_PATH.read_text("utf-8")])
         self._process = subprocess.Popen(
-            [java, *_JAVA, "-cp", class_path, "peers.Main"],
+            [java(), *_JAVA, "-cp", class_path, "peers.Main"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",

@@ -1,0 +1,149 @@
+import com.alibaba.fastjson2.JSON;
+import com.alibaba.fastjson2.JSONObject;
+import com.alibaba.fastjson2.JSONWriter;
+import com.alibaba.fastjson2.annotation.JSONField;
+import com.alibaba.otter.canal.protocol.FlatMessage;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A testee of `ticdc-producer conformance`: Canal-JSON with canal's own class for messages, both levels. */
+public final class Testee {
+    private static final Map<String, String> OPERATIONS = Map.of("INSERT", "insert", "UPDATE", "update", "DELETE", "delete");
+
+    /** Canal's message, and what TiDB adds to it. */
+    public static final class Message extends FlatMessage {
+        @JSONField(name = "_tidb")
+        public Map<String, Object> extension = Map.of();
+
+        long extensionTs(String name) {
+            return extension.get(name) instanceof Number ts ? ts.longValue() : 0;
+        }
+    }
+
+    /** An event as answers have it, and the columns of its key. */
+    private record Event(JSONObject told, List<String> key) {
+        long ts() {
+            return told.getLongValue("commit_ts");
+        }
+
+        boolean is(String key, String value) {
+            return value.equals(told.getString(key));
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        System.setOut(System.err); // what a library prints must not be taken for an answer
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            JSONObject request = JSON.parseObject(line);
+            JSONObject reply = request.containsKey("hello") ? request : answer(request);
+            answers.println(JSON.toJSONString(reply, JSONWriter.Feature.WriteMapNullValue));
+            answers.flush();
+        }
+    }
+
+    private static JSONObject answer(JSONObject request) {
+        JSONObject answer = JSONObject.of("case", request.getString("case"));
+        boolean compressed = request.getJSONObject("options").containsKey("large-message-handle-compression");
+        if (!request.getString("protocol").equals("canal-json") || compressed) {
+            return answer.fluentPut("skipped", "not implemented");
+        }
+        try {
+            return request.getString("level").equals("decode")
+                    ? answer.fluentPut("events", List.of(event(request).told()))
+                    : answer.fluentPut("tables", tables(request));
+        } catch (RuntimeException error) {
+            return answer.fluentPut("error", error.toString());
+        }
+    }
+
+    private static Event event(JSONObject record) {
+        byte[] value = Base64.getDecoder().decode(record.getString("value"));
+        Message message = JSON.parseObject(new String(value, StandardCharsets.UTF_8), Message.class);
+        if (message.getType().equals("TIDB_WATERMARK")) {
+            return new Event(JSONObject.of("kind", "resolved", "commit_ts", message.extensionTs("watermarkTs")), List.of());
+        }
+        JSONObject event = JSONObject.of("kind", message.getIsDdl() ? "ddl" : "row");
+        event.put("commit_ts", Math.max(message.extensionTs("commitTs"), message.getEs() << 18));
+        event.put("schema", message.getDatabase());
+        event.put("table", message.getTable());
+        if (message.getIsDdl()) {
+            event.put("query", message.getSql());
+            event.put("type", message.getType());
+            return new Event(event, List.of());
+        }
+        String operation = OPERATIONS.get(message.getType());
+        Map<String, Object> row = image(message.getData(), message);
+        event.put("op", operation);
+        event.put("before", operation.equals("delete") ? row : image(message.getOld(), message));
+        event.put("after", operation.equals("delete") ? null : row);
+        event.put("handle_key_only", message.extension.get("onlyHandleKey") != null);
+        return new Event(event, message.getPkNames() == null ? List.of() : message.getPkNames());
+    }
+
+    private static Map<String, Object> image(List<Map<String, String>> rows, Message message) {
+        Map<String, Object> image = new LinkedHashMap<>(rows == null ? Map.of() : rows.get(0));
+        image.replaceAll((name, text) -> value((String) text, message.getMysqlType().get(name)));
+        return rows == null ? null : image;
+    }
+
+    /** Bytes come as characters of ISO-8859-1; what is no UTF-8 is answered in Base64. */
+    private static Object value(String text, String type) {
+        if (text == null || !type.replaceFirst("\\(.*", "").matches(".*(blob|binary)")) {
+            return text;
+        }
+        byte[] bytes = text.getBytes(StandardCharsets.ISO_8859_1);
+        String read = new String(bytes, StandardCharsets.UTF_8);
+        boolean isText = Arrays.equals(bytes, read.getBytes(StandardCharsets.UTF_8));
+        return isText ? read : JSONObject.of("b64", Base64.getEncoder().encodeToString(bytes));
+    }
+
+    /** The rows of a topic: its events by commit-ts, deletes before other rows, a DDL behind its rows. */
+    private static JSONObject tables(JSONObject request) {
+        List<Event> events = new ArrayList<>();
+        request.getJSONArray("messages").forEach(record -> events.add(event((JSONObject) record)));
+        events.sort(Comparator.comparingLong(Event::ts)
+                .thenComparing(event -> event.is("kind", "ddl"))
+                .thenComparing(event -> !event.is("op", "delete")));
+        Long until = request.getLong("resolved_ts");
+        Map<String, Map<List<Object>, Object>> tables = new LinkedHashMap<>();
+        request.getJSONArray("tables").forEach(name -> tables.put((String) name, new LinkedHashMap<>()));
+        for (Event event : events) {
+            String name = event.told().getString("schema") + "." + event.told().getString("table");
+            if (tables.containsKey(name) && (until == null || event.ts() <= until)) {
+                apply(tables.get(name), event);
+            }
+        }
+        JSONObject asked = new JSONObject();
+        tables.forEach((name, rows) -> asked.put(name, rows.values()));
+        return asked;
+    }
+
+    private static void apply(Map<List<Object>, Object> rows, Event event) {
+        if (event.is("type", "ERASE") || event.is("type", "TRUNCATE")) {
+            rows.clear();
+        } else if (event.is("kind", "row")) {
+            Map<String, Object> before = event.told().getJSONObject("before");
+            Map<String, Object> after = event.told().getJSONObject("after");
+            Map<String, Object> old = new LinkedHashMap<>(after == null ? Map.of() : after);
+            if (before != null) { // of an update it may have changed columns alone
+                old.putAll(before);
+                rows.remove(event.key().stream().map(old::get).toList());
+            }
+            if (after != null) {
+                rows.put(event.key().stream().map(after::get).toList(), after);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+"""A testee that keeps tables: the apply level of `ticdc-producer conformance`, on top of testee_python.py.
+
+It is handed a whole topic and sorts it. A consumer that runs for ever sorts what its partitions have all
+resolved, and applies it in the same way.
+"""
+
+import base64
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import testee_python as decoder
+
+Row: TypeAlias = dict[str, Any]
+Tables: TypeAlias = dict[str, dict[str, Row]]
+"""Table to its rows by their keys."""
+
+PROTOCOLS = ("open-protocol", "canal-json")
+DROP_DATABASE, DROP_TABLE, TRUNCATE = 2, 4, 11
+
+
+def changes(request: dict[str, Any]) -> Iterator[tuple[decoder.Event, list[str]]]:
+    """The events of a topic, each with the columns of its key; copies and all."""
+    for message in request["messages"]:
+        key, value = (base64.b64decode(message[part] or "") for part in ("key", "value"))
+        if request["protocol"] == "open-protocol":
+            events = decoder.open_protocol(key, value)
+            yield from zip(events, open_keys(events, value), strict=True)
+        else:
+            names = json.loads(value).get("pkNames") or []
+            yield from ((event, names) for event in decoder.canal_json(value))
+
+
+def open_keys(events: list[decoder.Event], value: bytes) -> list[list[str]]:
+    """The handle key of each event's row; none of a DDL or a resolved event."""
+    if events[0]["kind"] == "resolved":
+        return [[]]
+    found = []
+    for block in decoder.blocks(value, 0):
+        told = json.loads(block)
+        columns = told.get("u") or told.get("d") or {}
+        found.append([name for name, column in columns.items() if column.get("h")])
+    return found
+
+
+def in_order(events: Iterable[tuple[decoder.Event, list[str]]]) -> list[tuple[decoder.Event, list[str]]]:
+    """By commit-ts; of one, deletes before other rows, and a DDL behind its rows."""
+
+    def place(one: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
+        event = one[0]
+        return event["commit_ts"], event["kind"] == "ddl", event.get("op") != "delete"
+
+    return sorted(events, key=place)
+
+
+def tables_of(request: dict[str, Any]) -> Tables:
+    """The tables as of the time stamp that is asked, or at the end."""
+    until, tables = request["resolved_ts"], defaultdict[str, dict[str, Row]](dict)
+    for event, key in in_order(changes(request)):
+        if until is not None and event["commit_ts"] > until:
+            break
+        if event["kind"] == "row":
+            apply_row(tables[f"{event['schema']}.{event['table']}"], event, key)
+        elif event["kind"] == "ddl":
+            apply_ddl(tables, event)
+    return tables
+
+
+def apply_row(rows: dict[str, Row], event: decoder.Event, key: list[str]) -> None:
+    """A copy of an event changes nothing: what it says is true already."""
+
+    def name(image: Row) -> str:
+        return json.dumps([image[column] for column in key])
+
+    after, before = event["after"], event["before"]
+    # An old image may have changed columns alone.
+    if before is not None:
+        rows.pop(name({**(after or {}), **before}), None)
+    if after is not None:
+        rows[name(after)] = after
+
+
+def apply_ddl(tables: Tables, event: decoder.Event) -> None:
+    """Of the DDLs those that empty tables; the rows themselves tell their columns."""
+    if event["ddl_type"] == DROP_DATABASE:
+        for name in [name for name in tables if name.startswith(f"{event['schema']}.")]:
+            tables[name].clear()
+    elif event["ddl_type"] in (DROP_TABLE, TRUNCATE):
+        tables[f"{event['schema']}.{event['table']}"].clear()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    if request["level"] == "decode":
+        return decoder.answer(request)
+    if request["protocol"] not in PROTOCOLS:
+        return {"skipped": "not implemented"}
+    try:
+        tables = tables_of(request)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"tables": {name: list(tables[name].values()) for name in request["tables"]}}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        reply = {"hello": 1} if "hello" in request else {"case": request["case"], **answer(request)}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()

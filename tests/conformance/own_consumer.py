@@ -1,0 +1,139 @@
+"""Consumers on the project's own decoders that are handed a whole topic: a right one, and some with a bug."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from producer.codec import registry
+from producer.conformance.exchange import ApplyRequest, Image
+from producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
+from producer.model.flags import ColumnFlag
+from producer.model.json_value import to_json
+
+_CLEARS = (4, 11)
+_Image: TypeAlias = dict[str, bytes | None]
+_Key: TypeAlias = tuple[bytes | None, ...]
+_Rows: TypeAlias = dict[_Key, _Image]
+
+
+class Stopped(Exception):
+    """The consumer does not go on."""
+
+
+class Consumer:
+    """Sorts the events and applies them."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, _Rows] = {}
+
+    def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
+        self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
+        for event in sorted(self.events(request), key=self.order):
+            if until is None or event.commit_ts <= until:
+                self.apply(event)
+        return {name: [_told(row) for row in self.tables[name].values()] for name in request.tables}
+
+    def events(self, request: ApplyRequest) -> Iterator[Event]:
+        options = {name.replace("-", "_"): value for name, value in request.options.items()}
+        decoder = registry.decoder(request.protocol, options)
+        for message in request.messages:
+            key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
+            for event in decoder.events(key, value):
+                self.seen(message.partition, event)
+                yield event
+
+    def seen(self, partition: int, event: Event) -> None:
+        """An event as it comes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
+
+    def apply(self, event: Event) -> None:
+        if isinstance(event, ResolvedEvent):
+            return
+        rows = self.tables.get(f"{event.schema}.{event.table}")
+        if rows is None:  # not asked
+            return
+        if isinstance(event, RowEvent):
+            self.row(rows, event)
+        else:
+            self.ddl(rows, event)
+
+    def ddl(self, rows: _Rows, event: DDLEvent) -> None:
+        if event.ddl_type in _CLEARS:
+            rows.clear()
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        after = dict(event.after or {})
+        if event.before is not None:
+            rows.pop(_key(event, {**after, **event.before}), None)
+        if event.after is not None:
+            rows[_key(event, after)] = after
+
+
+class AsDelivered(Consumer):
+    """Applies what comes when it comes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        return ()
+
+
+class InsertsFirst(Consumer):
+    """Applies the inserts of a commit-ts before its deletes."""
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        ts, ddl, kind = super().order(event)
+        return ts, ddl, -kind
+
+
+class InsertsOnce(Consumer):
+    """Stops where a row is inserted that is there, or deleted that is not."""
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        if event.op == Op.INSERT and _key(event, dict(event.after or {})) in rows:
+            raise Stopped("duplicate key")
+        if event.op == Op.DELETE and _key(event, dict(event.before or {})) not in rows:
+            raise Stopped("no such row")
+        super().row(rows, event)
+
+
+class KeepsOldKey(Consumer):
+    """Writes an update under its new key, and leaves the row of the old one."""
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        super().row(rows, msgspec.structs.replace(event, before=None) if event.after else event)
+
+
+class IgnoresDDL(Consumer):
+    """Reads rows alone."""
+
+    def ddl(self, rows: _Rows, event: DDLEvent) -> None:
+        pass
+
+
+class ResolvedOnlyGrows(Consumer):
+    """Stops where a resolved-ts is lower than the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resolved: defaultdict[int, int] = defaultdict(int)
+
+    def seen(self, partition: int, event: Event) -> None:
+        if isinstance(event, ResolvedEvent):
+            if event.commit_ts < self.resolved[partition]:
+                raise Stopped("resolved-ts went back")
+            self.resolved[partition] = event.commit_ts
+
+
+def _key(row: RowEvent, image: _Image) -> _Key:
+    return tuple(image[column.name] for column in row.columns if column.flag & ColumnFlag.HANDLE_KEY)
+
+
+def _told(row: _Image) -> Image:
+    told: dict[str, Any] = {name: to_json(value) for name, value in row.items()}
+    return msgspec.convert(told, Image)

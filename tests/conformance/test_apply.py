@@ -1,0 +1,150 @@
+"""The apply level: what a testee is handed, what its rows are compared with, what is kept of a failure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+from junitparser import JUnitXml
+
+from producer.cli import main
+from producer.conformance.apply_case import build_apply
+from producer.errors import FolderError
+from producer.resources import shipped_folder
+from tests.conformance.hand_made import CASE, ROW, applying, keep_by_hand
+from tests.conformance.testees import answering
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])
+RIGHT = f"say(case=case, tables={{'test.accounts': [{ROW!r}]}})"
+WRONG = f"say(case=case, tables={{'test.accounts': [{ROW | {'id': '3'}!r}]}})"
+
+
+@pytest.fixture(autouse=True)
+def _by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    keep_by_hand(monkeypatch, tmp_path / "cache")
+
+
+def applied(*options: str | Path) -> int:
+    return main(["conformance", "--level", "apply", "--filter", CASE, *map(str, options)])
+
+
+def test_the_request_has_the_whole_topic_and_is_of_the_published_form() -> None:
+    case = build_apply(applying(), lambda _: None)
+    request = msgspec.to_builtins(case.request)
+    assert (request["level"], request["tables"], request["resolved_ts"]) == ("apply", ["test.accounts"], None)
+    (message,) = request["messages"]
+    assert set(message) == {"topic", "partition", "offset", "key", "value"}
+    schema = json.loads((shipped_folder("schemas") / "conformance.schema.json").read_text("utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(request)
+    validator.validate({"case": CASE, "tables": {"test.accounts": [ROW]}})
+    assert not validator.is_valid({"case": CASE, "tables": {"test.accounts": [ROW["id"]]}})
+
+
+def test_a_topic_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = keep_by_hand(monkeypatch, tmp_path / "another")
+    said: list[str] = []
+    for _ in range(2):
+        build_apply(applying(), said.append)
+    assert len(made) == len(said) == 1
+
+
+def test_what_is_half_made_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(*_: object) -> None:
+        raise FolderError("disk full", path="cache")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("producer.jobs.kept_topic._make", broken)
+        with pytest.raises(FolderError):
+            build_apply(applying(), lambda _: None)
+    assert list((tmp_path / "cache" / "topics").iterdir()) == []
+    assert build_apply(applying(), lambda _: None).expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "shown"),
+    [
+        (RIGHT, 0, "passed 1"),
+        (WRONG, 1, "table test.accounts: 1 missing, 1 extra"),
+        ("say(case=case, tables={})", 1, "table test.accounts is missing, with 1 rows"),
+        ("say(case=case, error='no')", 1, "an error, expected tables: no"),
+        ("say(case=case, skipped='later')", 0, "skipped 1"),
+        ("say(case=case, events=[])", 1, "one of tables, error and skipped"),
+        ("sys.exit(7)", 1, "it ended with status 7"),
+    ],
+)
+def test_an_answer_is_judged(
+    answer: str, status: int, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert applied("--testee", answering(tmp_path, answer)) == status
+    assert shown in capsys.readouterr().out
+
+
+def test_a_testee_that_hangs_costs_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = answering(tmp_path, "time.sleep(1000)")
+    assert applied("--testee", command, "--timeout", "500ms") == 1
+    assert "no answer within 0.5 s" in capsys.readouterr().out
+
+
+def test_a_failure_list_holds_cases_of_both_levels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.failures"
+    known.write_text(f"required.open-protocol.types.*\n{CASE}\n", "utf-8")
+    assert applied("--testee", answering(tmp_path, WRONG), "--failures", known) == 0
+    assert applied("--testee", answering(tmp_path, RIGHT), "--failures", known) == 1
+    assert f"unexpected success: {CASE}" in capsys.readouterr().out
+
+
+def test_a_failing_topic_is_kept_as_a_golden_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, report = tmp_path / "kept", tmp_path / "junit.xml"
+    command = answering(tmp_path, WRONG)
+    assert applied("--testee", command, "--save", kept, "--junit-xml", report) == 1
+    (suite,) = JUnitXml.fromstring(report.read_bytes())
+    assert [case.name for case in suite] == ["apply.seed_t1"]
+    folder = kept / CASE
+    rows = (folder / "state" / "test.accounts.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(row) for row in rows] == [ROW]
+    capsys.readouterr()
+    assert main(["decode", "--in", str(folder), "--format", "jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    _, *replay = shlex.split(json.loads((folder / "outcome.json").read_text("utf-8"))["replay"])
+    assert main(replay) == 1
+
+
+def test_the_sample_keeps_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert applied("--testee", SAMPLE) == 0
+    assert "passed 1" in capsys.readouterr().out
+
+
+def test_list_needs_no_topic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["conformance", "--list", "--level", "apply", "--protocol", "craft"]) == 0
+    listed = capsys.readouterr().out.split()
+    assert all(one.startswith("required.craft.apply.") for one in listed)
+    assert main(["conformance", "--list", "--level", "decode", "--level", "apply", "--filter", CASE]) == 0
+    assert capsys.readouterr().out.split() == [CASE]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_decode_level_is_the_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--list"]) == 0
+    assert ".apply." not in capsys.readouterr().out
+
+
+def test_the_sample_needs_nothing_but_python_and_the_other_sample() -> None:
+    text = (ROOT / "examples" / "testee_python_apply.py").read_text("utf-8")
+    imported = {
+        line.split()[1].partition(".")[0]
+        for line in text.splitlines()
+        if line.startswith(("import ", "from "))
+    }
+    assert imported <= sys.stdlib_module_names | {"testee_python"}
+    assert len(text.splitlines()) < 150

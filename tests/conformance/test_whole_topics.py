@@ -1,0 +1,126 @@
+"""The apply level on topics that Spark makes: one here, all of them in the slow tier."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.cli import main
+from producer.conformance.applied import Applying, applyings
+from producer.conformance.apply_case import ApplyCase, build_apply
+from producer.conformance.compare_tables import table_differences
+from producer.jobs import kept_topic
+from producer.jobs.kept_topic import Topic
+from producer.source import folder as source
+from tests.conformance.own_consumer import (
+    AsDelivered,
+    Consumer,
+    IgnoresDDL,
+    InsertsFirst,
+    InsertsOnce,
+    KeepsOldKey,
+    ResolvedOnlyGrows,
+    Stopped,
+)
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])
+_FLOATS = frozenset({"float", "double", "decimal"})
+FIRST_COMMIT = 415508878783938562
+
+
+def test_a_topic_and_its_rows_at_the_end_and_before(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
+    topic = Topic(
+        scenario="seed_t1",
+        sink_uri="kafka:///seed_t1?protocol=canal-json&enable-tidb-extension=true&partition-num=3",
+        inject=("duplicate-message:rate=0.5",),
+        moments=(FIRST_COMMIT,),
+    )
+    kept = kept_topic.kept_topic(topic)
+    assert source.manifest(kept.golden)["faults"]
+    (table,) = kept.tables()
+    assert (table["key"], table["types"]) == (["id"], {"id": "int", "val": "varchar"})
+    assert table["rows"] == [{"id": "3", "val": "dd"}, {"id": "4", "val": "ee"}]
+    (before,) = kept.tables(FIRST_COMMIT)
+    assert [row["val"] for row in before["rows"]] == ["aa", "bb", "cc"]
+    monkeypatch.setattr(kept_topic, "_make", None)
+    assert kept_topic.kept_topic(topic) == kept
+
+
+def built(one: Applying) -> ApplyCase:
+    return build_apply(one, lambda _: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", applyings(), ids=lambda one: one.id)
+def test_our_decoders_lead_to_the_rows(spark: SparkSession, one: Applying) -> None:
+    case = built(one)
+    assert case.expected
+    assert bool(source.manifest(case.golden)["faults"]) == bool(one.form.inject)
+    assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("all-traps.key-update-across-partitions", InsertsFirst),
+        ("sysbench.replay-one-table", InsertsOnce),
+        ("all-traps.replay-suffix", InsertsOnce),
+        ("all-traps.resolved-fallback", ResolvedOnlyGrows),
+        ("bank.duplicate-event", InsertsOnce),
+        ("bank.duplicate-message", InsertsOnce),
+        ("seed_t1.duplicate-ddl", AsDelivered),
+        ("seed_t1.raw-key-update", KeepsOldKey),
+        ("seed_t1.truncate", IgnoresDDL),
+        ("sysbench.replay-partial", InsertsOnce),
+    ],
+)
+def test_a_topic_shows_the_bug_that_it_is_for(spark: SparkSession, name: str, wrong: type[Consumer]) -> None:
+    assert fails(wrong(), open_protocol(name))
+    if wrong in (InsertsOnce, ResolvedOnlyGrows):  # the trap shows it, not the scenario
+        assert not fails(wrong(), open_protocol(name.partition(".")[0]))
+
+
+def open_protocol(name: str) -> ApplyCase:
+    return built(next(one for one in applyings() if one.id == f"required.open-protocol.apply.{name}"))
+
+
+def fails(consumer: Consumer, case: ApplyCase) -> bool:
+    try:
+        return table_differences(case.expected, consumer.answer(case.request), _FLOATS) != []
+    except Stopped:
+        return True
+
+
+@pytest.mark.slow
+def test_the_time_stamps_that_are_asked_are_resolved_in_every_partition(spark: SparkSession) -> None:
+    for one in applyings():
+        if one.form.resolved_ts is not None:
+            path = built(one).golden / "events.jsonl"
+            events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            resolved = {
+                event["partition"]
+                for event in events
+                if event["kind"] == "resolved" and event["commit_ts"] == one.form.resolved_ts
+            }
+            assert resolved == {event["partition"] for event in events}
+
+
+@pytest.mark.slow
+def test_the_sample_keeps_the_rows_of_every_topic(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conformance", "--testee", SAMPLE, "--level", "apply", "--timeout", "60s", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["cases"]
+    assert {one["outcome"] for one in told} == {"passed", "skipped"}
+    skipped = {one["case"].split(".")[1] for one in told if one["outcome"] == "skipped"}
+    assert skipped == {"debezium", "craft"}
