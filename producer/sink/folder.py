@@ -124,12 +124,16 @@ def write_claims(folder: Path, claims: DataFrame) -> None:
         (place / claim["name"]).write_bytes(claim["content"])
 
 
-def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:
-    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line."""
-    place.mkdir(exist_ok=True)
+def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Path:
+    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line.
+
+    :return: the file.
+    """
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
-    _write_lines(place / f"{_table_file(table)}.jsonl", lines)
+    file = place / f"{_table_file(table)}.jsonl"
+    _write_lines(file, lines)
+    return file
 
 
 def _table_file(table: TableInfo) -> str:
