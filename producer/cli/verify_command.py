@@ -112,4 +112,4 @@ def _refuse_options(context: typer.Context) -> None:
     ]
     if given:
         what = f"{context.invoked_subcommand} has options of its own, which stand behind it"
-        raise StateError(what, source=f"--{given[0].replace('_', '-')}")
+        raise StateError(what, source=f"verify {context.invoked_subcommand}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -64,25 +64,18 @@ def verify_state(
     wanted = chosen(expected_tables(Path(expected), content, at), tables)
     names = _checked(names or {}, wanted)
     losses = registry.encoder(protocol or feed.protocol, codec_options(feed)).losses
-    spark_needed = not isinstance(actual, str) or "://" not in actual
-    source: Source | None = None if spark_needed else _database(str(actual))
-    say("starting Spark")
-    spark = spark_session(light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
-    source = source or _read_by_spark(actual, spark)
+    start = partial(spark_session, light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
     say("looking for the tables")
-    alone = Counter(table.name for table in wanted)
-    found = [(table, source.find(table, names.get(table.qualified_name), alone=alone[table.name] == 1))
-             for table in wanted]  # fmt: skip
-    plans = [
-        plan_table(
-            number, table, place.name, place.columns,
-            ignored=frozenset(name.lower() for name in ignored), zone=zone_of(feed.time_zone), losses=losses,
-        )
-        for number, (table, place) in enumerate(found)
-        if place is not None
-    ]  # fmt: skip
+    source = _source(actual, start)
+    matching = partial(
+        plan_table,
+        ignored=frozenset(name.lower() for name in ignored),
+        zone=zone_of(feed.time_zone),
+        losses=losses,
+    )
+    plans = _plans(source, wanted, names, matching)
     say("comparing rows")
-    tallies = _compared(spark, source, plans, examples)
+    tallies = _compared(start(), source, plans, examples) if plans else {}
     planned = {plan.table.qualified_name: plan for plan in plans}
     outcomes = [_outcome(table, planned.get(table.qualified_name), tallies) for table in wanted]
     return StateOutcome(
@@ -92,6 +85,25 @@ def verify_state(
         tables=tuple(outcomes),
         ignored=tuple(ignored),
     )
+
+
+def _plans(
+    source: Source,
+    wanted: Sequence[ExpectedTable],
+    names: Mapping[str, str],
+    matching: Callable[..., TablePlan],
+) -> list[TablePlan]:
+    """The tables that are there, with their columns."""
+    alone = Counter(table.name for table in wanted)
+    found = [
+        (table, source.find(table, names.get(table.qualified_name), alone=alone[table.name] == 1))
+        for table in wanted
+    ]
+    return [
+        matching(number, table, place.name, place.columns)
+        for number, (table, place) in enumerate(found)
+        if place is not None
+    ]
 
 
 def _checked(names: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
@@ -109,19 +121,20 @@ def _database(url: str) -> Source:
     return Database(url)
 
 
-def _read_by_spark(actual: str | Path | Mapping[str, DataFrame], spark: SparkSession) -> Source:
+def _source(actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession]) -> Source:
+    """Spark is started only for what needs it, so that a wrong URL is refused at once."""
     if isinstance(actual, Mapping):
         return Frames(actual)
     if str(actual).startswith(PREFIX):
-        return SparkTables(str(actual), spark)
-    return Files(Path(actual), spark)
+        return SparkTables(str(actual), start())
+    if isinstance(actual, str) and "://" in actual:
+        return _database(actual)
+    return Files(Path(actual), start)
 
 
 def _compared(
     spark: SparkSession, source: Source, plans: Sequence[TablePlan], shown: int
 ) -> dict[int, Tally]:
-    if not plans:
-        return {}
     wanted = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
     there = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))
     # Read once: a database may change between two readings.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from producer.errors import StateError
 from producer.model.json_value import from_json
 from producer.state.cell import UNREADABLE
+from producer.state.csv_rows import csv_columns, csv_reader
 from producer.state.expected import ExpectedTable
 from producer.state.frames import frame_rows
 from producer.state.plan import Comparable, TablePlan
@@ -27,14 +28,15 @@ _SEEN_LINES = 1_000
 class Files:
     """A folder of tables, or the file of one.
 
+    :param start: gives the Spark session.
     :raises StateError: if there is nothing at that place.
     """
 
-    def __init__(self, place: Path, spark: SparkSession) -> None:
+    def __init__(self, place: Path, start: Callable[[], SparkSession]) -> None:
         if not place.exists():
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("there is no such file or folder", source=str(place), hint=hint)
-        self._place, self._spark = place.absolute(), spark
+        self._place, self._start = place.absolute(), start
 
     @property
     def label(self) -> str:
@@ -45,7 +47,7 @@ class Files:
         path = self._path(table, name, alone=alone)
         if path is None:
             return None
-        columns = _line_columns(path) if _format(path) == "jsonl" else tuple(_read(self._spark, path).columns)
+        columns = self._columns(path)
         return Found(name=str(path), columns=columns)
 
     def _path(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Path | None:
@@ -58,11 +60,22 @@ class Files:
             return self._place  # the folder of one table, as Spark writes it
         return path
 
+    def _columns(self, path: Path) -> tuple[str, ...] | None:
+        match _format(path):
+            case "jsonl":
+                return _line_columns(path)
+            case "csv":
+                return csv_columns(_files(path))
+        return tuple(self._start().read.parquet(str(path)).columns)
+
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
         path = Path(plan.actual)
-        if _format(path) == "jsonl":
-            return line_frame(spark, str(path)).mapInArrow(_read_lines(plan), ROWS)
-        return frame_rows(_read(spark, path), plan)
+        match _format(path):
+            case "jsonl":
+                return line_frame(spark, str(path)).mapInArrow(_read_lines(plan), ROWS)
+            case "csv":
+                return spark.range(1, numPartitions=1).mapInArrow(csv_reader(_files(path), plan), ROWS)
+        return frame_rows(spark.read.parquet(str(path)), plan)
 
 
 def _format(path: Path) -> str:
@@ -81,17 +94,14 @@ def _parts(path: Path) -> list[Path]:
     return [part for part in shown if part.name.startswith("part-") and part.suffix in FORMATS]
 
 
-def _read(spark: SparkSession, path: Path) -> DataFrame:
-    if _format(path) == "csv":
-        # Text as it stands; the MySQL type says what it means. Without quotes nothing is NULL, "" is empty.
-        return spark.read.csv(str(path), header=True, multiLine=True, escape='"')
-    return spark.read.parquet(str(path))
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else _parts(path)
 
 
 def _line_columns(path: Path) -> tuple[str, ...] | None:
     """The columns that the first lines have; None where there are no lines."""
     names: dict[str, None] = {}
-    for file in [path] if path.is_file() else _parts(path):
+    for file in _files(path):
         with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
             for line in islice(lines, _SEEN_LINES):
                 names |= dict.fromkeys(_object(line))

@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import YearMonthIntervalType
 
 from producer.errors import StateError
 from producer.state.expected import ExpectedTable
@@ -23,11 +22,7 @@ _FORM = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{sche
 def frame_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
     """Rows of a DataFrame, of shape ``ROWS``."""
     columns = [sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns]
-    plain = [
-        column.cast("string") if isinstance(frame.schema[name].dataType, YearMonthIntervalType) else column
-        for name, column in zip(plan.actual_columns, columns, strict=True)
-    ]
-    return frame.select(*plain).mapInArrow(_read(plan), ROWS)
+    return frame.select(*columns).mapInArrow(_read(plan), ROWS)
 
 
 def _read(plan: TablePlan) -> BatchReader:
