@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 from pyspark.sql import DataFrame, SparkSession
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
 
 from producer.errors import StateError, StateSourceError
@@ -38,6 +38,7 @@ _INSTALL = "pip install 'ticdc-producer[state]'"
 class Database:
     """A database as a source of tables.
 
+    :ivar label: its URL, fit to be shown.
     :raises StateError: for a URL that is none, or of a database that is not supported.
     """
 
@@ -48,6 +49,7 @@ class Database:
             hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:///PATH"
             raise StateError("not a database URL", source=url.partition(":")[0], hint=hint) from None
         self._url = self._url.set(drivername=_DRIVERS.get(self._url.drivername, self._url.drivername))
+        self.label = _masked_url(self._url)
         self._check()
 
     def _check(self) -> None:
@@ -60,18 +62,12 @@ class Database:
             raise StateError(
                 f"its driver is missing ({error.name})", source=self.label, hint=_INSTALL
             ) from None
-        file = self._url.database
-        if self._url.get_backend_name() == "sqlite" and not (file and Path(file).is_file()):
-            raise StateError("there is no such file", source=self.label, hint="sqlite:///PATH of a file")
-
-    @property
-    def label(self) -> str:
-        """The URL without its password and other secrets."""
-        query = {
-            name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
-            for name, value in self._url.query.items()
-        }
-        return self._url.set(query=query).render_as_string(hide_password=True)
+        if self._url.get_backend_name() == "sqlite":
+            file = Path(self._url.database or "")
+            if not file.is_file():
+                raise StateError("there is no such file", source=self.label, hint="sqlite:///PATH of a file")
+            # A Spark worker stays in the directory where it was started.
+            self._url = self._url.set(database=str(file.absolute()))
 
     def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:
         with self._engine() as engine, warnings.catch_warnings():
@@ -115,6 +111,16 @@ class Database:
         text = " ".join(str(getattr(error, "orig", None) or error).split())
         secret = self._url.password
         return text.replace(str(secret), "***") if secret else text
+
+
+def _masked_url(url: URL) -> str:
+    """The URL without its password and other secrets."""
+    query = {
+        name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
+        for name, value in url.query.items()
+    }
+    shown: str = url.set(query=query).render_as_string(hide_password=True)
+    return shown
 
 
 def _candidates(
