@@ -27,7 +27,8 @@ def state_lines(outcome: StateOutcome, *, quiet: bool = False) -> Iterator[str]:
     if outcome.ignored and not quiet:
         yield f"not compared: {', '.join(outcome.ignored)}"
     wrong = sum(not table.ok for table in outcome.tables)
-    yield f"VIOLATED: {wrong} of {_tables(len(outcome.tables))} differ" if wrong else "verified"
+    verb = "differs" if wrong == 1 else "differ"
+    yield f"VIOLATED: {wrong} of {_tables(len(outcome.tables))} {verb}" if wrong else "verified"
 
 
 def _tables(count: int) -> str:

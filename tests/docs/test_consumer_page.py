@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_the_fix_is_what_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_pa
 
 def test_the_heart_of_the_consumer_is_shown_as_it_is() -> None:
     (shown,) = blocks("python")
-    assert shown in EXAMPLE.read_text("utf-8")
+    assert textwrap.indent(shown, "    ") in EXAMPLE.read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -79,7 +80,6 @@ def test_the_page_from_end_to_end(
         codes.append(_run(command))
         printed = capsys.readouterr().out.splitlines(keepends=True)
         told.append("".join(one for one in printed if pattern in one))
-        print(told[-1])
     assert codes == [0, 0, 1, 0, 0, 0, 0, 0, 0]
     _, _, wrong, events, covered, trap, _, _, right = told
     shown = blocks("text")

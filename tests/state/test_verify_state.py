@@ -89,5 +89,5 @@ def test_a_table_that_is_not_there_is_a_difference(
     assert told == [
         "ok     shop.items  3 rows expected, 3 found in items",
         "error  shop.stock  there is no such table (--map SCHEMA.TABLE=NAME names it)",
-        "VIOLATED: 1 of 2 tables differ",
+        "VIOLATED: 1 of 2 tables differs",
     ]
