@@ -66,7 +66,7 @@ def verify_state(
     losses = registry.encoder(protocol or feed.protocol, codec_options(feed)).losses
     start = partial(spark_session, light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
     say("looking for the tables")
-    source = _source(actual, start)
+    source = _source(actual, start, len(wanted))
     matching = partial(
         plan_table,
         ignored=frozenset(name.lower() for name in ignored),
@@ -121,7 +121,9 @@ def _database(url: str) -> Source:
     return Database(url)
 
 
-def _source(actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession]) -> Source:
+def _source(
+    actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession], tables: int
+) -> Source:
     """Spark is started only for what needs it, so that a wrong URL is refused at once."""
     if isinstance(actual, Mapping):
         return Frames(actual)
@@ -129,7 +131,7 @@ def _source(actual: str | Path | Mapping[str, DataFrame], start: Callable[[], Sp
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
         return _database(actual)
-    return Files(Path(actual), start)
+    return Files(Path(actual), start, tables=tables)
 
 
 def _compared(

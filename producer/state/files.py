@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.errors import StateError
@@ -29,14 +30,19 @@ class Files:
     """A folder of tables, or the file of one.
 
     :param start: gives the Spark session.
-    :raises StateError: if there is nothing at that place.
+    :param tables: how many are to be compared.
+    :raises StateError: if there is nothing at that place, or one table where several are expected.
     """
 
-    def __init__(self, place: Path, start: Callable[[], SparkSession]) -> None:
+    def __init__(self, place: Path, start: Callable[[], SparkSession], *, tables: int) -> None:
         if not place.exists():
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("there is no such file or folder", source=str(place), hint=hint)
         self._place, self._start = place.absolute(), start
+        self._whole = place.is_file() or bool(_parts(place))
+        if self._whole and tables != 1:
+            what = f"this holds one table, and {tables} are to be compared"
+            raise StateError(what, source=str(place), hint="--table SCHEMA.TABLE says which")
 
     @property
     def label(self) -> str:
@@ -51,14 +57,11 @@ class Files:
         return Found(name=str(path), columns=columns)
 
     def _path(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Path | None:
-        if self._place.is_file():
+        if self._whole:
             return self._place
         names = [name] if name is not None else [table.file.stem, *usual_names(table, alone=alone)]
         found = (self._place / f"{one}{suffix}" for one in names for suffix in ("", *FORMATS))
-        path = next((path for path in found if path.exists() and path != self._place), None)
-        if path is None and _parts(self._place) and alone:
-            return self._place  # the folder of one table, as Spark writes it
-        return path
+        return next((path for path in found if path.exists() and path != self._place), None)
 
     def _columns(self, path: Path) -> tuple[str, ...] | None:
         match _format(path):
@@ -66,7 +69,11 @@ class Files:
                 return _line_columns(path)
             case "csv":
                 return csv_columns(_files(path))
-        return tuple(self._start().read.parquet(str(path)).columns)
+        try:
+            return tuple(self._start().read.parquet(str(path)).columns)
+        except PySparkException as error:
+            what = f"Spark cannot read it: {str(error).splitlines()[0]}"
+            raise StateError(what, source=str(path)) from None
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
         path = Path(plan.actual)

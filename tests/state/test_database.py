@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -87,6 +88,23 @@ def test_bad_options_say_what_to_do(
     )
     assert code == 2
     assert hint in capsys.readouterr().err
+
+
+def test_a_file_is_of_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = state_folder(tmp_path / "golden")
+    file = golden / "state" / "shop.items.jsonl"
+    assert main(["verify", "state", "--expected", str(golden), "--actual", str(file)]) == 2
+    assert "--table" in capsys.readouterr().err
+
+
+def test_a_folder_without_columns_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = state_folder(tmp_path / "golden")
+    place = golden / "manifest.json"
+    content = json.loads(place.read_text("utf-8"))
+    del content["tables"]
+    place.write_text(json.dumps(content), "utf-8")
+    assert main(["verify", "state", "--expected", str(golden), "--actual", "sqlite://"]) == 2
+    assert "write it again" in capsys.readouterr().err
 
 
 def test_options_of_verify_do_not_pass_unnoticed(capsys: pytest.CaptureFixture[str]) -> None:
