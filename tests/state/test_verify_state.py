@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -90,4 +91,43 @@ def test_a_table_that_is_not_there_is_a_difference(
         "ok     shop.items  3 rows expected, 3 found in items",
         "error  shop.stock  there is no such table (--map SCHEMA.TABLE=NAME names it)",
         "VIOLATED: 1 of 2 tables differs",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pattern", "frames"])
+def test_what_spark_reads(spark: SparkSession, golden: Path, tmp_path: Path, kind: str) -> None:
+    frames = {
+        "shop.items": spark.read.parquet(str(write_files(tmp_path / "filled") / "shop.items.parquet")),
+        "shop.stock": spark.createDataFrame(STOCK[:-1], "place string, item int, pieces bigint"),
+        "shop.notes": spark.createDataFrame(NOTES, "id int, note string"),
+    }
+    for name, frame in frames.items():
+        frame.write.orc(str(tmp_path / "lake" / name.replace(".", "/")))
+    pattern = f"spark:orc:{tmp_path}/lake/{{schema}}/{{table}}"
+    found = api.verify_state(golden, frames if kind == "frames" else pattern)
+    assert {table.table: table.missing for table in found.tables if not table.ok} == {"shop.stock": 1}
+
+
+@pytest.mark.slow
+def test_many_rows_are_compared_by_the_same_plan(spark: SparkSession, golden: Path, tmp_path: Path) -> None:
+    """200,000 rows, one of them changed and one left out: the folder's file is replaced."""
+    stock = golden / "state" / "shop.stock.jsonl"
+    many = tmp_path / "many"
+    shutil.copytree(golden, many)
+    lines = [f'{{"place": "p{n % 7}", "item": "{n}", "pieces": "{n}"}}\n' for n in range(200_000)]
+    (many / "state" / stock.name).write_text("".join(lines), "utf-8")
+    manifest = json.loads((many / "manifest.json").read_text("utf-8"))
+    del manifest["files"]
+    (many / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    place = tmp_path / "many.db"
+    with sqlite3.connect(place) as database:
+        database.execute("CREATE TABLE stock (place TEXT, item INTEGER, pieces INTEGER)")
+        rows = ((f"p{n % 7}", n, n + (n == 5)) for n in range(200_000) if n != 77_777)
+        database.executemany("INSERT INTO stock VALUES (?, ?, ?)", rows)
+    (table,) = api.verify_state(many, f"sqlite:///{place}", tables=["shop.stock"]).tables
+    assert (table.expected_rows, table.actual_rows) == (200_000, 199_999)
+    assert [(one.kind, one.key["item"]) for one in table.examples] == [
+        ("different", b"5"),
+        ("missing", b"77777"),
     ]
