@@ -8,7 +8,6 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +16,7 @@ from producer.codec import registry
 from producer.codec.zone import zone_of
 from producer.errors import StateError, StateSourceError
 from producer.jobs.prepare import codec_options
+from producer.kept import kept
 from producer.session import spark_session
 from producer.source.folder import manifest
 from producer.state.compare import Pair, Tally, compare_rows
@@ -139,16 +139,13 @@ def _compared(
 ) -> dict[int, Tally]:
     wanted = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
     there = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))
-    # Read once: a database may change between two readings.
-    there = there.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return compare_rows(wanted, there, [plan.number for plan in plans], shown)
+        with kept(there) as once:  # a database may change between two readings
+            return compare_rows(wanted, once, [plan.number for plan in plans], shown)
     except PySparkException as error:
         raise StateSourceError(
             f"its rows cannot be read: {_last_words(error)}", source=source.label
         ) from None
-    finally:
-        there.unpersist()
 
 
 def _last_words(error: PySparkException) -> str:
