@@ -16,7 +16,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from producer.api import RunReport, Verdict, changes, decode, run, run_changes, run_paced, tables, verify
+    from producer.api import (
+        RunReport,
+        StateOutcome,
+        Verdict,
+        changes,
+        decode,
+        run,
+        run_changes,
+        run_paced,
+        tables,
+        verify,
+        verify_state,
+    )
     from producer.errors import ProducerError
     from producer.model.shapes import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
 
@@ -27,6 +39,7 @@ __all__ = [
     "MESSAGES",
     "ProducerError",
     "RunReport",
+    "StateOutcome",
     "Verdict",
     "changes",
     "decode",
@@ -35,6 +48,7 @@ __all__ = [
     "run_paced",
     "tables",
     "verify",
+    "verify_state",
 ]
 
 _HOMES = {

@@ -217,6 +217,17 @@ class FolderError(ProducerError):
         self.path = path
 
 
+class StateError(ProducerError):
+    """A consumer's tables that cannot be found or named so.
+
+    :param source: the URL (without its password), file or option concerned.
+    """
+
+    def __init__(self, what: str, *, source: str, hint: str = "") -> None:
+        super().__init__(what, where=source, hint=hint)
+        self.source = source
+
+
 class ReportError(ProducerError):
     """A report that cannot be made or written.
 
@@ -291,6 +302,17 @@ class NoTesteeError(EnvironmentFailure):
     def __init__(self, what: str, *, command: str, hint: str = "") -> None:
         super().__init__(what, where=command, hint=hint)
         self.command = command
+
+
+class StateSourceError(EnvironmentFailure):
+    """A consumer's database or files that cannot be reached or read.
+
+    :param source: the URL without its password, or the file.
+    """
+
+    def __init__(self, what: str, *, source: str, hint: str = "") -> None:
+        super().__init__(what, where=source, hint=hint)
+        self.source = source
 
 
 class StorageError(EnvironmentFailure):

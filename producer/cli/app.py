@@ -34,10 +34,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run)
-app.command("verify")(verify_command.verify)
 app.command("decode")(decode_command.decode)
 app.command("coverage")(coverage_command.coverage)
 app.command("conformance")(conformance_command.conformance)
+app.add_typer(verify_command.app, name="verify")
 app.add_typer(scenario_command.app, name="scenario")
 app.add_typer(golden_command.app, name="golden")
 app.add_typer(traps_command.app, name="traps")

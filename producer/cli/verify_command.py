@@ -1,4 +1,4 @@
-"""``ticdc-producer verify``."""
+"""``ticdc-producer verify``, and ``verify state`` below it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ import typer
 from producer.cli.options import Client, Config, Json, Quiet, SinkURI
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
+from producer.cli.verify_state_command import state
+from producer.errors import StateError
+
+app = typer.Typer(invoke_without_command=True)
+app.command("state")(state)
 
 
+@app.callback()
 def verify(
+    context: typer.Context,
     sink_uri: SinkURI = None,
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     scenario: Annotated[
@@ -64,8 +71,11 @@ def verify(
 ) -> int:
     """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
-    Exit code 1 if something is violated.
+    Exit code 1 if something is violated. Below it: verify state, for the tables that a consumer filled.
     """
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return 0
     from producer import api
     from producer.cli.verdict_text import show
 
@@ -93,3 +103,15 @@ def verify(
         show(verdict, quiet=quiet)
     reports.write(verdict)
     return 0 if verdict.ok else 1
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """Options of ``verify`` before the name of a command below it would have no effect."""
+    given = [
+        name
+        for name in context.params
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    ]
+    if given:
+        what = f"{context.invoked_subcommand} has options of its own, which stand behind it"
+        raise StateError(what, source=f"verify {context.invoked_subcommand}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from producer.jobs.refused import skipped_events
 from producer.jobs.run_report import RunReport
 from producer.jobs.upstream import Upstream
 from producer.model.table import TableInfo
+from producer.model.table_form import table_form
 from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
 from producer.sink.claims import claims
@@ -52,21 +54,29 @@ def write_folder(
         sink.write_events(folder, wanted, report.counts.total)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
-        for table, rows in replicated_state(job, job.history.state):
-            sink.write_state(folder / "state", table, rows)
-        for table, frame in generated_state(committed, job):
-            sink.write_state(folder / "state", table, images(frame))
-        for ts in job.state_at:
-            at = folder / "state.at" / str(ts)
-            at.mkdir(parents=True)  # there may have been no table yet
-            for table, rows in replicated_state(job, job.state_until(ts)):
-                sink.write_state(at, table, rows)
-            for table, frame in generated_state(committed, job, job.commits_until(ts)):
-                sink.write_state(at, table, images(frame))
+        tables = _write_states(folder, job, committed)
         if places is not None:
             sink.write_faults(folder, places)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
-        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts)})
+        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
+
+
+def _write_states(folder: Path, job: Job, committed: Upstream) -> dict[str, Any]:
+    """The rows at the end and at the chosen time stamps.
+
+    :return: the form of each file's table.
+    """
+    places: dict[Path, tuple[State, int | None]] = {folder / "state": (job.history.state, None)}
+    for ts in job.state_at:
+        places[folder / "state.at" / str(ts)] = (job.state_until(ts), job.commits_until(ts))
+    forms = {}
+    for place, (state, commits) in places.items():
+        place.mkdir(parents=True, exist_ok=True)  # there may have been no table yet
+        made = ((table, images(frame)) for table, frame in generated_state(committed, job, commits))
+        for table, rows in chain(replicated_state(job, state), made):
+            file = sink.write_state(place, table, rows)
+            forms[file.relative_to(folder).as_posix()] = table_form(table)
+    return forms
 
 
 def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:

@@ -125,12 +125,16 @@ def write_claims(folder: Path, claims: DataFrame) -> None:
         (place / claim["name"]).write_bytes(claim["content"])
 
 
-def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> None:
-    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line."""
-    place.mkdir(exist_ok=True)
+def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Path:
+    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line.
+
+    :return: the file.
+    """
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
-    write_lines(place / f"{table_file(table.schema, table.name)}.jsonl", lines)
+    file = place / f"{table_file(table.schema, table.name)}.jsonl"
+    write_lines(file, lines)
+    return file
 
 
 def table_file(schema: str, name: str) -> str:

@@ -163,3 +163,11 @@ def test_a_missing_library_is_named_with_its_extra(
     said = capsys.readouterr().err
     assert "an HTML report needs jinja2" in said
     assert "pip install 'ticdc-producer[report]'" in said
+
+
+def test_the_manifest_tells_the_columns_of_each_state(ran: dict[str, Any], work: Path) -> None:
+    manifest = json.loads((work / "golden" / "manifest.json").read_text("utf-8"))
+    (place, table), *others = manifest["tables"].items()
+    assert (place, others) == ("state/test.t1.jsonl", [])
+    assert [column["name"] for column in table["columns"]] == ["id", "val"]
+    assert table["handle_key"] == ["id"]

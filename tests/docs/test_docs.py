@@ -100,7 +100,7 @@ def _parse(arguments: list[str]) -> None:
     while subcommand := getattr(group, "resolve_command", None):
         rest = [*context._protected_args, *context.args]
         if not rest:
-            return
+            break
         name, group, rest = subcommand(context, rest)
         context = group.make_context(name, rest, parent=context)
     _check_values(context.params)

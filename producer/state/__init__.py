@@ -1,0 +1,1 @@
+"""Tables that a consumer filled, compared with the state that a golden folder expects."""

@@ -1,0 +1,74 @@
+"""The CI recipes: of the form that the systems publish, with commands that the consumer's page runs."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.consumer_page import ROOT, commands
+
+FILES = ROOT / "examples" / "ci"
+SCHEMAS = {"github-actions.yml": "vendor.github-workflows", "gitlab-ci.yml": "vendor.gitlab-ci"}
+
+
+def recipe(name: str) -> Any:
+    return yaml.safe_load((FILES / name).read_text("utf-8"))
+
+
+def lines(name: str) -> list[str]:
+    """What a recipe's job runs."""
+    if name.startswith("gitlab"):
+        job = recipe(name)["state"]
+        return [*job["before_script"], *job["script"]]
+    return [step["run"] for step in recipe(name)["jobs"]["state"]["steps"] if "run" in step]
+
+
+def plain(line: str) -> list[str]:
+    """A command's words, wherever its broker is and without the report."""
+    words = shlex.split(line.replace("//kafka:", "//localhost:").replace(" kafka:", " localhost:"))
+    return words[: words.index("--junit-xml")] if "--junit-xml" in words else words
+
+
+def test_every_recipe_is_known() -> None:
+    assert sorted(path.name for path in FILES.iterdir()) == sorted(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_recipe_is_of_the_published_form(name: str) -> None:
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name], str(FILES / name)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_published_form_is_strict(name: str, tmp_path: Path) -> None:
+    wrong = tmp_path / name
+    wrong.write_text((FILES / name).read_text("utf-8").replace("services:", "servces:"), "utf-8")
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name], str(wrong)]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 1
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_recipe_runs_the_commands_of_the_page(name: str) -> None:
+    install, *others = lines(name)
+    assert install == "pip install 'ticdc-producer[state]'"
+    page = [shlex.split(line) for line in commands()]
+    run, consume, compare = page[1:4]
+    assert [plain(line) for line in others] == [run, consume, compare]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_report_that_is_kept_is_the_one_that_is_written(name: str) -> None:
+    words = shlex.split(lines(name)[-1])
+    written = words[words.index("--junit-xml") + 1]
+    if name.startswith("gitlab"):
+        kept = recipe(name)["state"]["artifacts"]["reports"]["junit"]
+    else:
+        kept = recipe(name)["jobs"]["state"]["steps"][-1]["with"]["path"]
+    assert kept == written

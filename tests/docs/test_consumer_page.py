@@ -1,0 +1,112 @@
+"""The page on verifying a consumer, run from its first command to its last."""
+
+from __future__ import annotations
+
+import runpy
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.broker import EmbeddedKafka
+from producer.cli import main
+from tests.docs.consumer_page import EXAMPLE, ROOT, blocks, commands, fixed
+
+BROKER = "localhost:9092"
+
+
+def event(kind: str, ts: int, number: int) -> dict[str, Any]:
+    row = {"id": str(number), "email": "ann@example.com", "name": "Ann", "credit": "1.00"}
+    return {"type": kind, "_tidb": {"commitTs": ts}, "data": [row]}
+
+
+def resolved(ts: int) -> dict[str, Any]:
+    return {"type": "TIDB_WATERMARK", "_tidb": {"watermarkTs": ts}}
+
+
+# A customer's number changes from 1 to 101.
+PARTITIONS = (
+    [resolved(1), event("INSERT", 2, 101), resolved(2)],
+    [event("INSERT", 1, 1), resolved(1), event("DELETE", 2, 1), resolved(2)],
+)
+
+
+@pytest.mark.parametrize(("fix", "rows"), [(False, []), (True, [(101,)])])
+def test_the_fix_is_what_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_path: Path) -> None:
+    source = EXAMPLE.read_text("utf-8")
+    script = tmp_path / "consumer.py"
+    script.write_text(fixed(source) if fix else source, "utf-8")
+    module = runpy.run_path(str(script))
+    database = sqlite3.connect(":memory:")
+    database.execute(module["TABLE"])
+    table = module["Table"](database, [0, 1])
+    for partition, events in enumerate(PARTITIONS):
+        for one in events:
+            table.take(partition, one)
+    assert database.execute("SELECT id FROM customers").fetchall() == rows
+
+
+def test_the_heart_of_the_consumer_is_shown_as_it_is() -> None:
+    (shown,) = blocks("python")
+    assert textwrap.indent(shown, "    ") in EXAMPLE.read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_from_end_to_end(
+    spark: SparkSession,
+    kafka: EmbeddedKafka,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "examples" / EXAMPLE.name
+    told: list[str] = []
+    codes: list[int] = []
+    for line in commands():
+        if line.startswith("docker"):
+            continue  # the broker of the tests stands for it
+        if line.startswith("rm "):
+            script.write_text(fixed(script.read_text("utf-8")), "utf-8")
+        command, _, pattern = line.replace(BROKER, kafka.bootstrap).partition(" | grep ")
+        codes.append(_run(command))
+        printed = capsys.readouterr().out.splitlines(keepends=True)
+        told.append("".join(one for one in printed if pattern in one))
+    assert codes == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+    _, _, wrong, events, covered, trap, _, _, right = told
+    shown = blocks("text")
+    # Which three rows are lost depends on the partition that comes first.
+    assert [len(line.split()) for line in wrong.splitlines()] == [
+        len(line.split()) for line in shown[0].splitlines()
+    ]
+    assert wrong.splitlines()[0] == shown[0].splitlines()[0]
+    assert [_plain(text) for text in (events, covered, trap, right)] == [_plain(text) for text in shown[1:]]
+
+
+def _words(text: str) -> list[int]:
+    return [len(line.split()) for line in text.splitlines()]
+
+
+def _plain(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def _run(line: str) -> int:
+    """Run a line as a shell would; of ``ticdc-producer`` in this process, which has a Spark session."""
+    program, *arguments = shlex.split(line)
+    if program == "ticdc-producer":
+        return main(arguments)
+    programs = {"python": sys.executable}
+    done = subprocess.run(
+        [programs.get(program, program), *arguments], capture_output=True, text=True, check=False
+    )
+    print(done.stdout, end="")
+    return done.returncode

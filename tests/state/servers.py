@@ -1,0 +1,86 @@
+"""Database servers of a test's own: a process each, on a free port, with all files in one folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+def _program(name: str, *folders: Path) -> str:
+    places = os.pathsep.join([*map(str, folders), os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
+    found = shutil.which(name, path=places)
+    if found is None:
+        pytest.skip(f"not run: no {name}")
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Short, since paths of sockets have at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="db") as name:
+        yield Path(name)
+
+
+@contextmanager
+def mariadb() -> Iterator[str]:
+    """A MariaDB; its URL without the database."""
+    server, install, admin = map(_program, ("mariadbd", "mariadb-install-db", "mariadb-admin"))
+    with _folder() as folder:
+        data, port, quiet = folder / "data", _free_port(), subprocess.DEVNULL
+        common = ["--no-defaults", f"--datadir={data}", "--user=root"]
+        normal = "--auth-root-authentication-method=normal"
+        subprocess.run([install, *common, normal], check=True, stdout=quiet, stderr=quiet)
+        own = [
+            f"--socket={folder}/s",
+            f"--port={port}",
+            "--bind-address=127.0.0.1",
+            "--character-set-server=utf8mb4",
+        ]
+        with subprocess.Popen([server, *common, *own], stdout=quiet, stderr=quiet) as process:
+            try:
+                ask = [admin, "--no-defaults", f"--socket={folder}/s", "--user=root", "--wait=60"]
+                subprocess.run([*ask, "ping"], check=True, stdout=quiet)
+                subprocess.run([*ask, "password", "geheim"], check=True, stdout=quiet)
+                yield f"mariadb://root:geheim@127.0.0.1:{port}"
+            finally:
+                process.terminate()
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A PostgreSQL; its URL without the database."""
+    initdb, control = _program("initdb", *_POSTGRES), _program("pg_ctl", *_POSTGRES)
+    with _folder() as folder:
+        folder.chmod(0o777)
+        become = [_program("runuser"), "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        port, quiet = _free_port(), subprocess.DEVNULL
+        (folder / "password").write_text("geheim")
+        account = ["-U", "tester", "-A", "scram-sha-256", f"--pwfile={folder}/password", "-E", "UTF8", "-N"]
+        data = ["-D", f"{folder}/data"]
+        subprocess.run([*become, initdb, *data, *account], check=True, stdout=quiet)
+        options = f"-p {port} -k {folder} -h 127.0.0.1 -F"
+        begin = [*become, control, *data, "-w", "-l", f"{folder}/log", "-o", options, "start"]
+        subprocess.run(begin, check=True, stdout=quiet)
+        try:
+            yield f"postgresql://tester:geheim@127.0.0.1:{port}"
+        finally:
+            subprocess.run(
+                [*become, control, *data, "-w", "-m", "immediate", "stop"], check=True, stdout=quiet
+            )
