@@ -199,6 +199,7 @@ def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
 
 
 _CLIENT = (
+    _of_client("kafka-client-id", Text(), "What brokers know the clients by in logs and quotas."),
     _of_client("enable-tls", Flag(), "TLS; without ca with the system's authorities."),
     _of_client("ca", Text(), "PEM file of the authorities that brokers are checked against; means TLS."),
     _of_client("cert", Text(), "PEM file of the client's certificate; with ca and key."),

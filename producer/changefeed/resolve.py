@@ -65,10 +65,15 @@ def resolve(
         dispatchers=file.dispatchers,
         filter=file.filter or FilterSection(),
         column_selectors=file.column_selectors,
-        client=properties,
+        client={**_client_id(options), **properties},
         warnings=(*_warnings(options), *_idle_client(uri.target, properties)),
         **values,
     )
+
+
+def _client_id(options: Mapping[str, Plain]) -> dict[str, str]:
+    name = options["kafka-client-id"]
+    return {"client.id": str(name)} if name else {}
 
 
 def _idle_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[str]:

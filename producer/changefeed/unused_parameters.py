@@ -24,7 +24,7 @@ def _unused(
 _CLIENT = (
     *(
         _unused(name, Text(), "this client has its own", file_key=KAFKA + name, in_uri=True)
-        for name in ("kafka-version", "kafka-client-id", "dial-timeout", "read-timeout", "write-timeout")
+        for name in ("kafka-version", "dial-timeout", "read-timeout", "write-timeout")
     ),
     _unused("max-retry", _COUNT, "a message is tried again for 60 s", in_uri=True),
     _unused("enable-kafka-sink-v2", Flag(), "another client, the same messages",

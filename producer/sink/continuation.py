@@ -20,7 +20,7 @@ from producer.model.event import Message
 
 # Messages come up to max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
-_PAUSE_SECONDS = 0.2
+_ATTEMPTS = 80
 _HINT = "somebody else writes to the topic; a run needs it for itself: begin anew in another one"
 
 
@@ -89,15 +89,16 @@ class Continuation:
 
     def _end(self, reader: Consumer) -> int:
         place, deadline = TopicPartition(self.topic, self.partition), monotonic() + PATIENCE_SECONDS
+        attempts = _ATTEMPTS
         while True:
             try:
                 _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
-            except KafkaException as error:
-                if not may_pass(error) or monotonic() > deadline:
-                    raise self._failure(error.args[0]) from None
-                reader.poll(_PAUSE_SECONDS)
-            else:
                 return int(end)
+            except KafkaException as error:
+                attempts -= 1
+                if not attempts or monotonic() > deadline or not may_pass(error):
+                    raise self._failure(error.args[0]) from None
+            reader.poll(PATIENCE_SECONDS / _ATTEMPTS)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if none is there any more."""

@@ -112,6 +112,11 @@ def test_a_property_of_the_user_wins_over_ours() -> None:
     assert connection(changefeed.brokers)["broker.address.family"] == "any"
 
 
+def test_brokers_know_the_clients_by_the_name_that_the_changefeed_gives_them() -> None:
+    assert _client("kafka-client-id=cdc-1") == {"client.id": "cdc-1"}
+    assert _client("kafka-client-id=cdc-1", "client.id=other") == {"client.id": "other"}
+
+
 def test_secrets_are_in_no_text_that_is_kept() -> None:
     changefeed = resolve(f"kafka://h:1/t?{SASL}&sasl-password=s3cret", client=["ssl.key.password=s3cret"])
     told = [changefeed, changefeed.brokers, changefeed.as_manifest(), changefeed.model_dump_json()]

@@ -25,7 +25,7 @@ version: 1
 name: restarted
 steps:
   - sql: CREATE TABLE test.t (id BIGINT PRIMARY KEY, v VARCHAR(200));
-  - generate: {table: test.t, rows: 100, transactions: 60_000, mix: {insert: 20, update: 70, delete: 10}}
+  - generate: {table: test.t, rows: 100, transactions: 20_000, mix: {insert: 20, update: 70, delete: 10}}
 resolved: {every: 1m}
 """
 
