@@ -102,6 +102,15 @@ class InsertsOnce(Consumer):
         super().row(rows, event)
 
 
+class ComparesOldRow(Consumer):
+    """Stops where an update's old image is not the row that it has."""
+
+    def row(self, rows: _Rows, event: RowEvent) -> None:
+        if event.op == Op.UPDATE and rows.get(_key(event, dict(event.before or {}))) != event.before:
+            raise Stopped("another row")
+        super().row(rows, event)
+
+
 class KeepsOldKey(Consumer):
     """Writes an update under its new key, and leaves the row of the old one."""
 
