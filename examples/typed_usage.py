@@ -1,0 +1,27 @@
+"""The Python interface with its types: mypy in strict mode accepts this file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import producer
+
+
+def golden(scenario: str, folder: Path) -> producer.RunReport:
+    """A golden folder of a scenario; what is wrong with the scenario is on one line."""
+    try:
+        return producer.run(scenario, out=folder, seed=7, say=print)
+    except producer.ProducerError as error:
+        sys.exit(f"{error.where}: {error.what} ({error.hint})")
+
+
+def findings(folder: Path) -> list[str]:
+    """The invariants that a folder breaks."""
+    verdict: producer.Verdict = producer.verify(folder=folder)
+    return [finding.id for finding in verdict.findings if finding.severity == "error"]
+
+
+if __name__ == "__main__":
+    report = golden("seed_t1", Path("golden/seed_t1"))
+    print(report.ok, findings(Path("golden/seed_t1")))
