@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from producer.codec.base import RowBatch
 from producer.codec.canal_json import json_text
-from producer.codec.canal_json.batch_messages import BatchMessages
 from producer.codec.canal_json.event_type import WATERMARK, ddl_word
 from producer.codec.canal_json.losses import CanalJSONLosses
 from producer.codec.canal_json.options import CanalJSONOptions
@@ -14,6 +13,7 @@ from producer.codec.canal_json.row_form import Forms, table_forms
 from producer.codec.claim_check import claim_name
 from producer.codec.compression import compressed
 from producer.codec.encoded_rows import EncodedRows, encoded_rows
+from producer.codec.keyless_messages import KeylessMessages
 from producer.codec.large_message import LargeMessages, NameClaim
 from producer.codec.message_batch import MessageBatch, row_by_row
 from producer.codec.pieces import joined
@@ -36,7 +36,7 @@ class CanalJSONEncoder:
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
         method = self.options.large_message_handle_compression
-        forms = BatchMessages(self._forms_of(table), batch, method)
+        forms = KeylessMessages(self._forms_of(table), batch, method, json_text.string)
         rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
         return self._large.handled(rows, table, forms)
 

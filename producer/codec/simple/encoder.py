@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from producer.codec import go_json
 from producer.codec.base import RowBatch
 from producer.codec.claim_check import claim_name
 from producer.codec.compression import compressed
 from producer.codec.encoded_rows import EncodedRows, encoded_rows
+from producer.codec.keyless_messages import KeylessMessages
 from producer.codec.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
 from producer.codec.message_batch import MessageBatch, row_by_row, woven
 from producer.codec.pieces import joined, numbers
 from producer.codec.simple import other_messages
-from producer.codec.simple.batch_messages import BatchMessages
 from producer.codec.simple.bootstraps import Bootstraps
 from producer.codec.simple.losses import SimpleLosses
 from producer.codec.simple.options import SimpleOptions
@@ -45,7 +46,8 @@ class SimpleEncoder:
         if table not in self._forms:
             self._forms[table] = len(self._forms), table_forms(table, self.options)
         number, compiled = self._forms[table]
-        forms = BatchMessages(compiled, batch, self.options.large_message_handle_compression)
+        method = self.options.large_message_handle_compression
+        forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
         rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
         return self._large.handled(rows, table, forms).with_column("table", pa.repeat(number, len(batch)))
 

@@ -1,32 +1,46 @@
-"""A batch of rows as messages: in full, and those over ``max-message-bytes`` as their handle key."""
+"""A batch of rows as messages without a key: in full, and as their handle key where that is too large."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Protocol
 
 import pyarrow as pa
 
 from producer.codec.base import RowBatch
-from producer.codec.canal_json import json_text
-from producer.codec.canal_json.row_form import Forms
 from producer.codec.compression import all_compressed
 from producer.codec.encoded_rows import EncodedRows
 from producer.codec.large_message import RECORD_OVERHEAD
 from producer.codec.pieces import Numbers, lengths
+from producer.model.event import Op
+
+
+class RowTexts(Protocol):
+    """One form of row message."""
+
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
+        """One message per row.
+
+        :param locations: of their claim-check objects as JSON, where this form tells one.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class BatchMessages:
+class KeylessMessages:
     """The rows of one batch.
 
+    :param forms: by operation, and whether the row was too large and shows its handle key alone.
     :param compression: of their messages.
+    :param literal: a text as the protocol writes it in JSON.
     """
 
-    forms: Forms
+    forms: Mapping[tuple[Op, bool], RowTexts]
     batch: RowBatch
     compression: str
+    literal: Callable[[str], bytes]
 
     def values(self) -> pa.Array:
         """The message of every row."""
@@ -42,6 +56,6 @@ class BatchMessages:
         self, places: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
         chosen = self.batch.take(pa.array(places))
-        told = pa.array(map(json_text.string, locations), pa.binary()) if locations else None
+        told = pa.array(map(self.literal, locations), pa.binary()) if locations else None
         values = all_compressed(self.forms[self.batch.op, True].texts(chosen, told), self.compression)
         return zip(repeat(b""), values.to_pylist(), strict=False)
