@@ -52,7 +52,13 @@ class SparkTables:
         """The pattern."""
         return self._pattern
 
-    def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:  # noqa: ARG002
+    def find(
+        self,
+        table: ExpectedTable,
+        name: str | None,
+        *,
+        alone: bool,  # noqa: ARG002  # a name here has its schema
+    ) -> Found | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
         place = self._place.replace("{schema}", schema).replace("{table}", relation)
         try:
@@ -82,9 +88,15 @@ class Frames:
     def __init__(self, frames: Mapping[str, DataFrame]) -> None:
         self._frames = dict(frames)
 
-    def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:  # noqa: ARG002
+    def find(
+        self,
+        table: ExpectedTable,
+        name: str | None,
+        *,
+        alone: bool,  # noqa: ARG002  # a name here has its schema
+    ) -> Found | None:
         name = name or table.qualified_name
         return Found(name=name, columns=tuple(self._frames[name].columns)) if name in self._frames else None
 
-    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002
+    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # they have theirs
         return frame_rows(self._frames[plan.actual], plan)
