@@ -160,8 +160,14 @@ def messages(
     """
     from producer.testing.encoding import encoder_of, log_messages
 
-    encoder, histories = encoder_of(protocol), changelogs() if logs is None else logs
-    return histories.map(lambda log: log_messages(log, encoder, skip_refused=True)).filter(bool)
+    encoder_of(protocol)  # so that a protocol that there is not is refused here
+    histories = changelogs() if logs is None else logs
+
+    def of_one(log: ChangeLog) -> list[Message]:
+        # Each history has an encoder of its own, which describes its tables where the protocol does that.
+        return log_messages(log, encoder_of(protocol), skip_refused=True)
+
+    return histories.map(of_one).filter(bool)
 
 
 def corrupted(
