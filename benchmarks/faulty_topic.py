@@ -37,8 +37,8 @@ ILLEGAL = {
     "lost-message": 3, "corrupt-bytes": 2, "truncated": 2, "poison": 2,
 }  # fmt: skip
 """Thirty. Rows of sysbench are too many for one of them to change twice in a stretch, have no unique key
-beside the clustered one, and are inserted only where they are deleted too: so nothing is reordered, unsplit or
-uncollapsed."""
+beside the clustered one, and are inserted only where they are deleted too: so nothing is reordered, unsplit
+or uncollapsed."""
 
 
 def inject(rate: float) -> list[str]:
