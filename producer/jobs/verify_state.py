@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed
+from producer.changefeed.environment import with_environment
 from producer.codec import registry
 from producer.codec.zone import zone_of
 from producer.errors import StateError, StateSourceError
@@ -50,7 +52,8 @@ def verify_state(
     Values are compared by their MySQL type; those that no reader of the protocol tells apart are equal.
 
     :param expected: a golden folder.
-    :param actual: a database URL, a folder or file, ``spark:FORMAT:PATH``, or DataFrames by ``SCHEMA.TABLE``.
+    :param actual: a database URL, in which ``${NAME}`` is an environment variable; a folder or file;
+        ``spark:FORMAT:PATH``; or DataFrames by ``SCHEMA.TABLE``.
     :param at: a time stamp (TSO) that the folder has the state of; None: the end.
     :param tables: ``SCHEMA.TABLE`` of those to compare, ``*`` for any characters; none: all.
     :param names: ``SCHEMA.TABLE`` to the name that the consumer gave the table.
@@ -130,7 +133,7 @@ def _source(
     if str(actual).startswith(PREFIX):
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
-        return _database(actual)
+        return _database(with_environment(actual, "--actual", partial(quote, safe="")))
     return Files(Path(actual), start, tables=tables)
 
 

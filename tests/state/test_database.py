@@ -42,6 +42,20 @@ def test_what_is_no_database_is_refused(url: str, tmp_path: Path, capsys: pytest
     assert url.startswith("sqlite") or SECRET not in told
 
 
+def test_a_password_may_come_from_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden = state_folder(tmp_path / "golden")
+    url = "mysql://ann:${TICDC_STATE_PASSWORD}@127.0.0.1:1/x"
+    assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 2
+    assert "'TICDC_STATE_PASSWORD' is not set" in capsys.readouterr().err
+    monkeypatch.setenv("TICDC_STATE_PASSWORD", f"{SECRET}@/")
+    assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 3
+    told = capsys.readouterr().err
+    assert "ann:***@127.0.0.1:1/x" in told
+    assert SECRET not in told
+
+
 def test_a_server_that_is_not_there_is_the_environments_fault(tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     table = _tables(golden)[0]
