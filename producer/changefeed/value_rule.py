@@ -157,23 +157,13 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Text):
     """A text that no error repeats."""
-
-    allowed: str = "a text"
-
-    def read(self, text: str) -> str:
-        if not text:
-            raise ValueError("the value is empty")
-        return text
 
     def check(self, value: object) -> str:
         if not isinstance(value, str):
             raise ValueError("it is not a text")
         return self.read(value)
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import pyarrow as pa
@@ -36,7 +36,7 @@ def line_frame(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.option("lineSep", "\n").text(path)
 
 
-def _read_expected(plan: TablePlan):  # type: ignore[no-untyped-def]  # a function on batches
+def _read_expected(plan: TablePlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row = plan.expected_row()
         lines = (line for frame in frames for line in frame.column(0).to_pylist())

@@ -6,35 +6,23 @@ tidb ``pkg/meta/model/job.go``.
 
 from __future__ import annotations
 
+from producer.codec.ddl_words import DDLWords
 from producer.model.event import Op
 
 WATERMARK = "TIDB_WATERMARK"
 OPS = {op.name: op for op in Op}
 
-_ACTIONS = {
-    "CREATE": (3,),
-    "RENAME": (14, 47),
-    "CINDEX": (7, 9, 32),
-    "DINDEX": (8, 10, 33),
-    "ERASE": (4,),
-    "TRUNCATE": (11,),
-    "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72),
-}
-_OTHERS = "QUERY"
-_WORDS = {action: word for word, actions in _ACTIONS.items() for action in actions}
-DDL_WORDS = frozenset({*_ACTIONS, _OTHERS})
-
-
-def ddl_word(action: int) -> str:
-    """The word for a DDL of TiDB's action code."""
-    return _WORDS.get(action, _OTHERS)
-
-
-def told_action(word: str) -> int:
-    """The action code that a word tells: its only one, else 0.
-
-    RENAME tells 14, since a DDL that renames several tables is sent as one event per table, each of
-    that code.
-    """
-    actions = _ACTIONS.get(word, ())
-    return actions[0] if len(actions) == 1 or word == "RENAME" else 0
+_DDLS = DDLWords(
+    {
+        "CREATE": (3,),
+        "RENAME": (14, 47),
+        "CINDEX": (7, 9, 32),
+        "DINDEX": (8, 10, 33),
+        "ERASE": (4,),
+        "TRUNCATE": (11,),
+        "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72),
+    }
+)
+DDL_WORDS = _DDLS.all
+ddl_word = _DDLS.of
+told_action = _DDLS.told_action

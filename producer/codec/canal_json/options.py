@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from producer.errors import ChangefeedError, nearest
+from producer.codec.large_message_handle import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    LargeMessageHandle,
+    check_large_message_handle,
+)
+from producer.errors import ChangefeedError
 from producer.model.profile import Profile
-
-DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
-
-LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"]
-_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only", "claim-check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +55,14 @@ class CanalJSONOptions:
     legacy_data_before_old: bool = False
 
     def __post_init__(self) -> None:
-        chosen = self.large_message_handle_option
-        if chosen not in _LARGE_MESSAGE_HANDLES:
-            raise ChangefeedError(
-                f"unknown large-message-handle-option {chosen!r}",
-                parameter="large-message-handle-option",
-                hint=nearest(chosen, _LARGE_MESSAGE_HANDLES),
-            )
+        check_large_message_handle(self.large_message_handle_option)
         if self.output_row_key and self.profile != "new":
             raise ChangefeedError(
                 "output-row-key is an option of the new TiCDC only",
                 parameter="output-row-key",
                 hint="set profile=new",
             )
+        chosen = self.large_message_handle_option
         if chosen != "none" and not self.enable_tidb_extension:
             raise ChangefeedError(
                 f"large-message-handle-option {chosen!r} of Canal-JSON needs the TiDB extension",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from producer.codec.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+
 DEFAULT_MAX_BATCH_SIZE = 16
-DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from producer.codec.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
 from producer.model.profile import Profile
 
 DEFAULT_MAX_BATCH_SIZE = 16
-DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

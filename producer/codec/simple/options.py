@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from producer.errors import ChangefeedError, nearest
+from producer.codec.large_message_handle import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    LargeMessageHandle,
+    check_large_message_handle,
+)
 from producer.model.profile import Profile
-
-DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
-
-LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"]
-_LARGE_MESSAGE_HANDLES = ("none", "handle-key-only", "claim-check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +44,7 @@ class SimpleOptions:
     build_ts_ms: int | None = None
 
     def __post_init__(self) -> None:
-        chosen = self.large_message_handle_option
-        if chosen not in _LARGE_MESSAGE_HANDLES:
-            raise ChangefeedError(
-                f"unknown large-message-handle-option {chosen!r}",
-                parameter="large-message-handle-option",
-                hint=nearest(chosen, _LARGE_MESSAGE_HANDLES),
-            )
+        check_large_message_handle(self.large_message_handle_option)
 
     @property
     def sends_bootstrap(self) -> bool:
