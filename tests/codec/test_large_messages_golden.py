@@ -17,7 +17,6 @@ from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.codec.canal_json.encoder import CanalJSONEncoder
 from producer.codec.canal_json.options import CanalJSONOptions
 from producer.codec.claim_check import claimed_message
-from producer.codec.compression import COMPRESSORS
 from producer.codec.debezium.decoder import DebeziumDecoder
 from producer.codec.debezium.encoder import DebeziumEncoder
 from producer.codec.debezium.options import DebeziumOptions
@@ -27,7 +26,7 @@ from producer.codec.open.options import OpenOptions
 from producer.model.event import Event, Message, RowEvent
 from tests.codec import canal_json_messages, debezium_events
 from tests.codec.golden_messages import encode_other, events_of, load_messages, row_messages
-from tests.codec.large_messages import LargeFile, files, golden_compressor, text_of
+from tests.codec.large_messages import LargeFile, files, text_of
 from tests.codec.test_debezium_golden import encoded as debezium_encoded
 from tests.codec.test_open_golden import _units
 from tests.golden_events import GoldenRow
@@ -43,13 +42,6 @@ NEAR_THE_LIMIT = {f"ddl_many.{_NEAR}": {18}, f"generated_defaults.{_NEAR}": {2}}
 
 def _id(file: LargeFile) -> str:
     return file.id
-
-
-@pytest.fixture
-def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    file: LargeFile = request.node.callspec.params["file"]
-    if file.compression != "none":
-        monkeypatch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
 
 
 def test_every_file_is_there() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from producer.codec.claim_check import claimed_message
-from producer.codec.compression import COMPRESSORS
 from producer.codec.simple.decoder import SimpleDecoder
 from producer.codec.simple.encoder import SimpleEncoder
 from producer.codec.simple.options import SimpleOptions
@@ -15,7 +14,7 @@ from producer.errors import EncodeError
 from producer.model.event import Message, RowEvent
 from tests.codec.debezium_events import events_of
 from tests.codec.golden_messages import Compared, GoldenMessage, load_messages
-from tests.codec.large_messages import LargeFile, files, golden_compressor
+from tests.codec.large_messages import LargeFile, files
 from tests.codec.simple_golden import BUILT, encoded
 
 FILES = files("simple")
@@ -23,13 +22,6 @@ FILES = files("simple")
 
 def _id(file: LargeFile) -> str:
     return file.id
-
-
-@pytest.fixture
-def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    file: LargeFile = request.node.callspec.params["file"]
-    if file.compression != "none":
-        monkeypatch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
 
 
 def test_every_file_is_there() -> None:
