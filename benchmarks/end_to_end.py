@@ -5,7 +5,7 @@ messages of that run, read from parquet, with the same settings. Both go to the 
 partitions, dispatched by ``index-value``, acks=all, idempotent. They take turns, and what counts is the ratio
 of the medians.
 
-    python benchmarks/end_to_end.py --transactions 200000 --json
+    python benchmarks/end_to_end.py --transactions 1000000 --json
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transactions", type=int, default=200_000, help="of sysbench, four changes each")
+    parser.add_argument("--transactions", type=int, default=1_000_000, help="of sysbench, four changes each")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION)

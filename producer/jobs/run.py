@@ -177,7 +177,7 @@ def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) 
     planned = committed.events(job.stream, job.event_faults())
     if manner.only:
         return _Run(job, committed, planned, folder, manner).only_messages()
-    with kept(planned) as planned:
+    with kept(planned, in_order=True) as planned:
         return _Run(job, committed, planned, folder, manner).execute()
 
 

@@ -75,7 +75,7 @@ def run_paced(
     # In the order of commits, so that a slice finds its changes without a look at all of them.
     committed = upstream(spark, job.history)
     log = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
-    with kept(log) as log:
+    with kept(log, in_order=True) as log:
         say(f"making {log.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
@@ -102,7 +102,7 @@ def _run(
     if commits < job.history.commits:
         job = replace(job, sent=commits)
     say("reading back and verifying")
-    with kept(_events(job, log, Slice(-1, end))) as events:
+    with kept(_events(job, log, Slice(-1, end)), in_order=True) as events:
         target = KafkaTarget(job.changefeed, brokers, starts)
         return _judged(job, committed, events, target, observe, from_beginning=not append)
 

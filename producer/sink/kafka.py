@@ -24,6 +24,7 @@ from producer.model.event import Message
 from producer.sink.claims import ClaimWriter
 from producer.sink.continuation import Continuation
 from producer.sink.encode import EncodePlan, PartitionEncoder
+from producer.sink.row_batches import NEEDED
 from producer.sink.topics import Offsets
 
 DELIVERIES = (
@@ -83,7 +84,7 @@ def deliver(
         else:
             yield _report(account)
 
-    return events.mapInArrow(write, DELIVERIES)
+    return events.select(*NEEDED).mapInArrow(write, DELIVERIES)
 
 
 def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ from producer.errors import EncodeError
 from producer.model.shapes import MESSAGES
 from producer.sink.encode import EncodePlan, PartitionEncoder
 from producer.sink.message_lines import MessageLines
+from producer.sink.row_batches import NEEDED
 
 REFUSED = "refused"
 """``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and
@@ -53,7 +54,7 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
         )
         yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in encoder.faults)
 
-    return events.mapInArrow(encode, MESSAGES)
+    return events.select(*NEEDED).mapInArrow(encode, MESSAGES)
 
 
 def _refusal(place: int, error: EncodeError) -> tuple[str, int, bytes]:

@@ -24,6 +24,9 @@ EVENTS_ARROW = pa.schema(
 )  # fmt: skip
 """What an encoder takes of the event stream, in batches that Spark does not make."""
 
+NEEDED = ("topic", "partition", *EVENTS_ARROW.names)
+"""Columns of the event stream that go to a worker: the others cost as much to hand over."""
+
 _MOST_CELLS = 1 << 16
 _MOST_BYTES = 16 << 20
 

@@ -141,4 +141,6 @@ def event_stream(
     times = [place.commit_ts for place in plan.ddls]
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
     events = rows.unionByName(ddls).unionByName(resolved)
-    return order(events if faults is None else faults(events), plan.slots)
+    if faults is None:
+        return order(events, plan.slots, one_epoch=True)
+    return order(faults(events), plan.slots)

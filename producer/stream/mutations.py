@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from producer.model.event import Op
 
 KEY = ("commit_ts", "table_id", "row_key")
+_STAYS, _LEAVES, _ARRIVES = 0, 1, 2
+"""What becomes of the key: it stays, or the row leaves one and arrives at another."""
 
 
 def mutations(changes: DataFrame) -> DataFrame:
@@ -50,26 +52,23 @@ def _net_op() -> Column:
 
 
 def _one_key_each(changes: DataFrame) -> DataFrame:
-    """Changes that stay on their key; an update that moved its row is a delete and an insert."""
-    no_image = F.lit(None).cast("array<binary>")
-    stays = _half("table_id", "row_key", "row_id", F.col("before"), F.col("after"))
-    leaves = _half("old_table_id", "old_row_key", "old_row_id", F.col("before"), no_image)
-    arrives = _half("table_id", "row_key", "row_id", no_image, F.col("after"))
+    """Changes that stay on their key; an update that moved its row is a delete and an insert.
+
+    Each change is multiplied by numbers: an array of halves would copy the images of every row into it.
+    """
     moved = F.col("old_row_key").isNotNull()
-    return changes.select(
+    halves = F.when(moved, F.array(F.lit(_LEAVES), F.lit(_ARRIVES))).otherwise(F.array(F.lit(_STAYS)))
+    leaves, arrives = F.col("half") == _LEAVES, F.col("half") == _ARRIVES
+    old_key = [
+        F.when(leaves, F.col(f"old_{name}")).otherwise(F.col(name)).alias(name)
+        for name in ("table_id", "row_key", "row_id")
+    ]
+    return changes.withColumn("half", F.explode(halves)).select(
         "commit_ts",
         "commit_seq",
         "row_seq",
         "table_version",
-        F.inline(F.when(moved, F.array(leaves, arrives)).otherwise(F.array(stays))),
-    )
-
-
-def _half(table_id: str, row_key: str, row_id: str, before: Column, after: Column) -> Column:
-    return F.struct(
-        F.col(table_id).alias("table_id"),
-        F.col(row_key).alias("row_key"),
-        F.col(row_id).alias("row_id"),
-        before.alias("before"),
-        after.alias("after"),
+        *old_key,
+        F.when(~arrives, F.col("before")).alias("before"),
+        F.when(~leaves, F.col("after")).alias("after"),
     )

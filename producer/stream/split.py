@@ -19,6 +19,7 @@ from producer.stream.facts import with_facts
 
 _KIND_ORDER = {Op.DELETE: "00", Op.UPDATE: "01", Op.INSERT: "02"}
 _BEHIND_ALL = "03"
+_WHOLE, _DELETED, _INSERTED = 0, 1, 2
 
 
 def split(
@@ -41,18 +42,18 @@ def split(
 
 
 def _halved(updates: DataFrame) -> DataFrame:
+    """Multiplied by numbers: an array of halves would copy the images of every row into it."""
     differs = F.exists("split_places", lambda at: ~_at("before", at).eqNullSafe(_at("after", at)))
-    no_image = F.lit(None).cast("array<binary>")
-    whole = _change(F.col("op"), F.col("before"), F.col("after"))
-    delete = _change(F.lit(Op.DELETE), F.col("before"), no_image)
-    insert = _change(F.lit(Op.INSERT), no_image, F.col("after"))
-    pieces = F.when((F.col("op") == Op.UPDATE) & differs, F.array(delete, insert)).otherwise(F.array(whole))
-    others = [name for name in updates.columns if name not in ("op", "before", "after")]
-    return updates.select(*others, F.inline(pieces))
-
-
-def _change(op: Column, before: Column, after: Column) -> Column:
-    return F.struct(op.cast("byte").alias("op"), before.alias("before"), after.alias("after"))
+    parted = (F.col("op") == Op.UPDATE) & differs
+    halves = F.when(parted, F.array(F.lit(_DELETED), F.lit(_INSERTED))).otherwise(F.array(F.lit(_WHOLE)))
+    deleted, inserted = F.col("half") == _DELETED, F.col("half") == _INSERTED
+    op = F.when(deleted, Op.DELETE).when(inserted, Op.INSERT).otherwise(F.col("op"))
+    both = updates.withColumn("half", F.explode(halves)).withColumns({
+        "op": op.cast("byte"),
+        "before": F.when(~inserted, F.col("before")),
+        "after": F.when(~deleted, F.col("after")),
+    })  # fmt: skip
+    return both.drop("half")
 
 
 def _at(image: str, place: Column) -> Column:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from producer.sink.folder import MANIFEST
+from tests.docs import readme_session
 from tests.golden_events import GOLDEN
 
 COMMAND = [sys.executable, "-m", "producer"]
@@ -54,7 +55,7 @@ def test_the_main_job_without_a_broker_and_without_java(tmp_path_factory: pytest
     tmp_path, programs = tmp_path_factory.mktemp("main-job"), tmp_path_factory.mktemp("programs")
     mark = tmp_path.name
     done = subprocess.run(
-        [*COMMAND, "run", "seed_t1"],
+        [*COMMAND, *readme_session.COMMAND],
         env=_marked(mark, _without_java(programs)),
         capture_output=True,
         text=True,
@@ -63,10 +64,7 @@ def test_the_main_job_without_a_broker_and_without_java(tmp_path_factory: pytest
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("ran seed_t1 into kafka://127.0.0.1:")
-    assert r'1. [partition=0] [key="{\"ts\":415508856908021766,' in done.stdout
-    assert "all 15 expected events came, in order" in done.stdout
-    assert done.stdout.rstrip().endswith("verified")
+    assert readme_session.shown(done.stdout) == readme_session.told()
     assert "WARN" not in done.stderr
     assert _nothing_left(mark)
     assert list(tmp_path.iterdir()) == []
