@@ -7,15 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
 from producer.cli import main
-from producer.resources import shipped_folder
+from tests.published_form import check, schema
 
-SCHEMA = json.loads((shipped_folder("schemas") / "verdict.schema.json").read_text("utf-8"))
+SCHEMA = schema("verdict.schema.json")
 FIRST_ROWS, LAST_ROWS = 415508878783938562, 415508881418485761
 CASES = {"INV-RESOLVED", "INV-ROW-PARTITION", "expected-events", "expected-state"}
 
@@ -58,20 +57,9 @@ class _Out:
         return False
 
 
-def _strict(schema: Any) -> Any:
-    """The schema without room for keys that it does not name: none of ours shall be undocumented."""
-    if isinstance(schema, list):
-        return [_strict(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else {}
-    return closed | {key: _strict(value) for key, value in schema.items()}
-
-
 def _valid(output: dict[str, Any], form: str) -> None:
-    jsonschema.Draft7Validator.check_schema(SCHEMA)
-    jsonschema.validate(output, SCHEMA)
-    jsonschema.validate(output, _strict(SCHEMA) | {"anyOf": [{"$ref": f"#/definitions/{form}"}]})
+    check(output, SCHEMA)
+    check(output, SCHEMA | {"anyOf": [{"$ref": f"#/definitions/{form}"}]})
 
 
 def _damaged(work: Path) -> Path:

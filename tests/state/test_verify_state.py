@@ -8,14 +8,20 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from jsonschema import ValidationError
 from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
 from producer import api
 from producer.cli import main
 from producer.report.state_text import state_lines
+from producer.state.cell import UNREADABLE
+from producer.state.outcome import RowDifference, StateOutcome, TableOutcome
+from tests.published_form import check, schema
 from tests.state.filled import ITEMS, NOTES, STOCK, sqlite_row, write_files
 from tests.state.folder import state_folder
+
+SCHEMA = schema("state.schema.json")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +67,7 @@ def test_a_wrong_database_is_told_row_by_row(
     )
     assert code == 1
     found = json.loads(capsys.readouterr().out)
+    check(found, SCHEMA)
     items, notes, stock = found["tables"]
     assert not found["ok"]
     assert [items[name] for name in ("missing", "extra", "different")] == [1, 2, 1]
@@ -92,6 +99,36 @@ def test_a_table_that_is_not_there_is_a_difference(
         "error  shop.stock  there is no such table (--map SCHEMA.TABLE=NAME names it)",
         "VIOLATED: 1 of 2 tables differs",
     ]
+
+
+def test_whatever_value_differs_is_of_the_published_form() -> None:
+    values = {
+        "text": b"a",
+        "nothing": None,
+        "bytes": b"\xff",
+        "odd": UNREADABLE + b"soon",
+        "worse": UNREADABLE + b"\xff",
+    }
+    row = RowDifference(kind="different", key={"id": b"\xff"}, expected=values, actual=values)
+    there = TableOutcome(table="shop.items", actual="items", different=1, examples=(row,))
+    outcome = StateOutcome(source="x", at=1, protocol="craft", tables=(there,), ignored=("seen_at",))
+    printed = json.loads(json.dumps(outcome.to_json()))
+    check(printed, SCHEMA)
+    assert printed["tables"][0]["examples"][0]["actual"] == {
+        "text": "a", "nothing": None, "bytes": {"b64": "/w=="},
+        "odd": {"unreadable": "soon"}, "worse": {"unreadable": {"b64": "/w=="}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [("ok", "yes"), ("at", "now"), ("tables", [{}]), ("ignored", None)],
+)
+def test_another_form_is_told_from_the_published_one(part: str, wrong: object) -> None:
+    right = StateOutcome(source="x", at=None, protocol="craft", tables=()).to_json()
+    check(right, SCHEMA)
+    with pytest.raises(ValidationError):
+        check(right | {part: wrong}, SCHEMA)
 
 
 @pytest.mark.slow
