@@ -60,6 +60,16 @@ class SecuredKafka:
         query = "&".join(f"{name.replace('_', '-')}={value}" for name, value in given.items() if value)
         return f"kafka://{self.broker.address('SAFE')}/{topic}?{query}"
 
+    def client(self, password: str) -> list[str]:
+        """The credentials of ``WRITER`` for the listener ``SAFE`` as client properties."""
+        return [
+            "security.protocol=SASL_SSL",
+            f"ssl.ca.location={self.folder / 'ca.pem'}",
+            "sasl.mechanism=SCRAM-SHA-512",
+            f"sasl.username={WRITER}",
+            f"sasl.password={password}",
+        ]
+
     def tls_uri(self, topic: str, *, certificate: bool = True) -> str:
         """A sink URI for the listener ``TLS``."""
         own = f"&cert={self.folder / 'client.pem'}&key={self.folder / 'client.key'}" if certificate else ""
@@ -128,11 +138,12 @@ def _users(admin: AdminClient) -> None:
 
 
 def _permissions() -> list[AclBinding]:
-    """What docs/clusters.md says that a user needs; on ``read-only.*`` no Write."""
+    """What docs/clusters.md and docs/testing.md say that a user needs; on ``read-only.*`` no Write."""
     topic, group = ResourceType.TOPIC, ResourceType.GROUP
     wanted = [
         *((topic, "secured", operation) for operation in ("DESCRIBE", "READ", "WRITE", "CREATE")),
         *((topic, "read-only", operation) for operation in ("DESCRIBE", "READ", "CREATE")),
+        *((topic, "ticdc-", operation) for operation in ("DESCRIBE", "READ", "WRITE", "CREATE", "DELETE")),
         (group, "ticdc-producer", "READ"),
     ]
     prefixed, allow = ResourcePatternType.PREFIXED, AclPermissionType.ALLOW

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from producer.changefeed.kafka_client import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,25 +15,38 @@ class Broker:
 
     :param bootstrap: ``host:port[,host:port]`` for clients.
     :param embedded: whether it is gone with all its topics when the run ends.
+    :param client: what clients need beside the address, such as TLS and credentials, as librdkafka spells
+        it: ``Consumer({"bootstrap.servers": broker.bootstrap, **broker.client, …})``.
     """
 
     bootstrap: str
     embedded: bool
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Address and properties in one."""
+        return Cluster(self.bootstrap, self.client)
 
 
 @contextmanager
-def broker(bootstrap: str | None) -> Iterator[Broker]:
+def broker(bootstrap: str | None, client: Iterable[str] = ()) -> Iterator[Broker]:
     """A broker for as long as the block lasts.
 
     :param bootstrap: of one that runs; None starts an embedded one.
-    :raises BrokerError: if it does not answer, or does not start.
+    :param client: ``name=value`` each, properties for clients of the one that runs; ``${NAME}`` in a value is
+        an environment variable.
+    :raises BrokerError: if it does not answer, refuses the client, or does not start.
+    :raises ChangefeedError: if a property is wrong, or not for users to set.
     :raises JavaError: if there is no Java to run it on.
     """
     if bootstrap is not None:
+        from producer.changefeed.passed_properties import passed_properties
         from producer.sink.topics import Topics
 
-        Topics(bootstrap).existing()
-        yield Broker(bootstrap, embedded=False)
+        running = Broker(bootstrap, embedded=False, client=passed_properties(client))
+        Topics(running.cluster).existing()
+        yield running
         return
     from producer.broker import EmbeddedKafka
 

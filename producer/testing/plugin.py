@@ -27,10 +27,17 @@ _MARKER = "ticdc"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--ticdc-bootstrap`` and ``--ticdc-protocol``."""
+    """``--ticdc-bootstrap``, ``--ticdc-client`` and ``--ticdc-protocol``."""
     group = parser.getgroup(_MARKER, "topics of TiCDC's messages")
     group.addoption(
         "--ticdc-bootstrap", metavar="HOST:PORT", help="use this running Kafka instead of an embedded one"
+    )
+    group.addoption(
+        "--ticdc-client",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a property of the clients of that Kafka, as librdkafka spells it; may be given more than once",
     )
     group.addoption(
         "--ticdc-protocol",
@@ -44,11 +51,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the marker and checks the options."""
     config.addinivalue_line("markers", f"{FORM}: fill the topic of ticdc_topic with a scenario's messages")
-    try:
+    with _usage_error("--ticdc-protocol"):
         for protocol in config.getoption("--ticdc-protocol"):
             check_protocol(protocol)
+    if config.getoption("--ticdc-client"):
+        _check_client(config)
+
+
+def _check_client(config: pytest.Config) -> None:
+    if not config.getoption("--ticdc-bootstrap"):
+        raise pytest.UsageError("--ticdc-client: the embedded Kafka needs none (add --ticdc-bootstrap)")
+    with _usage_error("--ticdc-client"):
+        from producer.changefeed.passed_properties import passed_properties
+
+        passed_properties(config.getoption("--ticdc-client"))
+
+
+@contextmanager
+def _usage_error(option: str) -> Iterator[None]:
+    try:
+        yield
     except ProducerError as error:
-        raise pytest.UsageError(f"--ticdc-protocol: {error.what} ({error.hint})") from None
+        raise pytest.UsageError(f"{option}: {error.what} ({error.hint})") from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -75,11 +99,12 @@ def ticdc_protocol(request: pytest.FixtureRequest) -> str:
 def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A Kafka broker for the whole run: an embedded one, or that of ``--ticdc-bootstrap``.
 
-    ``ticdc_broker.bootstrap`` is its ``host:port``.
+    ``ticdc_broker.bootstrap`` is its ``host:port``, ``ticdc_broker.client`` what clients need beside it.
     """
     from producer.testing.broker import broker
 
-    with _told_plainly(), broker(request.config.getoption("--ticdc-bootstrap")) as running:
+    named = (request.config.getoption(f"--ticdc-{option}") for option in ("bootstrap", "client"))
+    with _told_plainly(), broker(*named) as running:
         yield running
 
 
@@ -113,7 +138,7 @@ def ticdc_topic(
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     name = topic_name(request.node.nodeid, run=next(_ticdc_numbers), worker=worker)
     broker: Broker = request.getfixturevalue("ticdc_broker")  # not before the test is known to be wanted
-    with _told_plainly(), filled(golden, broker.bootstrap, name, keep=broker.embedded) as topic:
+    with _told_plainly(), filled(golden, broker.cluster, name, keep=broker.embedded) as topic:
         place = f"topic {name} at {broker.bootstrap}, golden folder {golden.folder}"
         request.node.add_report_section("setup", _MARKER, place)
         yield topic

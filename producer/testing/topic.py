@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from producer.changefeed.kafka_client import Brokers
 from producer.model.record import Record
 from producer.testing.cell import Rows
 from producer.testing.golden import Golden
@@ -57,23 +58,23 @@ class ScenarioTopic:
 
 
 @contextmanager
-def filled(golden: Golden, bootstrap: str, name: str, *, keep: bool) -> Iterator[ScenarioTopic]:
+def filled(golden: Golden, brokers: Brokers, name: str, *, keep: bool) -> Iterator[ScenarioTopic]:
     """A topic that holds the messages of a golden folder.
 
     :param name: of the topic.
     :param keep: leave it there; else it is deleted at the end.
-    :raises BrokerError: if no broker answers at ``bootstrap``.
+    :raises BrokerError: if no broker answers, or it refuses the client.
     :raises DeliveryError: if it does not take a message.
     """
     from producer.testing.kafka import create, delete, send
 
     default = golden.changefeed.sink_uri.topic
     topics = own_topics({record.topic for record in golden.records}, default, name)
-    topic = ScenarioTopic(bootstrap=bootstrap, topic=name, topics=topics, golden=golden)
-    create(bootstrap, golden.changefeed, topics.values())
+    topic = ScenarioTopic(bootstrap=str(brokers), topic=name, topics=topics, golden=golden)
+    create(brokers, golden.changefeed, topics.values())
     try:
-        send(bootstrap, golden.changefeed, topic.messages())
+        send(brokers, golden.changefeed, topic.messages())
         yield topic
     finally:
         if not keep:
-            delete(bootstrap, topics.values())
+            delete(brokers, topics.values())

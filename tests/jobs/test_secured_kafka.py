@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import psutil
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 import producer
@@ -28,6 +29,7 @@ from producer.errors import (
 from producer.model.record import Record
 from producer.sink.topics import Topics
 from producer.testing import kafka as topics
+from producer.testing.broker import broker
 from tests.secured_kafka import PASSWORD, STRANGER, SecuredKafka, secured_kafka
 
 
@@ -126,6 +128,29 @@ def test_a_password_of_the_environment_lets_a_command_in(secured: SecuredKafka) 
     assert done.returncode == 1, "the message is none of the protocol"
     assert "secured-decode/0@0" in done.stdout
     _check_silence([done.stdout, done.stderr])
+
+
+def test_the_pytest_plugin_gets_in_with_properties(
+    secured: SecuredKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    address, topic = secured.broker.address("SAFE"), "ticdc-plugin"
+    feed = resolve("kafka:///plugin?partition-num=1")
+    record = Record(topic=topic, partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=())
+    with broker(address, secured.client("${KAFKA_PASSWORD}")) as running:
+        _check_silence([repr(running), repr(running.cluster)])
+        topics.create(running.cluster, feed, [topic])
+        topics.send(running.cluster, feed, [record])
+        own = {"group.id": "ticdc-producer-test", "auto.offset.reset": "earliest"}
+        consumer = Consumer({"bootstrap.servers": running.bootstrap, **running.client, **own})
+        consumer.assign([TopicPartition(topic, 0)])
+        (message,) = consumer.consume(1, timeout=CONNECT_SECONDS)
+        consumer.close()
+        assert (message.key(), message.value()) == (b"k", b"v")
+        topics.delete(running.cluster, [topic])
+        assert topic not in Topics(running.cluster).existing()
+    with pytest.raises(AuthenticationError), broker(address, secured.client("wrong")):
+        pass
 
 
 @pytest.mark.slow

@@ -141,6 +141,27 @@ def test_a_protocol_option_that_names_none_is_a_usage_error(tried: pytest.Pytest
     result.stderr.fnmatch_lines(["*--ticdc-protocol: unknown protocol 'crafts' (did you mean 'craft'?)"])
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ticdc-client=client.id=x"], "the embedded Kafka needs none (add --ticdc-bootstrap)"),
+        (["--ticdc-bootstrap=h:1", "--ticdc-client=hunter2"], "it is not of the form name=value"),
+        (["--ticdc-bootstrap=h:1", "--ticdc-client=acks=hunter2"], "property 'acks' is not for users to set"),
+        (
+            ["--ticdc-bootstrap=h:1", "--ticdc-client=sasl.password=${NO_SUCH_PASSWORD}"],
+            "environment variable 'NO_SUCH_PASSWORD' is not set",
+        ),
+    ],
+)
+def test_wrong_properties_of_clients_are_a_usage_error_and_not_repeated(
+    tried: pytest.Pytester, options: list[str], message: str
+) -> None:
+    result = tried.runpytest_inprocess(*options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--ticdc-client: {message}*"])
+    assert "hunter2" not in result.stderr.str() + result.stdout.str()
+
+
 def test_a_kafka_that_does_not_answer_is_told(
     tried: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from producer.broker import EmbeddedKafka
 from producer.sink.topics import Topics
+from tests.secured_kafka import PASSWORD, secured_kafka
 from tests.testing.page import write_shown_files
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,28 @@ def test_routed(ticdc_topic):
     assert sent == {topic: read_topic(ticdc_topic.bootstrap, topic) for topic in sent}
     assert all(any(partitions.values()) for partitions in sent.values())
 """
+SECURED = """
+import pytest
+from confluent_kafka import Consumer
+
+
+@pytest.mark.ticdc(scenario="seed_t1", protocol="canal-json")
+def test_read(ticdc_topic, ticdc_broker):
+    own = {"group.id": "ticdc-producer-test", "auto.offset.reset": "earliest"}
+    consumer = Consumer({"bootstrap.servers": ticdc_topic.bootstrap, **ticdc_broker.client, **own})
+    consumer.subscribe([ticdc_topic.topic])
+    sent = ticdc_topic.messages()
+    got = []
+    while len(got) < len(sent):
+        got += consumer.consume(len(sent) - len(got), timeout=10) or pytest.fail("nothing comes")
+    consumer.close()
+    assert sorted(one.value() for one in got) == sorted(one.value for one in sent)
+
+
+@pytest.mark.ticdc(scenario="seed_t1", protocol="canal-json")
+def test_that_fails(ticdc_topic, ticdc_broker):
+    assert ticdc_broker is None and ticdc_topic is None
+"""
 
 
 @pytest.fixture
@@ -115,6 +138,20 @@ def test_topics_hold_the_messages_also_where_rules_lead_to_several(
 ) -> None:
     tried.makepyfile(test_routed=ROUTED)
     tried.runpytest_inprocess(f"--ticdc-bootstrap={kafka.bootstrap}").assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+def test_a_kafka_with_tls_and_sasl(
+    tried: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    tried.makepyfile(test_secured=SECURED)
+    with secured_kafka(tmp_path) as secured:
+        client = [f"--ticdc-client={one}" for one in secured.client("${KAFKA_PASSWORD}")]
+        result = tried.runpytest_inprocess(f"--ticdc-bootstrap={secured.broker.address('SAFE')}", *client)
+        result.assert_outcomes(passed=1, failed=1)
+        assert PASSWORD not in result.stdout.str() + result.stderr.str()
+        assert not [name for name in Topics(secured.broker.bootstrap).existing() if name.startswith("ticdc-")]
 
 
 @pytest.mark.slow
