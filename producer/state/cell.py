@@ -8,6 +8,7 @@ canonical value begins with: it is a difference, and is shown.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import TypeAlias
@@ -23,6 +24,7 @@ from producer.state.temporal_cell import DATETIME_CELL, date_cell, moment_cell, 
 Reader: TypeAlias = Callable[[object], Value]
 UNREADABLE = b"\xff\x00"
 """Stands before a value that is none of its column's type."""
+_NO_TEXT = b"\xff"
 _T = MySQLType
 
 
@@ -32,7 +34,7 @@ def actual_reader(column: ColumnInfo, zone: tzinfo, losses: Losses) -> Reader:
     :param zone: the changefeed's: in it TIMESTAMP values that name a zone are shown.
     :param losses: of the protocol: values that no reader of it tells apart are equal.
     """
-    cell, told = _cell_of(column, zone), losses.told(column)
+    cell, told = _cell_of(column, zone), _told(column, losses)
 
     def read(value: object) -> Value:
         if isinstance(value, bytearray | memoryview):
@@ -48,13 +50,26 @@ def actual_reader(column: ColumnInfo, zone: tzinfo, losses: Losses) -> Reader:
 
 def expected_reader(column: ColumnInfo, losses: Losses) -> Callable[[Value], Value]:
     """From canonical text to what is compared."""
-    told = losses.told(column)
+    told = _told(column, losses)
     normal = {_T.JSON: json_cell, _T.VECTOR_FLOAT32: vector_cell}.get(column.type)
 
     def read(value: Value) -> Value:
         return _reduced(told, value if value is None or normal is None else normal(column, value))
 
     return read
+
+
+def _told(column: ColumnInfo, losses: Losses) -> Callable[[Value], Value]:
+    """What is told of values. Bytes that are told in Base64 stay bytes, since it loses none of them."""
+    told = losses.told(column)
+    if _reduced(told, _NO_TEXT) != b64encode(_NO_TEXT):
+        return told
+
+    def decoded(value: Value) -> Value:
+        reduced = told(value)
+        return None if reduced is None else b64decode(reduced)
+
+    return decoded
 
 
 def _reduced(told: Callable[[Value], Value], value: Value) -> Value:

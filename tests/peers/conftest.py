@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.kafka_connect import fetch
 from tests.peers.software import NotRun, Software, build, java, maven
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "testee_java"
@@ -23,6 +24,13 @@ def software(request: pytest.FixtureRequest) -> Iterator[Software]:
         build()
     with Software() as software:
         yield software
+
+
+@pytest.fixture(scope="session")
+def connect_jars(request: pytest.FixtureRequest) -> None:
+    """The jars of Kafka Connect and of Debezium's JDBC sink are on this machine."""
+    with _or_skipped(request):
+        fetch()
 
 
 @pytest.fixture(scope="session")

@@ -119,3 +119,21 @@ def test_digits_are_lost_where_the_protocol_loses_them() -> None:
     assert not equal(kind, EXACT, Decimal("12345678901234599.89"), lossy)
     for exact in ("open-protocol", "canal-json", "craft"):
         assert not equal(kind, EXACT, float(AS_DOUBLE), registry.encoder(exact, {}).losses)
+
+
+def test_an_unsigned_number_may_be_kept_as_the_signed_one_that_is_told() -> None:
+    kind, lossy = column(T.LONGLONG, unsigned=True), registry.encoder("debezium", {}).losses
+    for kept in (2**64 - 1, -1, Decimal(-1)):
+        assert equal(kind, "18446744073709551615", kept, lossy)
+    assert not equal(kind, "18446744073709551615", -2, lossy)
+    assert not equal(kind, "18446744073709551615", -1)
+
+
+def test_bytes_that_are_told_in_base64_are_compared_and_shown_as_bytes() -> None:
+    lossy = registry.encoder("debezium", {}).losses
+    assert equal(BYTES, b"\x00\xff", b"\x00\xff", lossy)
+    assert equal(BYTES, None, None, lossy)
+    assert expected_reader(BYTES, lossy)(b"\x00\xff") == b"\x00\xff"
+    assert actual_reader(BYTES, TOKYO, lossy)("AP8=") == b"AP8="
+    defaulted = column(T.VARCHAR, charset="binary", default=b"ab")
+    assert equal(defaulted, None, b"ab", lossy)

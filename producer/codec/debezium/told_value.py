@@ -161,6 +161,6 @@ def _unescaped(member: str) -> str:
 
 
 def _wrapped(value: bytes) -> bytes:
-    """An unsigned number of 64 bits as a signed one."""
+    """An unsigned number of 64 bits as a signed one; one that reads as negative already stays."""
     number = int(value)
-    return b"%d" % (number - (1 << 64) if number >> 63 else number)
+    return b"%d" % (number - (1 << 64) if number >= 1 << 63 else number)
