@@ -25,6 +25,7 @@ class Protocol(StrEnum):
     CANAL_JSON = "canal-json"
     DEBEZIUM = "debezium"
     CRAFT = "craft"
+    SIMPLE = "simple"
 
 
 def conformance(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from producer.changefeed import Changefeed, resolve
 from producer.codec import registry
@@ -19,6 +21,7 @@ from producer.model.event_line import event_line
 from producer.model.losses import Losses
 from producer.sink.encode import EncodePlan, PartitionEncoder
 
+_DESCRIPTION = "bootstrap"
 _PLACE = ("topic", "partition", "offset", "index")
 
 
@@ -40,7 +43,7 @@ def build(telling: Telling) -> Case:
     """The case of a story in one protocol.
 
     :raises ProducerError: for a story that does not run, which the tests rule out.
-    :raises ValueError: for one that does not make exactly one message.
+    :raises ValueError: for one that does not make exactly one message, beside those that describe its table.
     """
     story, changefeed = telling.story, changefeed_of(telling.protocol, telling.options)
     stream = played(
@@ -53,11 +56,14 @@ def build(telling: Telling) -> Case:
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
     plan = EncodePlan(protocol=telling.protocol, options=options, catalog=stream.catalog)
     messages = list(PartitionEncoder(plan).messages(stream.batches(story.resolved)))
-    if len(messages) != 1:
+    *described, message = messages
+    if any(one.type != _DESCRIPTION for one in described):
         raise ValueError(f"{telling.id} makes {len(messages)} messages")
     losses = registry.encoder(telling.protocol, options).losses
     expected = None if story.damage else tuple(_expected(stream, story, losses))
-    return Case(id=telling.id, says=story.says, request=_request(telling, messages[0]), expected=expected)
+    return Case(
+        id=telling.id, says=story.says, request=_request(telling, described, message), expected=expected
+    )
 
 
 def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
@@ -69,7 +75,7 @@ def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
     return Changefeed.from_manifest({**plain.as_manifest(), **options})
 
 
-def _request(telling: Telling, message: Message) -> Request:
+def _request(telling: Telling, described: Sequence[Message], message: Message) -> Request:
     key, value = message.key, message.value
     if telling.story.damage:
         key, value = DAMAGES[telling.story.damage](key, value)
@@ -80,6 +86,7 @@ def _request(telling: Telling, message: Message) -> Request:
         options=dict(telling.options),
         key=_base64(key),
         value=_base64(value),
+        described=[b64encode(one.value or b"").decode("ascii") for one in described] or msgspec.UNSET,
     )
 
 
@@ -94,7 +101,7 @@ def _expected(stream: StoryStream, story: Story, losses: Losses) -> Iterator[Eve
         table, ts = tables[change.table_version], stream.commit_ts(change)
         yield _event(told_row(change, table, ts, losses, handle_key_only=by_key))
     for _, job in stream.ddls:
-        yield _event(told_ddl(job, stream.commit_ts(job), losses))
+        yield _event(told_ddl(job, stream.commit_ts(job), stream.catalog, losses))
     if story.resolved:
         yield _event(told_resolved(stream.last_ts))
 

@@ -37,31 +37,34 @@ def write_case(place: Path, case: AnyCase) -> None:
 def _asked(case: AnyCase) -> dict[str, Any]:
     """The request without messages, and what it is about."""
     request = msgspec.to_builtins(case.request)
-    asked = {name: part for name, part in request.items() if name not in ("key", "value", "messages")}
+    messages = ("key", "value", "described", "messages")
+    asked = {name: part for name, part in request.items() if name not in messages}
     return {"says": case.says, **asked}
 
 
 def _write_message(place: Path, case: Case) -> Mapping[str, Any]:
-    events = case.expected or ()
+    events, described = case.expected or (), case.request.described or ()
     message = {
-        "topic": _TOPIC,
-        "partition": 0,
-        "offset": 0,
         "type": events[0].kind if events else "",
         "key": case.request.key,
         "value": case.request.value,
         "timestamp": tso.physical(events[0].commit_ts) if events else 0,
-        "headers": [],
     }
-    sink.write_lines(place / "messages.jsonl", [message])
+    before = ({**message, "type": "bootstrap", "key": None, "value": value} for value in described)
+    messages = enumerate((*before, message))
+    sink.write_lines(place / "messages.jsonl", (_message_line(one, offset) for offset, one in messages))
     if case.expected is not None:
-        lines = (_event_line(event, index) for index, event in enumerate(case.expected))
+        lines = (_event_line(event, len(described), index) for index, event in enumerate(case.expected))
         sink.write_lines(place / "events.jsonl", lines)
     return changefeed_of(case.request.protocol, case.request.options).as_manifest()
 
 
-def _event_line(event: Event, index: int) -> dict[str, Any]:
-    place = {"topic": _TOPIC, "partition": 0, "offset": 0, "index": index}
+def _message_line(message: Mapping[str, Any], offset: int) -> dict[str, Any]:
+    return {"topic": _TOPIC, "partition": 0, "offset": offset, **message, "headers": []}
+
+
+def _event_line(event: Event, offset: int, index: int) -> dict[str, Any]:
+    place = {"topic": _TOPIC, "partition": 0, "offset": offset, "index": index}
     return {**event_line({"kind": event.kind}), **place, **msgspec.to_builtins(event)}
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 VERSION: Final = 1
-ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft"]
+ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple"]
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -35,6 +35,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     ]
     key: Annotated[str | None, Meta(description="Key of the Kafka record in Base64; null if it has none.")]
     value: Annotated[str | None, Meta(description="Value of the Kafka record, likewise.")]
+    described: Annotated[
+        list[str] | msgspec.UnsetType,
+        Meta(
+            description="Simple alone: values, in Base64, of the messages before it that describe its table. "
+            "Their events are not asked."
+        ),
+    ] = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

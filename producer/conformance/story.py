@@ -19,6 +19,7 @@ _TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
     "canal-json": {},
     "debezium": {"enable-tidb-extension": True},
     "craft": {},
+    "simple": {},
 }
 """Options of the cases of column types: Debezium alone needs its extension to tell types apart."""
 
@@ -40,7 +41,7 @@ class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """SQL whose events make one message in each of some protocols.
 
     :param says: one sentence, what the case asks of a consumer.
-    :param protocols: the options per protocol; all four without options if it is empty.
+    :param protocols: the options per protocol; all without options if it is empty.
     :param given: SQL that is run before; its events are in no message.
     :param sql: the SQL of the message. Each row change is one event, as its statement made it.
     :param resolved: a resolved event follows at the time of the last commit.

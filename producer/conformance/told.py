@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from producer.model.catalog import DDLJob
+from producer.model.catalog import Catalog, DDLJob
 from producer.model.event import Op, Value
 from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses
@@ -54,13 +54,14 @@ def told_row(
     }
 
 
-def told_ddl(job: DDLJob, commit_ts: int, losses: Losses) -> dict[str, Any]:
+def told_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, losses: Losses) -> dict[str, Any]:
     """A DDL, likewise."""
+    schema, table = losses.told_ddl_names(job.event(0), *catalog.tables_of(job))
     return {
         "kind": "ddl",
         "commit_ts": losses.told_commit_ts(commit_ts),
-        "schema": job.schema,
-        "table": job.table,
+        "schema": schema,
+        "table": table,
         "query": job.query,
         "ddl_type": losses.told_ddl_type(job.ddl_type),
     }

@@ -18,14 +18,14 @@ from producer.errors import FaultError, nearest
 from producer.resources import shipped_folder
 
 Means: TypeAlias = Literal["event", "message", "changefeed", "scenario"]
-Protocol: TypeAlias = Literal["open-protocol", "craft", "canal-json", "debezium"]
+Protocol: TypeAlias = Literal["open-protocol", "craft", "canal-json", "debezium", "simple"]
 EXPECTED_EVENTS = "EXPECTED-EVENTS"
 """What finds a trap that breaks no rule of its own: the comparison with the scenario."""
 
 Invariant: TypeAlias = Annotated[str, Field(pattern=r"^(INV-[A-Z]+(-[A-Z]+)*|EXPECTED-EVENTS)$")]
 Issue: TypeAlias = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")]
 Sentence: TypeAlias = Annotated[str, Field(min_length=1)]
-_ALL: tuple[Protocol, ...] = ("open-protocol", "craft", "canal-json", "debezium")
+_ALL: tuple[Protocol, ...] = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 
 
 class _Part(BaseModel):

@@ -15,6 +15,8 @@ def decoded(request: Request) -> list[Event]:
     """:raises DecodeError: for a message that does not decode."""
     options = {name.replace("-", "_"): value for name, value in request.options.items()}
     decoder = registry.decoder(request.protocol, options)
+    for described in request.described or ():
+        list(decoder.events(None, b64decode(described)))
     key, value = (None if part is None else b64decode(part) for part in (request.key, request.value))
     list(decoder.events(key, value))
     record = {"topic": "", "partition": 0, "offset": 0, "key": key, "value": value}
