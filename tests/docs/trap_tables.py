@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import get_args
 
-from producer.faults.catalogue import Trap, catalogue
+from producer.faults.catalogue import Protocol, Trap, catalogue
 from tests.docs.markdown import code, listed, table
 
 
@@ -27,7 +28,7 @@ def values() -> str:
 
 
 def _needs(one: Trap) -> str:
-    only = f" ({', '.join(one.protocols)})" if len(one.protocols) < 4 else ""
+    only = f" ({', '.join(one.protocols)})" if len(one.protocols) < len(get_args(Protocol)) else ""
     return one.needs + only
 
 

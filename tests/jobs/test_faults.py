@@ -21,7 +21,7 @@ from producer.model.json_value import json_line
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true"
-PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium")
+PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
     "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",
