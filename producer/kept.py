@@ -20,9 +20,9 @@ SMALL = "spark.ticdc-producer.small"
 def kept(frame: DataFrame, *, in_order: bool = False) -> Iterator[DataFrame]:
     """The frame, computed once for all jobs inside.
 
-    On one machine its plan ends there, too: what is built on it is planned without all that made it, which for
-    small data is a third of the work and for large data minutes (docs/decisions/0003). Not on a cluster: what
-    an executor has checkpointed is lost with it, and a file of one machine is not there for the others.
+    On one machine its plan ends there, too: what is built on it is planned without all that made it, a third
+    of the work for small data, minutes for large (docs/decisions/0003). Not on a cluster: what an executor
+    has checkpointed is lost with it, and a file of one machine is not there for the others.
 
     :param frame: of a session that is set ``SMALL``, or any other.
     :param in_order: its rows must stay in their partitions, and in order there.

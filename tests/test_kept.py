@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,8 +39,8 @@ def test_rows_of_a_large_session_are_made_once(
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
     with _large(spark), kept(_random(spark), in_order=in_order) as there:
         assert _rows(there) == _rows(there)
-        assert bool(os.listdir(tmp_path)) is not in_order
-    assert os.listdir(tmp_path) == []
+        assert bool(list(tmp_path.iterdir())) is not in_order
+    assert not list(tmp_path.iterdir())
 
 
 def test_rows_in_order_stay_in_their_partitions(spark: SparkSession) -> None:
