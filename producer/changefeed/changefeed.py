@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from producer.changefeed.changefeed_file import DispatchRule
 from producer.changefeed.filter_section import ColumnSelector, FilterSection
 from producer.changefeed.kafka_client import Cluster
+from producer.changefeed.parameter import SinkKind
 from producer.changefeed.parameters import OF_MESSAGES
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
 from producer.errors import ChangefeedError
@@ -68,6 +69,21 @@ class Changefeed(BaseModel):
     required_acks: str
     auto_create_topic: bool
 
+    terminator: str
+    date_separator: str
+    enable_partition_separator: bool
+    file_index_digit: int
+    file_size: int
+    flush_interval: int | None
+    output_column_id: bool
+    delimiter: str
+    quote: str
+    null: str
+    include_commit_ts: bool
+    output_handle_key: bool
+    output_field_header: bool
+    binary_encoding_method: str
+
     profile: Profile
     batch_by: str
     output_ddl: bool
@@ -88,7 +104,16 @@ class Changefeed(BaseModel):
 
     @property
     def brokers(self) -> Cluster:
-        """Kafka, as the sink URI and the options of security name it."""
+        """Kafka, as the sink URI and the options of security name it.
+
+        :raises ChangefeedError: for a sink URI of a storage.
+        """
+        if self.sink_uri.kind is SinkKind.STORAGE:
+            raise ChangefeedError(
+                "this needs topics of Kafka, and the sink URI names a storage",
+                parameter="sink-uri",
+                hint="a storage is written by run; decode FILE reads its canal-json files",
+            )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
 
     @property
@@ -101,7 +126,10 @@ class Changefeed(BaseModel):
 
     def as_manifest(self) -> dict[str, Any]:
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
-        content = self.model_dump(mode="json", by_alias=True, exclude={"sink_uri", "dispatchers", "warnings"})
+        kind = self.sink_uri.kind
+        idle = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
+        excluded = {"sink_uri", "dispatchers", "warnings", *idle}
+        content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
         told: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
         if self.column_selectors:

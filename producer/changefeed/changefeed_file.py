@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from producer.changefeed.filter_section import ColumnSelector, FilterSection
+from producer.changefeed.parameter import SinkKind
 from producer.changefeed.parameters import BY_NAME
 from producer.changefeed.section import Section, Words
 from producer.changefeed.sink_uri import parse_sink_uri
@@ -131,6 +132,34 @@ class DebeziumSection(Section):
     output_old_value: bool | None = _option("output-old-value")
 
 
+class CSVSection(Section):
+    """``[sink.csv]``"""
+
+    delimiter: str | None = _option("delimiter")
+    quote: str | None = _option("quote")
+    null: str | None = _option("null")
+    include_commit_ts: bool | None = _option("include-commit-ts")
+    output_old_value: bool | None = _option("output-old-value")
+    output_handle_key: bool | None = _option("output-handle-key")
+    output_field_header: bool | None = _option("output-field-header")
+    binary_encoding_method: str | None = _option("binary-encoding-method")
+
+
+class CloudStorageSection(Section):
+    """``[sink.cloud-storage-config]``"""
+
+    worker_count: int | None = _option("worker-count")
+    flush_interval: int | None = _option("flush-interval")
+    file_size: int | None = _option("file-size")
+    flush_concurrency: int | None = _option("flush-concurrency")
+    output_column_id: bool | None = _option("output-column-id")
+    output_raw_change_event: bool | None = _option("output-raw-change-event")
+    file_expiration_days: int | None = _option("file-expiration-days")
+    file_cleanup_cron_spec: str | None = _option("file-cleanup-cron-spec")
+    spool_disk_quota: int | None = _option("spool-disk-quota")
+    spool_base_dir: str | None = _option("spool-base-dir")
+
+
 class SinkSection(Section):
     """``[sink]``"""
 
@@ -151,10 +180,10 @@ class SinkSection(Section):
     safe_mode: bool | None = _option("safe-mode")
     mysql_config: Any = _option("mysql-config")
     pulsar_config: Any = _option("pulsar-config")
-    cloud_storage_config: Any = _option("cloud-storage-config")
-    csv: Any = _option("csv")
-    terminator: Any = _option("terminator")
-    date_separator: Any = _option("date-separator")
+    cloud_storage_config: CloudStorageSection | None = Field(default=None, alias="cloud-storage-config")
+    csv: CSVSection | None = None
+    terminator: str | None = _option("terminator")
+    date_separator: str | None = _option("date-separator")
     enable_partition_separator: bool | None = _option("enable-partition-separator")
     file_index_digit: int | None = _option("file-index-digit")
     send_bootstrap_interval_in_sec: int | None = _option("send-bootstrap-interval-in-sec")
@@ -165,8 +194,8 @@ class SinkSection(Section):
     open: OpenSection | None = None
     debezium: DebeziumSection | None = None
 
-    def of_protocol(self, protocol: str) -> SinkSection:
-        """The section without those of other protocols.
+    def of(self, protocol: str, kind: SinkKind) -> SinkSection:
+        """The section without those of other protocols, nor what is said of the other kind of sink.
 
         :raises ChangefeedError: if one of them asks for something, which would have no effect.
         """
@@ -178,8 +207,14 @@ class SinkSection(Section):
                     parameter=f"sink.{name}.output-old-value",
                     hint=f"it belongs to {other}; leave it out",
                 )
-        others = {"open-protocol": {"debezium": None}, "debezium": {"open": None}}
-        return self.model_copy(update=others.get(protocol, {"open": None, "debezium": None}))
+        own = {"open-protocol": "open"}.get(protocol, protocol)
+        left_out: dict[str, Any] = {name: None for name in ("open", "debezium", "csv") if name != own}
+        # Both sections have the key; each speaks of its own sink.
+        other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
+        section = getattr(self, other)
+        if section is not None:
+            left_out[other] = section.model_copy(update={"output_raw_change_event": None})
+        return self.model_copy(update=left_out)
 
 
 class MounterSection(Section):
@@ -235,13 +270,14 @@ class ChangefeedFile(Section):
     def protocol(self) -> str | None:
         return self.sink.protocol if self.sink else None
 
-    def options(self, protocol: str) -> dict[str, Plain]:
+    def options(self, protocol: str, kind: SinkKind = SinkKind.KAFKA) -> dict[str, Plain]:
         """Every option that the file sets, by the name it has in the table of parameters.
 
         :param protocol: the changefeed's; sections of other protocols do not count.
+        :param kind: where it writes.
         :raises ChangefeedError: if one of those asks for something.
         """
-        sink = self.sink and self.sink.of_protocol(protocol)
+        sink = self.sink and self.sink.of(protocol, kind)
         return _set_options(self.model_copy(update={"sink": sink}))
 
 

@@ -11,6 +11,7 @@ from producer.model.profile import Profile
 KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."
 LARGE = "sink.kafka-config.large-message-handle."
+STORAGE = "sink.cloud-storage-config."
 
 
 class Owner(StrEnum):
@@ -18,6 +19,13 @@ class Owner(StrEnum):
 
     TICDC = "TiCDC"
     OURS = "ours"
+
+
+class SinkKind(StrEnum):
+    """Where messages go."""
+
+    KAFKA = "Kafka"
+    STORAGE = "storage"
 
 
 class State(StrEnum):
@@ -40,6 +48,7 @@ class Parameter:
     :param file_key: its dotted place in a changefeed file; empty if it has none.
     :param protocols: the protocols that have it; empty for all.
     :param profiles: the programs that have it; empty for both.
+    :param sinks: the sinks that have it; empty for both. At the others it has its default.
     :param of_client: it tells how Kafka is reached, and stands in no manifest.
     """
 
@@ -53,6 +62,7 @@ class Parameter:
     file_key: str = ""
     protocols: tuple[str, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    sinks: tuple[SinkKind, ...] = ()
     of_client: bool = False
 
     @property

@@ -6,8 +6,9 @@ TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
 
 from __future__ import annotations
 
-from producer.changefeed.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, State
+from producer.changefeed.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, SinkKind, State
 from producer.changefeed.refused_parameters import REFUSED
+from producer.changefeed.storage_parameters import OF_STORAGE
 from producer.changefeed.unused_parameters import WITHOUT_EFFECT
 from producer.changefeed.value_rule import (
     Flag,
@@ -25,10 +26,15 @@ from producer.changefeed.value_rule import (
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
 PROTOCOL = ProtocolWord(
-    choices=("open-protocol", "canal-json", "debezium", "craft", "simple"),
-    foreign=("avro", "canal", "csv", "maxwell", "debezium-avro"),
+    choices=("open-protocol", "canal-json", "debezium", "craft", "simple", "csv"),
+    foreign=("avro", "canal", "maxwell", "debezium-avro"),
     aliases=(("default", "open-protocol"),),
 )
+PROTOCOLS_OF = {
+    SinkKind.KAFKA: ("open-protocol", "canal-json", "debezium", "craft", "simple"),
+    SinkKind.STORAGE: ("csv", "canal-json"),
+}
+"""What TiCDC writes where (tiflow ``pkg/config/sink.go``); codecs of other packages are for Kafka."""
 NOT_IN_NEW = ("craft",)
 """Protocols that the new program has given up."""
 COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
@@ -37,7 +43,8 @@ MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
-SIMPLE = "simple"
+SIMPLE, CSV = "simple", "csv"
+_ONLY_KAFKA = (SinkKind.KAFKA,)
 _COUNT = Whole(0, (1 << 63) - 1)
 
 _MESSAGES = (
@@ -47,11 +54,12 @@ _MESSAGES = (
     ),
     Parameter(
         name="max-message-bytes", value=Whole(1, INT32_MAX), default=10_485_760,
-        file_key=KAFKA + "max-message-bytes",
+        file_key=KAFKA + "max-message-bytes", sinks=_ONLY_KAFKA,
         effect="Largest message in bytes, as the protocol counts it.",
     ),
     Parameter(
         name="max-batch-size", value=Whole(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
+        sinks=_ONLY_KAFKA,
         effect="Most rows in one message.",
     ),
     Parameter(
@@ -66,8 +74,9 @@ _MESSAGES = (
     ),
     Parameter(
         name="output-old-value", value=Flag(), default=True, in_uri=False,
-        file_key="sink.open.output-old-value", protocols=(OPEN, DEBEZIUM),
-        effect="Whether updates carry the old image; for Debezium: sink.debezium.output-old-value.",
+        file_key="sink.open.output-old-value", protocols=(OPEN, DEBEZIUM, CSV),
+        effect="Whether updates carry the old image; for Debezium: sink.debezium.output-old-value, for CSV: "
+        "sink.csv.output-old-value, where it is false by default.",
     ),
     Parameter(
         name="delete-only-output-handle-key-columns", value=Flag(), default=False, in_uri=False,
@@ -94,27 +103,31 @@ _MESSAGES = (
     Parameter(
         name="output-raw-change-event", value=Flag(), default=False, in_uri=False,
         file_key=KAFKA + "output-raw-change-event",
-        effect="Updates that change a key stay one event instead of a delete and an insert.",
+        effect="Updates that change a key stay one event instead of a delete and an insert; for storage: "
+        "sink.cloud-storage-config.output-raw-change-event.",
     ),
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON, SIMPLE),
+        sinks=_ONLY_KAFKA,
         effect="What becomes of a row that exceeds max-message-bytes; none: the changefeed fails.",
     ),
     Parameter(
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
-        protocols=(OPEN, CANAL_JSON, DEBEZIUM, SIMPLE),
+        protocols=(OPEN, CANAL_JSON, DEBEZIUM, SIMPLE), sinks=_ONLY_KAFKA,
         effect="Compression of what a message holds, whatever its size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
         file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON, SIMPLE),
+        sinks=_ONLY_KAFKA,
         effect="Where claim-check keeps the rows that are too large.",
     ),
     Parameter(
         name="claim-check-raw-value", value=Flag(), default=False, in_uri=False,
         file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON, SIMPLE),
+        sinks=_ONLY_KAFKA,
         effect="Claim-check keeps bare values, not wrapped in JSON.",
     ),
     Parameter(
@@ -145,30 +158,48 @@ _UPSTREAM = (
 _KAFKA = (
     Parameter(
         name="partition-num", value=Whole(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
+        sinks=_ONLY_KAFKA,
         effect="Partitions of each topic.",
     ),
     Parameter(
         name="replication-factor", value=Whole(1, 32_767), default=1, file_key=KAFKA + "replication-factor",
+        sinks=_ONLY_KAFKA,
         effect="Replicas of topics that are created.",
     ),
     Parameter(
         name="compression", value=COMPRESSION, default="none", file_key=KAFKA + "compression",
+        sinks=_ONLY_KAFKA,
         effect="Compression of Kafka's record batches.",
     ),
     Parameter(
         name="required-acks", value=ACKNOWLEDGEMENTS, default="-1", file_key=KAFKA + "required-acks",
+        sinks=_ONLY_KAFKA,
         effect="Accepted; a run always waits for all replicas, since nothing may be lost or come twice.",
     ),
     Parameter(
         name="auto-create-topic", value=Flag(), default=True, file_key=KAFKA + "auto-create-topic",
+        sinks=_ONLY_KAFKA,
         effect="Creates topics that are missing; false: they must exist.",
     ),
 )  # fmt: skip
 
 
-def _ours(name: str, value: ValueRule, default: Plain, effect: str, *protocols: str) -> Parameter:
+def _ours(
+    name: str,
+    value: ValueRule,
+    default: Plain,
+    effect: str,
+    *protocols: str,
+    sinks: tuple[SinkKind, ...] = (),
+) -> Parameter:
     return Parameter(
-        name=name, value=value, default=default, effect=effect, owner=Owner.OURS, protocols=protocols
+        name=name,
+        value=value,
+        default=default,
+        effect=effect,
+        owner=Owner.OURS,
+        protocols=protocols,
+        sinks=sinks,
     )
 
 
@@ -178,7 +209,8 @@ _OURS = (
     _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
           OPEN, CRAFT),
-    _ours("output-ddl", Flag(), None, "Whether DDL events are sent; by default Debezium sends none."),
+    _ours("output-ddl", Flag(), None, "Whether DDL events are sent; by default Debezium sends none.",
+          sinks=_ONLY_KAFKA),
     _ours("ddl-text", Word(choices=("original", "tidb")), "original",
           "DDL as the scenario has it, or re-printed as current TiCDC does."),
     _ours("output-row-id", Flag(), True, "Whether keys carry rid, as classic writes it.", OPEN),
@@ -195,7 +227,9 @@ _OURS = (
 
 
 def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
-    return Parameter(name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True)
+    return Parameter(
+        name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True, sinks=_ONLY_KAFKA
+    )
 
 
 _CLIENT = (
@@ -215,6 +249,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *_MESSAGES,
     *_UPSTREAM,
     *_KAFKA,
+    *OF_STORAGE,
     *_CLIENT,
     *_OURS,
     *WITHOUT_EFFECT,
@@ -229,5 +264,5 @@ OF_MESSAGES = tuple(
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
-REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED}
+REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED if option.file_key}
 """Keys of a changefeed file that TiCDC knows and this tool refuses, with the reason."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from producer.changefeed.parameter import KAFKA, Parameter, State
+from producer.changefeed.parameter import KAFKA, STORAGE, Parameter, State
 from producer.changefeed.value_rule import Text
 
 _KERBEROS = "the Kafka client that pip installs is built without Kerberos"
 _OAUTH = "set it by -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
+_CREDENTIALS = (
+    "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
+)
+_BY_NAME = "tables are laid out by their names"
 _BOTH_WAYS = "rows that come back from another cluster, and DDL by its role, are not simulated"
 
 
@@ -28,5 +32,14 @@ REFUSED = (
         _refused(f"sasl-oauth-{name}", _OAUTH, file_key=f"{KAFKA}sasl-oauth-{name}")
         for name in ("client-id", "client-secret", "token-url", "scopes", "grant-type", "audience")
     ),
+    *(
+        _refused(name, _CREDENTIALS, file_key="")
+        for name in (
+            "access-key", "secret-access-key", "session-token", "endpoint", "region", "force-path-style",
+            "provider", "storage-class", "sse", "sse-kms-key-id", "acl", "role-arn", "external-id",
+            "credentials-file", "predefined-acl", "account-name", "account-key", "sas-token", "access-tier",
+        )
+    ),
+    _refused("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
     _refused("bdr-mode", _BOTH_WAYS, file_key="bdr-mode", in_uri=False),
 )  # fmt: skip

@@ -10,13 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from producer.changefeed.changefeed import Changefeed
+from producer.changefeed.changefeed_file import ChangefeedFile
 from producer.changefeed.filter_section import FilterSection
 from producer.changefeed.load_file import check_changefeed_file
-from producer.changefeed.parameter import State
-from producer.changefeed.parameters import BY_NAME, NOT_IN_NEW, OF_MESSAGES, PARAMETERS
+from producer.changefeed.parameter import SinkKind, State
+from producer.changefeed.parameters import (
+    BY_NAME,
+    NOT_IN_NEW,
+    OF_MESSAGES,
+    PARAMETERS,
+    PROTOCOLS_OF,
+)
 from producer.changefeed.passed_properties import passed_properties
 from producer.changefeed.security import security_properties
 from producer.changefeed.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
+from producer.changefeed.storage_limits import storage_limits
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError
 
@@ -50,7 +58,11 @@ def resolve(
     file = check_changefeed_file(merged, "changefeed")
     uri = parse_sink_uri(sink_uri or file.sink_uri or default_sink_uri(name))
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
-    options = {**_defaults(), **file.options(protocol), **uri.parameters}
+    kind = uri.target.kind
+    given = {**file.options(protocol, kind), **uri.parameters}
+    idle = _of_other_sinks(given, kind)
+    options = {**_defaults(protocol), **{name: given[name] for name in given if name not in idle}}
+    _check_sink(protocol, kind)
     if options["output-ddl"] is None:
         options["output-ddl"] = protocol != "debezium"
     _check_protocol(protocol, options)
@@ -59,15 +71,58 @@ def resolve(
     _check_simple(options)
     _check_profile(options)
     properties = {**security_properties(options), **passed_properties(client)}
+    if kind is SinkKind.STORAGE:
+        options.update(storage_limits(options))
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     return Changefeed(
         sink_uri=uri.target,
-        dispatchers=file.dispatchers,
+        dispatchers=file.dispatchers if kind is SinkKind.KAFKA else (),
         filter=file.filter or FilterSection(),
-        column_selectors=file.column_selectors,
+        column_selectors=file.column_selectors if kind is SinkKind.KAFKA else (),
         client={**_client_id(options), **properties},
-        warnings=(*_warnings(options), *_idle_client(uri.target, properties)),
+        warnings=(
+            *_warnings(options),
+            *_idle_client(uri.target, properties),
+            *_idle_options(idle, kind),
+            *_idle_rules(file, kind),
+        ),
         **values,
+    )
+
+
+def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
+    """Options that ask for something, which only the other kind of sink has; TiCDC does not look at them."""
+    return [
+        name
+        for name, value in given.items()
+        if BY_NAME[name].sinks and kind not in BY_NAME[name].sinks and value != BY_NAME[name].default
+    ]
+
+
+def _idle_options(idle: Iterable[str], kind: SinkKind) -> Iterator[str]:
+    for name in idle:
+        if kind is SinkKind.STORAGE or BY_NAME[name].in_uri:
+            yield f"{name} is of no effect: it is of {BY_NAME[name].sinks[0]} sinks"
+
+
+def _idle_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
+    if kind is SinkKind.STORAGE and file.dispatchers:
+        yield "dispatchers are of no effect: a storage has no topics and partitions"
+    if kind is SinkKind.STORAGE and file.column_selectors:
+        yield "column-selectors are of no effect: TiCDC has them for Kafka only"
+
+
+def _check_sink(protocol: str, kind: SinkKind) -> None:
+    """Whether TiCDC writes the protocol there."""
+    other = SinkKind.STORAGE if kind is SinkKind.KAFKA else SinkKind.KAFKA
+    if protocol in PROTOCOLS_OF[kind] or (kind is SinkKind.KAFKA and protocol not in PROTOCOLS_OF[other]):
+        return
+    raise ChangefeedError(
+        f"protocol {protocol} is incompatible with {kind} sinks",
+        parameter="protocol",
+        hint="storage sinks write csv and canal-json"
+        if kind is SinkKind.STORAGE
+        else "csv is for storage sinks: file:///DIR?protocol=csv",
     )
 
 
@@ -86,8 +141,9 @@ def _fields() -> dict[str, str]:
     return {option.field: option.name for option in OF_MESSAGES}
 
 
-def _defaults() -> dict[str, Plain]:
-    return {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
+def _defaults(protocol: str) -> dict[str, Plain]:
+    values = {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
+    return {**values, "output-old-value": protocol != "csv"}
 
 
 def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | None) -> None:

@@ -1,4 +1,7 @@
-"""The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``."""
+"""The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``.
+
+Or that of a storage: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from producer.changefeed.environment import with_environment
-from producer.changefeed.parameter import Parameter, State
+from producer.changefeed.parameter import Parameter, SinkKind, State
 from producer.changefeed.parameters import BY_NAME
 from producer.changefeed.value_rule import Plain
 from producer.errors import ChangefeedError, nearest
@@ -26,19 +29,17 @@ _OTHER_SINKS = (
     "tidb+ssl",
     "pulsar",
     "pulsar+ssl",
-    "s3",
-    "gcs",
-    "gs",
-    "azure",
-    "file",
 )
+STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb", "webdav", "oss", "dbfs")
+"""TiCDC's storages, and others that fsspec has file systems of. Not ``memory``: each process has its own."""
 
 
 class SinkURI(BaseModel):
     """Where messages go. Holds no parameters and no credentials; those are resolved elsewhere.
 
     :param hosts: ``host:port`` each; empty means the embedded broker, or a folder.
-    :param topic: the default topic.
+    :param topic: the default topic; of a storage its last directory.
+    :param place: of a storage: the URI of its folder without parameters; empty for Kafka.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,11 +47,17 @@ class SinkURI(BaseModel):
     hosts: tuple[str, ...] = ()
     topic: str = Field(min_length=1)
     scheme: str = "kafka"
+    place: str = ""
+
+    @property
+    def kind(self) -> SinkKind:
+        """Whether it names topics of Kafka or a storage."""
+        return SinkKind.STORAGE if self.place else SinkKind.KAFKA
 
     @property
     def embedded(self) -> bool:
-        """Whether no broker is named."""
-        return not self.hosts
+        """Whether it is of Kafka and names no broker."""
+        return not self.hosts and not self.place
 
     @property
     def bootstrap_servers(self) -> str:
@@ -58,7 +65,7 @@ class SinkURI(BaseModel):
         return ",".join(self.hosts)
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
+        return self.place or f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
 
 
 class ParsedSinkURI(BaseModel):
@@ -85,7 +92,10 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     _check_scheme(parts.scheme)
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
-    target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
+    if parts.scheme == "kafka":
+        target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
+    else:
+        target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
     return ParsedSinkURI(target=target, parameters=MappingProxyType(_parameters(parts.query)))
 
 
@@ -112,13 +122,16 @@ def _error(what: str, *, parameter: str = "", hint: str = "") -> ChangefeedError
 
 
 def _check_scheme(scheme: str) -> None:
-    if scheme == "kafka":
+    if scheme == "kafka" or scheme in STORAGES:
         return
     if scheme == "kafka+ssl":
         hint = "TiCDC takes it for kafka://, without TLS; write kafka:// and enable-tls=true"
         raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
     if scheme in _OTHER_SINKS:
-        raise _error(f"scheme {scheme!r} is not supported", hint="only kafka:// is")
+        raise _error(
+            f"scheme {scheme!r} is not supported",
+            hint="kafka:// is, and for csv and canal-json file:// and object storages",
+        )
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
 
 
@@ -143,6 +156,21 @@ def _topic(path: str) -> str:
         return check_topic(path)
     except ValueError as error:
         raise _error(str(error)) from None
+
+
+def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
+    """The folder of a storage; its credentials are the file system's own matter."""
+    if "@" in netloc:
+        raise _error("it holds user information before '@'", hint="leave it out")
+    if scheme == "file" and netloc:
+        raise _error(f"{netloc!r} stands where no host may", hint="file:///DIR has three slashes")
+    folder = path.rstrip("/")
+    parts = [part for part in folder.split("/") if part]
+    if not parts and (scheme == "file" or not netloc):
+        raise _error("it names no folder", hint=f"{scheme}://{'' if scheme == 'file' else 'BUCKET'}/DIR")
+    if ".." in parts or "." in parts or any(ord(char) < ord(" ") for char in folder):
+        raise _error("its path holds '.', '..' or a control character", hint="name the folder itself")
+    return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, place=f"{scheme}://{netloc}{folder}")
 
 
 def _parameters(query: str) -> dict[str, Plain]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from producer.changefeed.parameter import CODEC, KAFKA, Parameter, State
+from producer.changefeed.parameter import CODEC, KAFKA, STORAGE, Parameter, State
 from producer.changefeed.value_rule import Anything, Flag, Text, ValueRule, Whole, Word
 
 _COUNT = Whole(0, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"
 _AVRO = "of Avro"
 _SIMPLE = "of the protocol Simple, which refuses it"
-_STORAGE = "of storage sinks"
+_NO_EXPIRY = "a run ends before its files expire"
+_SPOOL = "rows wait in Spark, not in a spool of files"
 _MYSQL = "of MySQL sinks"
 
 
@@ -48,6 +49,14 @@ _PROGRAM = (
             file_key="ignore-ineligible-table"),
     _unused("sql-mode", Text(), "the scenario's session has its own", file_key="sql-mode"),
 )  # fmt: skip
+_STORAGE = (
+    _unused("worker-count", _COUNT, _TUNING, file_key=STORAGE + "worker-count", in_uri=True),
+    _unused("flush-concurrency", _COUNT, _TUNING, file_key=STORAGE + "flush-concurrency"),
+    _unused("file-expiration-days", _COUNT, _NO_EXPIRY, file_key=STORAGE + "file-expiration-days"),
+    _unused("file-cleanup-cron-spec", Text(), _NO_EXPIRY, file_key=STORAGE + "file-cleanup-cron-spec"),
+    _unused("spool-disk-quota", _COUNT, _SPOOL, file_key=STORAGE + "spool-disk-quota", in_uri=True),
+    _unused("spool-base-dir", Text(), _SPOOL, file_key=STORAGE + "spool-base-dir", in_uri=True),
+)
 _ELSEWHERE = (
     _unused("enable-sync-point", Flag(), _MYSQL, file_key="enable-sync-point"),
     _unused("sync-point-interval", Text(), _MYSQL, file_key="sync-point-interval"),
@@ -55,12 +64,6 @@ _ELSEWHERE = (
     _unused("safe-mode", Flag(), _MYSQL, file_key="sink.safe-mode"),
     _unused("mysql-config", Anything(), _MYSQL, file_key="sink.mysql-config"),
     _unused("pulsar-config", Anything(), "of Pulsar sinks", file_key="sink.pulsar-config"),
-    _unused("cloud-storage-config", Anything(), _STORAGE, file_key="sink.cloud-storage-config"),
-    _unused("csv", Anything(), _STORAGE, file_key="sink.csv"),
-    _unused("terminator", Anything(), _STORAGE, file_key="sink.terminator"),
-    _unused("date-separator", Anything(), _STORAGE, file_key="sink.date-separator"),
-    _unused("enable-partition-separator", Flag(), _STORAGE, file_key="sink.enable-partition-separator"),
-    _unused("file-index-digit", _COUNT, _STORAGE, file_key="sink.file-index-digit"),
     _unused("send-bootstrap-to-all-partition", Flag(), _SIMPLE,
             file_key="sink.send-bootstrap-to-all-partition"),
     _unused("send-all-bootstrap-at-start", Flag(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
@@ -74,4 +77,4 @@ _ELSEWHERE = (
     _unused("avro-enable-watermark", Flag(), _AVRO, file_key=CODEC + "avro-enable-watermark", in_uri=True),
 )  # fmt: skip
 
-WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_ELSEWHERE)
+WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_STORAGE, *_ELSEWHERE)

@@ -239,3 +239,46 @@ class TimeZone:
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnyText:
+    """Any text, also the empty one."""
+
+    allowed: str = "a text"
+
+    def read(self, text: str) -> str:
+        return text
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not a text")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+_UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_DURATION = r"(?:[0-9]{1,9}(?:ms|s|m|h))+"
+
+
+@dataclass(frozen=True, slots=True)
+class GoDuration:
+    """A duration as Go writes it, in whole milliseconds or more; its value is in milliseconds."""
+
+    allowed: str = "a duration such as 5s, 1m30s or 500ms"
+
+    def read(self, text: str) -> int:
+        if re.fullmatch(_DURATION, text) is None:
+            raise ValueError(f"{text!r} is not {self.allowed}")
+        parts = re.findall(r"([0-9]+)(ms|s|m|h)", text)
+        return sum(int(number) * _UNIT_MS[unit] for number, unit in parts)
+
+    def check(self, value: object) -> int:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^{_DURATION}$"}
