@@ -3,7 +3,7 @@
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.changefeed_file import ChangefeedFile, DispatchRule
 from producer.changefeed.load_file import load_changefeed_toml
-from producer.changefeed.parameter import Owner, Parameter, State
+from producer.changefeed.parameter import Owner, Parameter, SinkKind, State
 from producer.changefeed.parameters import PARAMETERS
 from producer.changefeed.resolve import resolve
 from producer.changefeed.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri
@@ -16,6 +16,7 @@ __all__ = [
     "Owner",
     "Parameter",
     "ParsedSinkURI",
+    "SinkKind",
     "SinkURI",
     "State",
     "load_changefeed_toml",

@@ -61,6 +61,13 @@ def _simple_encoder(options: Options) -> Encoder:
     return SimpleEncoder(SimpleOptions(**known(SimpleOptions, options)))
 
 
+def _csv_encoder(options: Options) -> Encoder:
+    from producer.codec.csv.encoder import CSVEncoder
+    from producer.codec.csv.options import CSVOptions
+
+    return CSVEncoder(CSVOptions(**known(CSVOptions, options)))
+
+
 def _open_decoder(options: Options) -> Decoder:
     from producer.codec.open.decoder import OpenDecoder
 
@@ -97,6 +104,7 @@ ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "canal-json": _canal_json_encoder,
     "debezium": _debezium_encoder,
     "simple": _simple_encoder,
+    "csv": _csv_encoder,
 }
 DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,

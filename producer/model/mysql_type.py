@@ -55,6 +55,12 @@ NUMBERED = frozenset({T.YEAR, T.BIT, T.ENUM, T.SET})
 """Types whose value is a plain number although SQL shows something else."""
 CHARSET_BEARING = STRINGS | LOBS | {T.ENUM, T.SET}
 """The only types that TiDB gives a charset other than ``binary`` (tidb ``typesNeedCharset``)."""
+DEFAULT_LENGTHS = {
+    T.TINY: 4, T.SHORT: 6, T.INT24: 9, T.LONG: 11, T.LONGLONG: 20, T.YEAR: 4, T.BIT: 1, T.STRING: 1,
+    T.VARCHAR: 5, T.VAR_STRING: 5, T.NEW_DECIMAL: 10, T.FLOAT: 12, T.DOUBLE: 22, T.TINY_BLOB: 255,
+    T.BLOB: 65_535, T.MEDIUM_BLOB: 16_777_215, T.LONG_BLOB: 4_294_967_295,
+}  # fmt: skip
+"""What an unspecified length stands for. Source: tidb ``pkg/parser/mysql/util.go``."""
 
 _INTEGER_BITS = {T.TINY: 8, T.SHORT: 16, T.INT24: 24, T.LONG: 32, T.LONGLONG: 64}
 

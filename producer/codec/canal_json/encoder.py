@@ -38,7 +38,8 @@ class CanalJSONEncoder:
         method = self.options.large_message_handle_compression
         forms = KeylessMessages(self._forms_of(table), batch, method, json_text.string)
         rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
-        return self._large.handled(rows, table, forms)
+        handled = self._large.handled(rows, table, forms)
+        return _ended(handled, self.options.row_end.encode()) if self.options.row_end else handled
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row, without a key.
@@ -104,3 +105,9 @@ class CanalJSONEncoder:
         )
         value = compressed(value, self.options.large_message_handle_compression)
         return Message(None, value, kind.word, ts)
+
+
+def _ended(rows: EncodedRows, end: bytes) -> EncodedRows:
+    """Rows as a file holds them."""
+    values = joined((rows.column("value"), end), len(rows))
+    return encoded_rows(rows.column("key"), values, rows.column("commit_ts"), rows.notes)

@@ -6,17 +6,12 @@ Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/
 
 from __future__ import annotations
 
-from producer.model.mysql_type import INTEGERS, MySQLType, bare_name
+from producer.model.mysql_type import DEFAULT_LENGTHS, INTEGERS, MySQLType, bare_name
 from producer.model.table import ColumnInfo
 
 T = MySQLType
 _UNSPECIFIED = -1
 
-# tidb pkg/parser/mysql/util.go: what an unspecified length stands for.
-_DEFAULT_LENGTHS = {
-    T.TINY: 4, T.SHORT: 6, T.INT24: 9, T.LONG: 11, T.LONGLONG: 20, T.YEAR: 4, T.BIT: 1, T.STRING: 1,
-    T.VARCHAR: 5, T.VAR_STRING: 5, T.NEW_DECIMAL: 10, T.FLOAT: 12, T.DOUBLE: 22,
-}  # fmt: skip
 _ONE_PARAMETER = INTEGERS | {T.YEAR, T.BIT, T.STRING, T.VARCHAR, T.VAR_STRING}
 _FRACTIONAL_SECONDS = {T.DURATION, T.DATETIME, T.TIMESTAMP}
 
@@ -45,7 +40,7 @@ def _attributes(column: ColumnInfo) -> str:
 
 def _parameters(column: ColumnInfo) -> str:
     code, scale = column.type, column.decimal
-    length = _DEFAULT_LENGTHS.get(code, _UNSPECIFIED) if column.length == _UNSPECIFIED else column.length
+    length = DEFAULT_LENGTHS.get(code, _UNSPECIFIED) if column.length == _UNSPECIFIED else column.length
     if code in (T.ENUM, T.SET):
         return "('{}')".format("','".join(element.translate(_ELEMENT) for element in column.elements))
     if code in _ONE_PARAMETER or (code == T.VECTOR_FLOAT32 and length != _UNSPECIFIED):

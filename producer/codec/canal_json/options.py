@@ -33,6 +33,7 @@ class CanalJSONOptions:
     :param time_zone: in which values show TIMESTAMP; row keys hold it in UTC.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
+    :param row_end: what follows each row of a file; empty in messages.
     :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
     :param legacy_data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
     :raises ChangefeedError: for what TiCDC would not accept together.
@@ -51,6 +52,7 @@ class CanalJSONOptions:
     output_row_key: bool = False
     time_zone: str = "UTC"
     build_ts_ms: int | None = None
+    row_end: str = ""
     legacy_delete_old: bool = False
     legacy_data_before_old: bool = False
 

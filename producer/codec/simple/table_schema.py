@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from producer.codec.go_json import STRINGS
-from producer.codec.member_text import member_text
 from producer.codec.pieces import NULL
+from producer.codec.stored_default import stored_default
 from producer.model.mysql_type import FLOATS, INTEGERS, MySQLType, bare_name
 from producer.model.profile import Profile
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from producer.model.utf8 import repaired
 
 T = MySQLType
 
@@ -72,18 +71,10 @@ def _data_type(column: ColumnInfo) -> Iterator[bytes]:
 
 def _default(column: ColumnInfo) -> bytes:
     """A text, of BIT a number; null where there is none."""
-    if column.default_expression:
-        return STRINGS.literal(column.default_expression)
-    if column.default is None:
-        return NULL
-    if column.type == T.BIT:
+    if column.type == T.BIT and column.default is not None:
         return column.default
-    if column.type in (T.ENUM, T.SET):
-        return STRINGS.literal(member_text(column, column.default))
-    if column.type == T.YEAR:
-        return b'"%04d"' % int(column.default)
-    # TiDB keeps the text in JSON, where bytes that are not UTF-8 have become U+FFFD.
-    return STRINGS.literal(repaired(column.default_text or column.default).decode())
+    text = stored_default(column)
+    return NULL if text is None else STRINGS.literal(text)
 
 
 def _indexes(table: TableInfo) -> Iterator[bytes]:
