@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from producer.errors import ChangefeedError
+from producer.changefeed.file_system import file_system
 
 
 def claim_storage(place: str) -> tuple[AbstractFileSystem, str]:
@@ -19,12 +18,4 @@ def claim_storage(place: str) -> tuple[AbstractFileSystem, str]:
     """
     if "://" not in place:
         return LocalFileSystem(), str(Path(place).absolute())
-    try:
-        system, folder = url_to_fs(place)
-    except (ValueError, ImportError) as error:
-        raise ChangefeedError(
-            f"no file system for {place!r}: {error}",
-            parameter="claim-check-storage-uri",
-            hint="file:///DIR needs nothing; others need the fsspec package of their scheme, as s3fs for s3",
-        ) from None
-    return system, str(folder).rstrip("/")
+    return file_system(place, "claim-check-storage-uri")

@@ -37,7 +37,7 @@ class KafkaTarget:
         :raises ForeignMessageError: for a partition that holds what the run did not write.
         :raises SparkError: if Spark may run a task twice at once.
         """
-        _check_speculation(events.sparkSession)
+        check_speculation(events.sparkSession)
         properties = producer_properties(self.changefeed, self.brokers)
         counts = Counts()
         failure: Row | None = None
@@ -84,8 +84,11 @@ class KafkaTarget:
         return kafka_messages(spark, self.brokers, ranges(self.starts, self._ends()))
 
 
-def _check_speculation(spark: SparkSession) -> None:
-    """Two tasks that write one partition at the same time would mix their messages."""
+def check_speculation(spark: SparkSession) -> None:
+    """Two tasks that write one partition at the same time would mix their messages.
+
+    :raises SparkError: if Spark may start them.
+    """
     if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
         hint = "a partition is written by one task at a time; set spark.speculation=false"
         raise SparkError("speculative execution is on", hint=hint)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
+from producer.changefeed import SinkKind
 from producer.changefeed.claim_storage import claim_storage
 from producer.changefeed.kafka_client import Brokers
 from producer.errors import FolderError
@@ -24,6 +25,7 @@ from producer.jobs.prepare import Job, prepare
 from producer.jobs.refused import refused, skipped_events
 from producer.jobs.refused_values import values_refused
 from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.run_storage import check_storage, run_storage
 from producer.jobs.truth import sent
 from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
@@ -89,7 +91,7 @@ def run(
     watcher: Watcher | None = None,
     observe: Observe = unobserved,
 ) -> RunReport:
-    """Run a scenario: to the Kafka of the sink URI, to a folder, or to an embedded broker.
+    """Run a scenario: to the Kafka or the storage of the sink URI, to a folder, or to an embedded broker.
 
     Nothing is written before all of the input was checked and, unless ``only`` is given, every event was
     encoded once.
@@ -128,13 +130,26 @@ def run(
         inject=inject,
         client=client,
     )
-    folder = checked_target(job, out, dry_run=dry_run, resume=resume)
+    storage = None
+    if job.changefeed.sink_uri.kind is SinkKind.STORAGE:
+        given = {
+            "out": out,
+            "append": append,
+            "resume": resume,
+            "keep": keep,
+            "only": only,
+            "state_at": state_at,
+        }
+        storage = check_storage(job, dry_run=dry_run, **given)
+    folder = None if storage else checked_target(job, out, dry_run=dry_run, resume=resume)
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
     say("starting Spark")
     light = played.commits + played.row_changes < LIGHT_CHANGES and not played.data
     spark = spark_session(light=light, rows=played.row_changes)
     committed = upstream(spark, job.history)
+    if storage is not None:
+        return run_storage(job, committed, storage, dry_run=dry_run, say=say)
     manner = Manner(
         append=append,
         resume=resume,

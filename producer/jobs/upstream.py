@@ -13,7 +13,7 @@ from producer.scenario.dataframe.data import data_changes
 from producer.scenario.generate.log import generated_changes, generated_images, net_changes
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import Change, History
-from producer.stream.event_stream import Faults, StreamPlan, event_stream
+from producer.stream.event_stream import Faults, StreamPlan, event_stream, row_events
 
 FEW_CHANGES = 100_000
 """Of fewer generated changes, planning costs more than making them: they are made once, and kept."""
@@ -54,6 +54,10 @@ class Upstream:
         :param faults: what goes wrong on purpose.
         """
         return event_stream(self.spark, self.told, plan, self.net, faults)
+
+    def rows(self, plan: StreamPlan) -> DataFrame:
+        """The row events of that stream alone, in no order."""
+        return row_events(self.spark, self.told, plan, self.net)
 
 
 def upstream(spark: SparkSession, history: History) -> Upstream:

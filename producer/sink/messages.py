@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from producer.errors import EncodeError
 from producer.model.shapes import MESSAGES
+from producer.sink.by_place import by_place
 from producer.sink.encode import EncodePlan, PartitionEncoder
 from producer.sink.message_lines import MessageLines
 from producer.sink.row_batches import NEEDED
@@ -37,24 +37,26 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
     The timestamp is the physical part of the first event's commit-ts. Lines of the types ``NOTES`` follow
     the messages of their partition.
 
-    :param events: the ordered event stream, one Spark partition per Kafka partition.
+    :param events: the ordered event stream; the events of a Kafka partition stand together.
     """
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        filled = (batch for batch in batches if batch.num_rows)
-        first = next(filled, None)
-        if first is None:
-            return
-        topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        encoder, lines = PartitionEncoder(plan, topic, partition), MessageLines(topic, partition)
-        yield from lines.lines(encoder.batches(chain([first], filled)))
-        yield from lines.notes(map(_refusal, encoder.refused, encoder.refused.values()))
-        yield from lines.notes(
-            (HANDLE_KEY_ONLY, 0, json.dumps({"event": place}).encode()) for place in encoder.handle_key_only
-        )
-        yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in encoder.faults)
+        for (topic, partition), events in by_place(batches):
+            yield from _encoded(plan, topic, partition, events)
 
     return events.select(*NEEDED).mapInArrow(encode, MESSAGES)
+
+
+def _encoded(
+    plan: EncodePlan, topic: str, partition: int, events: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    encoder, lines = PartitionEncoder(plan, topic, partition), MessageLines(topic, partition)
+    yield from lines.lines(encoder.batches(events))
+    yield from lines.notes(map(_refusal, encoder.refused, encoder.refused.values()))
+    yield from lines.notes(
+        (HANDLE_KEY_ONLY, 0, json.dumps({"event": place}).encode()) for place in encoder.handle_key_only
+    )
+    yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in encoder.faults)
 
 
 def _refusal(place: int, error: EncodeError) -> tuple[str, int, bytes]:

@@ -122,6 +122,23 @@ def event_stream(
     :param net: further changes, of rows of their own, of which no transaction has two of one row.
     :param faults: what goes wrong on purpose.
     """
+    rows = row_events(spark, changes, plan, net)
+    ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=plan.changefeed.ddl_to_all_partitions)
+    times = [place.commit_ts for place in plan.ddls]
+    resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
+    events = rows.unionByName(ddls).unionByName(resolved)
+    if faults is None:
+        return order(events, plan.slots, one_epoch=True)
+    return order(faults(events), plan.slots)
+
+
+def row_events(
+    spark: SparkSession, changes: DataFrame, plan: StreamPlan, net: DataFrame | None = None
+) -> DataFrame:
+    """The row events of the stream, in no order yet.
+
+    :param net: as in ``event_stream``.
+    """
     feed, clock = plan.changefeed, plan.resolved.clock
     known = facts(spark, plan.replicated, plan.routes)
 
@@ -136,11 +153,4 @@ def event_stream(
     if not feed.output_raw_change_event and feed.profile == "classic":
         placed = unstable_order(placed, plan.crowded)
     placed = select(placed, plan.replicated, plan.selection)
-    rows = dispatch(placed, known, plan.slots, profile=feed.profile)
-    ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=feed.ddl_to_all_partitions)
-    times = [place.commit_ts for place in plan.ddls]
-    resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
-    events = rows.unionByName(ddls).unionByName(resolved)
-    if faults is None:
-        return order(events, plan.slots, one_epoch=True)
-    return order(faults(events), plan.slots)
+    return dispatch(placed, known, plan.slots, profile=feed.profile)

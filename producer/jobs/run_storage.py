@@ -1,0 +1,112 @@
+"""The run job into a storage: data files, schema files, metadata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from producer.changefeed import Changefeed
+from producer.errors import ArgumentError, StorageError
+from producer.jobs.counts import Counts, count, discarded
+from producer.jobs.kafka_job import check_speculation
+from producer.jobs.prepare import Job
+from producer.jobs.refused import skipped_events
+from producer.jobs.run_report import RunReport, Say
+from producer.jobs.upstream import Upstream
+from producer.kept import kept
+from producer.model.event import Kind
+from producer.sink.messages import messages
+from producer.sink.storage.data_files import FileRules
+from producer.sink.storage.directories import in_directories
+from producer.sink.storage.plan import StoragePlan, plan_storage
+from producer.sink.storage.write import check_empty, write_data, write_metadata, write_schema_files
+
+
+def check_storage(job: Job, *, dry_run: bool, **not_here: object) -> StoragePlan:
+    """What can be said before Spark starts.
+
+    :param not_here: options of a run that are of topics and golden folders.
+    :return: the layout.
+    :raises ArgumentError: if one of those is given.
+    :raises ChangefeedError: for a layout that TiCDC could not write.
+    :raises FolderError: if the folder holds anything.
+    """
+    for name, value in {**not_here, "inject": job.traps}.items():
+        if value:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')} does not go with a storage sink",
+                argument=name,
+                hint="it is of topics and golden folders",
+            )
+    plan = plan_storage(
+        job.history.catalog,
+        [table.version for table in job.stream.replicated],
+        job.stream.resolved.clock,
+        column_ids=job.changefeed.output_column_id,
+    )
+    if not dry_run:
+        check_empty(job.changefeed.sink_uri.place)
+    return plan
+
+
+def run_storage(job: Job, committed: Upstream, plan: StoragePlan, *, dry_run: bool, say: Say) -> RunReport:
+    """Write a job's files; everything is encoded once before the first is written.
+
+    :param plan: as ``check_storage`` gives it.
+    """
+    place = job.changefeed.sink_uri.place
+    rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
+    with kept(rows) as events:
+        encoded = messages(events, job.encode_plan(skip_refused=True))
+        counts = count(encoded)
+        skipped = skipped_events(job, encoded, counts.refused)
+        say(f"encoded {sum(counts.events.values())} rows")
+        report = RunReport(
+            scenario=job.scenario.name,
+            target="" if dry_run else place,
+            dry_run=dry_run,
+            counts=counts,
+            discarded=discarded(job),
+            skipped=skipped,
+            warnings=job.changefeed.warnings,
+        )
+        if dry_run:
+            return report
+        say(f"writing {place}")
+        return replace(report, counts=_written(job, events, plan, counts))
+
+
+def _written(job: Job, events: DataFrame, plan: StoragePlan, counts: Counts) -> Counts:
+    """Schema files first, ``metadata`` last: who reads meanwhile never finds rows that nothing describes."""
+    check_speculation(events.sparkSession)
+    place = job.changefeed.sink_uri.place
+    write_schema_files(place, plan.used({topic for topic, *_ in counts.messages}))
+    work = write_data(events, job.encode_plan(skip_refused=True), place, file_rules(job.changefeed))
+    account = work.orderBy("directory").collect()  # a line per directory
+    for line in account:
+        if line["failure"] is not None:
+            raise StorageError(line["failure"], location=f"{place}/{line['directory']}")
+    write_metadata(place, checkpoint_ts(job))
+
+    def counted(column: str) -> Counter[tuple[str, int, str]]:
+        return Counter({(line["directory"], 0, Kind.ROW.word): line[column] for line in account})
+
+    return Counts(messages=counted("rows"), events=counted("rows"), size=counted("bytes"))
+
+
+def checkpoint_ts(job: Job) -> int:
+    """The last resolved-ts of a job: everything up to it is there."""
+    clock = job.stream.resolved.clock
+    return max([clock.ts(job.history.commits - 1), *(ts for ts, _ in job.stream.resolved.explicit)])
+
+
+def file_rules(feed: Changefeed) -> FileRules:
+    """How the files of a changefeed are named, and when one ends."""
+    return FileRules(
+        protocol=feed.protocol,
+        width=feed.file_index_digit,
+        size=feed.file_size,
+        flush_ms=feed.flush_interval,
+    )

@@ -1,0 +1,125 @@
+"""Row events to files, inside Spark workers, and what the driver writes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from producer.changefeed.file_system import file_system
+from producer.codec.csv.encoder import CSVEncoder
+from producer.codec.csv.options import CSVOptions
+from producer.codec.registry import known
+from producer.codec.storage.layout import METADATA, metadata
+from producer.codec.storage.schema_file import SchemaFile
+from producer.errors import FolderError, ProducerError, StorageError
+from producer.sink.by_place import by_place
+from producer.sink.encode import EncodePlan, PartitionEncoder
+from producer.sink.storage.data_files import DataFiles, FileRules, Tally
+
+_PARAMETER = "sink-uri"
+WRITTEN = "directory string, files long, rows long, bytes long, failure string"
+"""The account of a run: a line per directory, or what went wrong there."""
+_ARROW = pa.schema(
+    [
+        ("directory", pa.string()),
+        ("files", pa.int64()),
+        ("rows", pa.int64()),
+        ("bytes", pa.int64()),
+        ("failure", pa.string()),
+    ]
+)
+
+
+def check_empty(place: str) -> None:
+    """A run needs a folder for itself.
+
+    :raises FolderError: if it holds anything.
+    :raises ChangefeedError: if nothing is installed for its scheme.
+    :raises StorageError: if it cannot be looked at.
+    """
+    system, folder = file_system(place, _PARAMETER)
+    try:
+        there = system.exists(folder) and bool(system.ls(folder, detail=False))
+    except OSError as error:
+        raise _failure(place, error) from None
+    if there:
+        raise FolderError("the folder of the sink URI is not empty", path=place, hint="name a new one")
+
+
+def write_data(events: DataFrame, plan: EncodePlan, place: str, rules: FileRules) -> DataFrame:
+    """Encode row events and write them (``WRITTEN``); evaluating it does the writing.
+
+    A task that is run again writes the same files again.
+
+    :param events: as ``in_directories`` gives them.
+    :param place: URI of the folder, without parameters.
+    """
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for (directory, _), rows in by_place(batches):
+            try:
+                tally = write_directory(directory, rows, plan, place, rules)
+                line = (directory, tally.files, tally.rows, tally.size, None)
+            except ProducerError as error:
+                # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
+                line = (directory, 0, 0, 0, error.what)
+            yield pa.RecordBatch.from_pylist([dict(zip(_ARROW.names, line, strict=True))], schema=_ARROW)
+
+    return events.mapInArrow(write, WRITTEN)
+
+
+def write_directory(
+    directory: str, events: Iterator[pa.RecordBatch], plan: EncodePlan, place: str, rules: FileRules
+) -> Tally:
+    """The data files of one directory.
+
+    :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
+    :raises StorageError: if the storage does not take a file.
+    """
+    first = next(events)
+    system, folder = file_system(place, _PARAMETER)
+    files = DataFiles(system, f"{folder}/{directory}", rules, _header(plan, first))
+    encoder = PartitionEncoder(plan, directory)
+    try:
+        return files.write(encoder.batches(chain([first], events)))
+    except (OSError, NotImplementedError) as error:
+        raise _failure(place, error) from None
+
+
+def _header(plan: EncodePlan, events: pa.RecordBatch) -> bytes:
+    if plan.protocol != "csv" or not plan.options.get("output_field_header"):
+        return b""
+    table = plan.catalog.tables[events.column("table_version")[0].as_py()]
+    return CSVEncoder(CSVOptions(**known(CSVOptions, plan.options))).header(table)
+
+
+def write_schema_files(place: str, files: Mapping[str, SchemaFile]) -> None:
+    """:raises StorageError: if the storage does not take one."""
+    _write(place, {path: file.content for path, file in files.items()})
+
+
+def write_metadata(place: str, checkpoint_ts: int) -> None:
+    """The last file of a run: it says that everything up to a commit-ts is there.
+
+    :raises StorageError: if the storage does not take it.
+    """
+    _write(place, {METADATA: metadata(checkpoint_ts)})
+
+
+def _write(place: str, files: Mapping[str, bytes]) -> None:
+    system, folder = file_system(place, _PARAMETER)
+    try:
+        for parent in sorted({path.rpartition("/")[0] for path in files}):
+            system.makedirs(f"{folder}/{parent}".rstrip("/"), exist_ok=True)
+        for path, content in files.items():
+            system.pipe_file(f"{folder}/{path}", content)
+    except (OSError, NotImplementedError) as error:
+        raise _failure(place, error) from None
+
+
+def _failure(place: str, error: Exception) -> StorageError:
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return StorageError(f"files cannot be written to {place}: {reason}", location=place)
