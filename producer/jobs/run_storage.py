@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
 from producer.changefeed import Changefeed
+from producer.codec.storage.schema_file import SchemaFile
 from producer.errors import ArgumentError, StorageError
 from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.kafka_job import check_speculation
@@ -72,17 +74,18 @@ def run_storage(job: Job, committed: Upstream, plan: StoragePlan, *, dry_run: bo
             skipped=skipped,
             warnings=job.changefeed.warnings,
         )
+        files = plan.used({topic for topic, *_ in counts.messages})
         if dry_run:
             return report
         say(f"writing {place}")
-        return replace(report, counts=_written(job, events, plan, counts))
+        return replace(report, counts=_written(job, events, files))
 
 
-def _written(job: Job, events: DataFrame, plan: StoragePlan, counts: Counts) -> Counts:
+def _written(job: Job, events: DataFrame, files: Mapping[str, SchemaFile]) -> Counts:
     """Schema files first, ``metadata`` last: who reads meanwhile never finds rows that nothing describes."""
     check_speculation(events.sparkSession)
     place = job.changefeed.sink_uri.place
-    write_schema_files(place, plan.used({topic for topic, *_ in counts.messages}))
+    write_schema_files(place, files)
     work = write_data(events, job.encode_plan(skip_refused=True), place, file_rules(job.changefeed))
     account = work.orderBy("directory").collect()  # a line per directory
     for line in account:

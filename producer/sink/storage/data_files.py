@@ -109,8 +109,8 @@ class DataFiles:
         if self._rules.flush_ms is None or not len(starts):
             return np.zeros(len(starts), bool)
         before = np.concatenate([[self._last_ts], commit_ts])[starts]
-        tick = [(ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts])]
-        return (tick[0] != tick[1]) & (before >= 0)
+        old, new = ((ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts]))
+        return np.logical_and(old != new, before >= 0)
 
     def _put(self, values: pa.Array) -> None:
         if not len(values):

@@ -28,18 +28,24 @@ class StoragePlan:
     :param files: schema files of DDLs, by path.
     :param folders: by table version the directory of its rows, without partition and date.
     :param data_only: by such a directory the schema file that is written for the sake of its rows.
+    :param undescribed: by such a directory why it may hold no rows.
     """
 
     files: Mapping[str, SchemaFile]
     folders: Mapping[int, str]
     data_only: Mapping[str, SchemaFile]
+    undescribed: Mapping[str, ChangefeedError] = field(default_factory=dict)
 
     def used(self, directories: Iterable[str]) -> dict[str, SchemaFile]:
         """All schema files, those for the sake of rows only where there are rows.
 
         :param directories: where there are rows.
+        :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
+            files, none of which describes it.
         """
         folders = {"/".join(directory.split("/")[:3]) for directory in directories}
+        for folder in sorted(folders & set(self.undescribed)):
+            raise self.undescribed[folder]
         added = (file for folder, file in self.data_only.items() if folder in folders)
         return {**self.files, **{schema_path(file): file for file in added}}
 
@@ -51,8 +57,7 @@ def plan_storage(
 
     :param versions: of the tables that are replicated.
     :param column_ids: whether schema files tell the ids of columns.
-    :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema files,
-        none of which describes it.
+    :raises ChangefeedError: for a name that cannot be a directory's.
     """
     planner = _Planner(catalog, clock, column_ids)
     for job in catalog.ddls:
@@ -61,7 +66,12 @@ def plan_storage(
     born = _born(catalog)
     for version in sorted(versions):
         planner.place(version, born.get(version))
-    return StoragePlan(files=planner.files, folders=planner.folders, data_only=planner.data_only)
+    return StoragePlan(
+        files=planner.files,
+        folders=planner.folders,
+        data_only=planner.data_only,
+        undescribed=planner.undescribed,
+    )
 
 
 @dataclass
@@ -72,6 +82,7 @@ class _Planner:
     files: dict[str, SchemaFile] = field(default_factory=dict)
     folders: dict[int, str] = field(default_factory=dict)
     data_only: dict[str, SchemaFile] = field(default_factory=dict)
+    undescribed: dict[str, ChangefeedError] = field(default_factory=dict)
     described: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
     """By schema and table: version and checksum of its schema files."""
 
@@ -115,10 +126,10 @@ class _Planner:
             if known <= ts
         ]
         alike = [known for known, checksum in earlier if checksum == wanted.checksum]
-        if earlier and not alike:
-            raise _undescribed(table, ts)
         folder = version_folder(table.schema, table.name, max(alike, default=ts))
-        if not alike:
+        if earlier and not alike:
+            self.undescribed[folder] = _undescribed(table, ts)
+        elif not alike:
             _check_name(table.schema)
             _check_name(table.name)
             self.data_only[folder] = wanted

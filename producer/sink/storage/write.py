@@ -61,12 +61,12 @@ def write_data(events: DataFrame, plan: EncodePlan, place: str, rules: FileRules
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for (directory, _), rows in by_place(batches):
             try:
-                tally = write_directory(directory, rows, plan, place, rules)
-                line = (directory, tally.files, tally.rows, tally.size, None)
+                tally, failure = write_directory(directory, rows, plan, place, rules), None
             except ProducerError as error:
                 # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
-                line = (directory, 0, 0, 0, error.what)
-            yield pa.RecordBatch.from_pylist([dict(zip(_ARROW.names, line, strict=True))], schema=_ARROW)
+                tally, failure = Tally(), error.what
+            line = {"directory": directory, "files": tally.files, "rows": tally.rows, "bytes": tally.size}
+            yield pa.RecordBatch.from_pylist([{**line, "failure": failure}], schema=_ARROW)
 
     return events.mapInArrow(write, WRITTEN)
 
