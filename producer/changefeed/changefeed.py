@@ -112,7 +112,7 @@ class Changefeed(BaseModel):
             raise ChangefeedError(
                 "this needs topics of Kafka, and the sink URI names a storage",
                 parameter="sink-uri",
-                hint="a storage is written by run; decode FILE reads its canal-json files",
+                hint="run writes a storage, and nothing else does",
             )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
 

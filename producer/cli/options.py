@@ -14,7 +14,7 @@ SinkURI = Annotated[
     typer.Option(
         "--sink-uri",
         metavar="URI",
-        help="TiCDC's: kafka://HOST:PORT/TOPIC?protocol=open-protocol&partition-num=3",
+        help="TiCDC's: kafka://HOST:PORT/TOPIC?protocol=open-protocol&partition-num=3, file:///DIR?protocol=csv",
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]

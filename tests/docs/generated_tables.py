@@ -32,6 +32,7 @@ def options() -> str:
             code(option.name),
             str(option.owner),
             ", ".join(option.protocols) or "all",
+            ", ".join(option.sinks) or "both",
             option.value.allowed,
             _default(option),
             _places(option),
@@ -39,7 +40,7 @@ def options() -> str:
         ]
         for option in honoured
     ]
-    return table(["option", "whose", "protocols", "value", "default", "set in", "effect"], rows)
+    return table(["option", "whose", "protocols", "sinks", "value", "default", "set in", "effect"], rows)
 
 
 def other_options() -> str:
@@ -57,8 +58,11 @@ def _default(option: Parameter) -> str:
     return _plain(option.default)
 
 
+_SHOWN = {ord("\r"): "\\r", ord("\n"): "\\n"}
+
+
 def _plain(value: object) -> str:
-    return code(str(value).lower() if isinstance(value, bool) else value)
+    return code(str(value).lower() if isinstance(value, bool) else str(value).translate(_SHOWN))
 
 
 def _places(option: Parameter) -> str:

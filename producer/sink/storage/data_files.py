@@ -110,7 +110,8 @@ class DataFiles:
             return np.zeros(len(starts), bool)
         before = np.concatenate([[self._last_ts], commit_ts])[starts]
         old, new = ((ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts]))
-        return np.logical_and(old != new, before >= 0)
+        ticked: npt.NDArray[np.bool_] = np.logical_and(old != new, before >= 0)
+        return ticked
 
     def _put(self, values: pa.Array) -> None:
         if not len(values):
