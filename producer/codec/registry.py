@@ -98,6 +98,13 @@ def _simple_decoder(options: Options) -> Decoder:
     return SimpleDecoder(options.get("table_descriptions"))
 
 
+def _csv_decoder(options: Options) -> Decoder:
+    from producer.codec.csv.decoder import CSVDecoder
+    from producer.codec.csv.options import CSVOptions
+
+    return CSVDecoder(CSVOptions(**known(CSVOptions, options)), options.get("csv_tables", {}))
+
+
 ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
@@ -113,6 +120,9 @@ DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "debezium": _debezium_decoder,
     "simple": _simple_decoder,
 }
+
+_OF_FILES: dict[str, Callable[[Options], Decoder]] = {"csv": _csv_decoder}
+"""Decoders of what stands in files only: they need to know the tables (``csv_tables``)."""
 
 
 def encoder(protocol: str, options: Options) -> Encoder:
@@ -136,7 +146,7 @@ def decoder(protocol: str, options: Options) -> Decoder:
     :raises PluginError: for one of another package that cannot be used.
     """
     if protocol in DECODERS or protocol not in installed_codecs():
-        make: Callable[[Options], Decoder] = _found(DECODERS, protocol)
+        make: Callable[[Options], Decoder] = _found({**DECODERS, **_OF_FILES}, protocol)
         return make(options)
     from producer.codec.plugin import plugin_decoder
 

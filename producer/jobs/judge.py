@@ -222,7 +222,7 @@ def verify_options(
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.max_message_bytes,
         old_value=losses.old_values != "none",
-        commit_ts=losses.commit_ts,
+        commit_ts="exact" if losses.commit_ts == "exact" else "milliseconds",
         table_ids=losses.table_ids != "none",
         unique_columns=losses.unique_columns,
         hashed_types=losses.hashed_types,

@@ -15,6 +15,7 @@ from producer.model.utf8 import repaired
 
 TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
+CommitTs: TypeAlias = Literal["exact", "milliseconds", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
 Reduction: TypeAlias = Callable[[Value], Value]
 """A value of one column to what a reader gets of it."""
@@ -45,12 +46,14 @@ class Losses:
     deletes: Literal["all", "handle-key"] = "all"
     flags: bool = True
     table_ids: TableIDs = "partitions"
-    commit_ts: Literal["exact", "milliseconds"] = "exact"
+    commit_ts: CommitTs = "exact"
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()
 
     def told_commit_ts(self, commit_ts: int) -> int:
-        """The TSO as it reads: exact, or of the same millisecond with logical part 0."""
+        """The TSO as it reads: exact, or of the same millisecond with logical part 0, or 0."""
+        if self.commit_ts == "none":
+            return 0
         return commit_ts if self.commit_ts == "exact" else commit_ts >> LOGICAL_BITS << LOGICAL_BITS
 
     def told_flag(self, flag: int) -> int:

@@ -54,6 +54,8 @@ def expected(
 def _told_time(events: DataFrame, losses: Losses) -> DataFrame:
     if losses.commit_ts == "exact":
         return events
+    if losses.commit_ts == "none":
+        return events.withColumn("commit_ts", F.lit(0).cast("long"))
     first_of_ms = F.shiftleft(F.shiftright("commit_ts", LOGICAL_BITS), LOGICAL_BITS)
     return events.withColumn("commit_ts", first_of_ms)
 

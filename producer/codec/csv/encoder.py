@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec.base import RowBatch
+from producer.codec.csv.losses import CSVLosses
 from producer.codec.csv.options import CSVOptions
 from producer.codec.csv.values import Field, field_of, quoted, quoted_text
 from producer.codec.encoded_rows import EncodedRows, RowNote, encoded_rows
@@ -17,7 +18,6 @@ from producer.codec.pieces import Piece, integers, joined, mapped
 from producer.errors import EncodeError
 from producer.model.collation import sort_key
 from producer.model.event import DDLEvent, Message, Op
-from producer.model.losses import Losses
 from producer.model.mysql_type import INTEGERS, STRINGS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 
@@ -79,8 +79,16 @@ class CSVEncoder:
         return None
 
     @property
-    def losses(self) -> Losses:
-        return Losses(flags=False, table_ids="none", resolved=False)
+    def losses(self) -> CSVLosses:
+        options = self.options
+        return CSVLosses(
+            old_values="all" if options.output_old_value else "none",
+            table_ids="none",
+            commit_ts="exact" if options.include_commit_ts else "none",
+            resolved=False,
+            # A backslash in a text is doubled where nothing is quoted.
+            bare_null=None if options.quote or "\\" in options.null else options.null.encode(),
+        )
 
     def header(self, table: TableInfo) -> bytes:
         """The first line of a file with ``output-field-header``; its names are never quoted."""

@@ -102,7 +102,7 @@ def _members(
     if column_ids:
         yield "ColumnId", b'"%d"' % column.id
     yield "ColumnName", STRINGS.literal(column.name)
-    yield "ColumnType", STRINGS.literal(_type(column))
+    yield "ColumnType", STRINGS.literal(column_type(column))
     default = _default(column)
     if default is not None:
         yield "ColumnDefault", default
@@ -119,8 +119,8 @@ def _members(
         yield "ColumnElems", _array([STRINGS.literal(element) for element in column.elements], 3)
 
 
-def _type(column: ColumnInfo) -> str:
-    """In capitals; UNSIGNED also of BIT and YEAR, which TiDB gives that flag."""
+def column_type(column: ColumnInfo) -> str:
+    """A column's type without parameters, in capitals; BIT and YEAR are UNSIGNED, as TiDB flags them."""
     if column.type in _OWN_NAMES:
         return _OWN_NAMES[column.type]
     name = bare_name(column.type, binary=column.binary, unsigned=False).upper()

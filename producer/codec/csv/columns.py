@@ -1,0 +1,112 @@
+"""Columns of a table as its schema file describes them, and how their fields read.
+
+A line of CSV tells no types: it is read with the schema file of its directory. That does not tell which
+generated columns are stored nowhere, and so in no line.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from producer.codec.csv.records import CSVField
+from producer.codec.text_values import BadValue, reader_of
+from producer.errors import DecodeError
+from producer.model.event import Value
+
+MOST_COLUMNS = 4096
+"""TiDB allows 4096 columns in a table."""
+_UNQUOTED = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year")
+_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
+_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
+FieldReader: TypeAlias = Callable[[CSVField], Value]
+"""A field to the canonical value; raises ``BadValue``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CSVColumn:
+    """One column.
+
+    :param type: SQL type without parameters, as ``int unsigned``.
+    :param primary: whether it is of the primary key.
+    """
+
+    name: str
+    type: str
+    primary: bool = False
+
+
+def described_columns(schema_file: bytes) -> tuple[CSVColumn, ...]:
+    """The columns of a schema file.
+
+    :raises DecodeError: if it is none.
+    """
+    try:
+        listed = json.loads(schema_file)["TableColumns"] or []
+        columns = tuple(
+            CSVColumn(column["ColumnName"], column["ColumnType"].lower(), column.get("ColumnIsPk") == "true")
+            for column in listed[: MOST_COLUMNS + 1]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DecodeError("SCHEMA-FILE", "JSON with TableColumns", part="key", byte=0) from None
+    if len(columns) > MOST_COLUMNS or not all(isinstance(column.name, str) for column in columns):
+        raise DecodeError("SCHEMA-FILE", f"up to {MOST_COLUMNS} columns with names", part="key", byte=0)
+    return columns
+
+
+def field_reader(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldReader:
+    """How fields of a column read.
+
+    :param quotes: whether texts are quoted.
+    :param binary_encoding: ``base64`` or ``hex``.
+    :raises BadValue: for a type that is none.
+    """
+    name = column.type.split(" ")[0]
+    quoted = quotes and name not in _UNQUOTED
+    read = _reader(name, column.type, binary_encoding)
+
+    def value(field: CSVField) -> Value:
+        if field.text is None:
+            return None
+        if field.quoted != quoted:
+            raise BadValue("QUOTE", "quotes around it" if quoted else "no quotes around it")
+        return read(field.text)
+
+    return value
+
+
+def _reader(name: str, kind: str, binary_encoding: str) -> Callable[[bytes], bytes]:
+    if name in _TEXTS:
+        return lambda text: text
+    if name in _BYTES:
+        return _base64 if binary_encoding == "base64" else _hex
+    typed = reader_of(name if name in ("bit", "year") else kind)
+    floating = name in ("float", "double")
+
+    def read(text: bytes) -> bytes:
+        try:
+            plain = text.decode("ascii")
+        except UnicodeDecodeError:
+            raise BadValue("VALUE", "ASCII") from None
+        # Go writes an exponent as e+06, and our reader of numbers takes E6.
+        return typed(plain.replace("e+0", "E").replace("e+", "E").replace("e", "E") if floating else plain)
+
+    return read
+
+
+def _base64(text: bytes) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        raise BadValue("BASE64", "Base64") from None
+
+
+def _hex(text: bytes) -> bytes:
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        raise BadValue("HEX", "pairs of hexadecimal digits") from None
