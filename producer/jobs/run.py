@@ -149,7 +149,7 @@ def run(
     spark = spark_session(light=light, rows=played.row_changes)
     committed = upstream(spark, job.history)
     if storage is not None:
-        return run_storage(job, committed, storage, dry_run=dry_run, say=say)
+        return run_storage(job, committed, storage, dry_run=dry_run, say=say, observe=observe)
     manner = Manner(
         append=append,
         resume=resume,

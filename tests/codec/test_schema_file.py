@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producer.codec.storage.layout import data_name, data_number, metadata, schema_name, schema_path
 from producer.codec.storage.schema_file import SchemaFile, schema_file
+from producer.codec.storage.schema_reader import read_schema_file
+from producer.errors import DecodeError
 from producer.jobs.prepare import prepare
 from producer.model.mysql_type import MySQLType
 from producer.model.table import ColumnInfo, IndexInfo, TableInfo
@@ -101,6 +106,9 @@ def test_columns_are_described_as_tidb_keeps_them(path: Path, compared: Compared
     for raw in golden:
         file = json.loads(files[raw["commit_ts"], raw["schema"], raw["table"]].content)
         assert file["Type"] == raw["ddl_type"]
+        written = files[raw["commit_ts"], raw["schema"], raw["table"]]
+        read = read_schema_file(written.content)
+        assert (read.checksum, read.content) == (written.checksum, written.content)
         assert file["TableColumns"] == [_expected(column) for column in raw["table_info"]["cols"]]
     compared("schema files, columns", len(golden))
 
@@ -155,3 +163,35 @@ def test_names_of_data_files() -> None:
     assert told is not None
     assert (told.version, told.checksum) == (100, 785427252)
     assert metadata(5) == b'{"checkpoint-ts":5}'
+
+
+_GOOD = schema_file(TABLE, 100).content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        _GOOD.replace(b'"TableColumnsTotal": 4', b'"TableColumnsTotal": 3'),
+        _GOOD.replace(b'"TableVersion": 100', b'"TableVersion": -1'),
+        _GOOD.replace(b'"ColumnType": "INT"', b'"ColumnType": 1'),
+        _GOOD.replace(b'"ColumnName": "Id"', b'"Name": "Id"'),
+        _GOOD.replace(b'"11"', b"11"),
+        _GOOD.replace(b'"11"', b'"\\ud800"'),
+    ],
+)
+def test_what_is_no_schema_file(content: bytes) -> None:
+    with pytest.raises(DecodeError, match="SCHEMA-FILE"):
+        read_schema_file(content)
+
+
+@given(cut=st.integers(0, len(_GOOD) - 1), bit=st.integers(0, 8 * len(_GOOD) - 1))
+def test_a_cut_or_damaged_schema_file_gives_no_other_exception(cut: int, bit: int) -> None:
+    with pytest.raises(DecodeError):
+        read_schema_file(_GOOD[:cut])
+    damaged = bytearray(_GOOD)
+    damaged[bit // 8] ^= 1 << bit % 8
+    with suppress(DecodeError):
+        read_schema_file(bytes(damaged))

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from producer.codec.csv.records import CSVField
+from producer.codec.storage.schema_file import SchemaFile
 from producer.codec.text_values import BadValue, reader_of
-from producer.errors import DecodeError
 from producer.model.event import Value
 
-MOST_COLUMNS = 4096
-"""TiDB allows 4096 columns in a table."""
 _UNQUOTED = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
@@ -40,22 +38,14 @@ class CSVColumn:
     primary: bool = False
 
 
-def described_columns(schema_file: bytes) -> tuple[CSVColumn, ...]:
-    """The columns of a schema file.
+def described_columns(file: SchemaFile) -> tuple[CSVColumn, ...]:
+    """The columns of a schema file."""
+    return tuple(_described(name, dict(members)) for name, members in file.columns)
 
-    :raises DecodeError: if it is none.
-    """
-    try:
-        listed = json.loads(schema_file)["TableColumns"] or []
-        columns = tuple(
-            CSVColumn(column["ColumnName"], column["ColumnType"].lower(), column.get("ColumnIsPk") == "true")
-            for column in listed[: MOST_COLUMNS + 1]
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise DecodeError("SCHEMA-FILE", "JSON with TableColumns", part="key", byte=0) from None
-    if len(columns) > MOST_COLUMNS or not all(isinstance(column.name, str) for column in columns):
-        raise DecodeError("SCHEMA-FILE", f"up to {MOST_COLUMNS} columns with names", part="key", byte=0)
-    return columns
+
+def _described(name: str, members: Mapping[str, bytes]) -> CSVColumn:
+    kind = str(json.loads(members["ColumnType"])).lower()
+    return CSVColumn(name, kind, members.get("ColumnIsPk") == b'"true"')
 
 
 def field_reader(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldReader:

@@ -20,6 +20,8 @@ from producer.model.table import ColumnInfo, TableInfo
 
 T = MySQLType
 _FORMAT = 1
+MOST_COLUMNS = 4096
+"""TiDB allows no more in a table."""
 _WITH_LENGTH = INTEGERS | TEXTS | LOBS | {T.BIT, T.YEAR}
 _WITH_FRACTION = {T.TIMESTAMP, T.DATETIME, T.DURATION}
 _OWN_NAMES = {T.UNSPECIFIED: "UNSPECIFIED", T.VAR_STRING: "VAR_STRING"}
@@ -72,7 +74,7 @@ class SchemaFile:
 
 def _described(columns: Sequence[tuple[str, Members]], none: bytes) -> Members:
     """:param none: how a list of no columns is written."""
-    listed = _array([_indented(members, 2) for _, members in columns], 1) or none
+    listed = array([_indented(members, 2) for _, members in columns], 1) or none
     return [("TableColumns", listed), ("TableColumnsTotal", b"%d" % len(columns))]
 
 
@@ -116,7 +118,7 @@ def _members(
     if flag & ColumnFlag.PRIMARY_KEY:
         yield "ColumnIsPk", b'"true"'
     if elements and column.elements:
-        yield "ColumnElems", _array([STRINGS.literal(element) for element in column.elements], 3)
+        yield "ColumnElems", array([STRINGS.literal(element) for element in column.elements], 3)
 
 
 def column_type(column: ColumnInfo) -> str:
@@ -141,6 +143,7 @@ def _indented(members: Members, depth: int = 0) -> bytes:
     return b"{\n%b\n%b}" % (b",\n".join(lines), b"    " * depth)
 
 
-def _array(items: Sequence[bytes], depth: int) -> bytes:
+def array(items: Sequence[bytes], depth: int) -> bytes:
+    """A list as Go indents it; empty for one without items."""
     pad = b"    " * (depth + 1)
     return b"[\n%b\n%b]" % (b",\n".join(pad + item for item in items), b"    " * depth) if items else b""

@@ -1,0 +1,91 @@
+"""The verdict on a storage folder: its layout, its rows, and what a scenario says must be in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from producer.changefeed import Changefeed
+from producer.codec.csv.columns import CSVColumn, described_columns
+from producer.codec.registry import Options
+from producer.jobs.judge import Judged, Observe, unobserved
+from producer.jobs.prepare import codec_options
+from producer.kept import kept
+from producer.source.decode import decoded
+from producer.source.storage.frame import storage_messages
+from producer.source.storage.listing import Listing, list_storage
+from producer.source.storage.records import reading_options
+from producer.verifier.comparison import compare
+from producer.verifier.finding import Finding, Witness
+from producer.verifier.verdict import Verdict
+
+LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
+_SHOWN = 3
+_STATEMENTS = {
+    LAYOUT: "Directories, schema files, index files and metadata of the storage belong together.",
+    DECODE: "Every data file consists of rows of its protocol, as its schema file describes them.",
+}
+_HINTS = {
+    LAYOUT: "a file was lost, changed or is still to come",
+    DECODE: "the file was cut short, or written with other options than those of the sink URI",
+}
+Names = Mapping[str, Collection[str]]
+"""By version directory the columns that are in its rows."""
+
+
+def judge_storage(
+    spark: SparkSession,
+    feed: Changefeed,
+    expected: Callable[[], DataFrame] | None = None,
+    names: Names | None = None,
+    *,
+    scenario: str = "",
+    observe: Observe = unobserved,
+) -> Verdict:
+    """Check a storage folder.
+
+    :param expected: gives the events that must be in it, with their directory as topic.
+    :param names: without it rows have all columns that schema files name.
+    """
+    listing = list_storage(feed.sink_uri.place, feed.protocol)
+    options = codec_options(feed)
+    back = storage_messages(spark, listing, feed.protocol, options)
+    with kept(decoded(back, feed.protocol, _reading(feed, listing, options, names))) as stream:
+        counted = {row["kind"]: row["count"] for row in stream.groupBy("kind").count().collect()}
+        damaged = counted.pop("error", 0)
+        verdict = Verdict(
+            findings=tuple(_findings(listing, stream, damaged)),
+            checked=(LAYOUT, DECODE),
+            kinds={"row": counted.get("row", 0), "ddl": listing.files},
+            comparison=None if expected is None else compare(expected(), stream),
+        )
+        observe(Judged(feed, scenario, stream, verdict))
+        return verdict
+
+
+def _reading(feed: Changefeed, listing: Listing, options: Options, names: Names | None) -> Options:
+    tables = {folder: described_columns(file) for folder, file in listing.tables.items()}
+    if names is not None:
+        tables = {folder: _shown(columns, names.get(folder)) for folder, columns in tables.items()}
+    return reading_options(options, feed.protocol, tables)
+
+
+def _shown(columns: tuple[CSVColumn, ...], names: Collection[str] | None) -> tuple[CSVColumn, ...]:
+    return columns if names is None else tuple(column for column in columns if column.name in names)
+
+
+def _findings(listing: Listing, stream: DataFrame, damaged: int) -> Iterator[Finding]:
+    if listing.problems:
+        shown = [Witness((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_SHOWN]]
+        yield replace(_finding(LAYOUT, len(listing.problems)), witnesses=tuple(shown))
+    if damaged:
+        rows = stream.where(F.col("kind") == "error").orderBy("topic", "offset").limit(_SHOWN).collect()
+        shown = [Witness((), f"{row['topic']}: {row['error']}: {row['error_expected']}") for row in rows]
+        yield replace(_finding(DECODE, damaged), witnesses=tuple(shown))
+
+
+def _finding(name: str, count: int) -> Finding:
+    return Finding(id=name, severity="error", count=count, statement=_STATEMENTS[name], hint=_HINTS[name])

@@ -1,0 +1,1 @@
+"""A folder that a storage sink wrote, read in the order in which its rows are replayed."""
