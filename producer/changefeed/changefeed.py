@@ -112,9 +112,16 @@ class Changefeed(BaseModel):
             raise ChangefeedError(
                 "this needs topics of Kafka, and the sink URI names a storage",
                 parameter="sink-uri",
-                hint="run writes a storage, and nothing else does",
+                hint="run, verify and decode know storages",
             )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
+
+    @property
+    def codec_options(self) -> dict[str, Any]:
+        """The options as plain values, for a codec; ``row_end`` is what follows each row of a file."""
+        options = self.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+        in_files = self.sink_uri.kind is SinkKind.STORAGE
+        return {**options, "row_end": self.terminator if in_files else ""}
 
     @property
     def ddl_to_all_partitions(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from producer.changefeed import Changefeed, load_changefeed_toml, parse_sink_uri, resolve
+from producer.changefeed import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri, resolve
 from producer.codec import registry
 from producer.codec.base import Decoder
 from producer.codec.registry import Options
@@ -49,7 +49,10 @@ def decode(
     else:
         feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
         told = protocol or feed.protocol
-    options = feed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    options = feed.codec_options
+    if sink_uri is not None and feed.sink_uri.kind is SinkKind.STORAGE:
+        yield from _of_storage(feed, options)
+        return
     claims = feed.claim_check_storage_uri if folder_in is None else folder.claims(Path(folder_in))
     yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options, claims)
 
@@ -112,6 +115,17 @@ def _records(
     if folder_in is not None:
         return folder.records(Path(folder_in) / "messages.jsonl")
     return folder.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
+
+
+def _of_storage(feed: Changefeed, options: Options) -> Iterator[dict[str, Any]]:
+    """The rows of a storage folder, in replay order; DDLs are its schema files."""
+    from producer.source.storage.listing import list_storage
+    from producer.source.storage.reading import reading_options, records
+
+    listing = list_storage(feed.sink_uri.place, feed.protocol)
+    decoder = registry.decoder(feed.protocol, reading_options(listing, options))
+    for record in records(listing, feed.protocol, options):
+        yield from event_rows(_place(record), decoder)
 
 
 def _of_topic(feed: Changefeed) -> Iterator[Record]:

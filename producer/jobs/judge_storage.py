@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from producer.changefeed import Changefeed
-from producer.codec.csv.columns import CSVColumn, described_columns
-from producer.codec.registry import Options
 from producer.jobs.judge import Judged, Observe, unobserved
-from producer.jobs.prepare import codec_options
 from producer.kept import kept
 from producer.source.decode import decoded
 from producer.source.storage.frame import storage_messages
 from producer.source.storage.listing import Listing, list_storage
-from producer.source.storage.records import reading_options
+from producer.source.storage.reading import Names, reading_options
 from producer.verifier.comparison import compare
 from producer.verifier.finding import Finding, Witness
 from producer.verifier.verdict import Verdict
@@ -32,8 +29,6 @@ _HINTS = {
     LAYOUT: "a file was lost, changed or is still to come",
     DECODE: "the file was cut short, or written with other options than those of the sink URI",
 }
-Names = Mapping[str, Collection[str]]
-"""By version directory the columns that are in its rows."""
 
 
 def judge_storage(
@@ -51,9 +46,9 @@ def judge_storage(
     :param names: without it rows have all columns that schema files name.
     """
     listing = list_storage(feed.sink_uri.place, feed.protocol)
-    options = codec_options(feed)
+    options = feed.codec_options
     back = storage_messages(spark, listing, feed.protocol, options)
-    with kept(decoded(back, feed.protocol, _reading(feed, listing, options, names))) as stream:
+    with kept(decoded(back, feed.protocol, reading_options(listing, options, names))) as stream:
         counted = {row["kind"]: row["count"] for row in stream.groupBy("kind").count().collect()}
         damaged = counted.pop("error", 0)
         verdict = Verdict(
@@ -64,17 +59,6 @@ def judge_storage(
         )
         observe(Judged(feed, scenario, stream, verdict))
         return verdict
-
-
-def _reading(feed: Changefeed, listing: Listing, options: Options, names: Names | None) -> Options:
-    tables = {folder: described_columns(file) for folder, file in listing.tables.items()}
-    if names is not None:
-        tables = {folder: _shown(columns, names.get(folder)) for folder, columns in tables.items()}
-    return reading_options(options, feed.protocol, tables)
-
-
-def _shown(columns: tuple[CSVColumn, ...], names: Collection[str] | None) -> tuple[CSVColumn, ...]:
-    return columns if names is None else tuple(column for column in columns if column.name in names)
 
 
 def _findings(listing: Listing, stream: DataFrame, damaged: int) -> Iterator[Finding]:

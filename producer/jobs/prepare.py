@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from producer.changefeed import Changefeed, SinkKind, load_changefeed_toml, resolve
+from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
 from producer.codec.base import Encoder
 from producer.dispatch.table_filter import TableFilter
@@ -198,9 +198,7 @@ def prepare(
 
 def codec_options(changefeed: Changefeed) -> dict[str, Any]:
     """A changefeed's options as plain values, for a codec."""
-    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
-    in_files = changefeed.sink_uri.kind is SinkKind.STORAGE
-    return {**options, "row_end": changefeed.terminator if in_files else ""}
+    return changefeed.codec_options
 
 
 def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from producer.changefeed import SinkKind
 from producer.dispatch.table_filter import TableFilter
 from producer.errors import ScenarioError
 from producer.jobs.prepare import Job, changefeed_of
 from producer.jobs.refused_values import values_refused
 from producer.jobs.run import Manner, checked_target, execute
 from producer.jobs.run_report import RunReport, Say, silent
+from producer.jobs.run_storage import check_storage, run_storage
 from producer.jobs.upstream import Upstream
 from producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from producer.scenario.dataframe import Tables
@@ -67,8 +69,13 @@ def run_changes(
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
         changefeed=changefeed,
     )
-    folder = checked_target(job, out, dry_run=dry_run, resume=resume)
+    given = {"out": out, "append": append, "resume": resume, "keep": keep}
+    in_files = changefeed.sink_uri.kind is SinkKind.STORAGE
+    storage = check_storage(job, dry_run=dry_run, **given) if in_files else None
+    folder = None if storage else checked_target(job, out, dry_run=dry_run, resume=resume)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
+    if storage is not None:
+        return run_storage(job, Upstream(behind), storage, dry_run=dry_run, say=say)
     manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
     return execute(job, Upstream(behind), folder, manner)
 

@@ -14,7 +14,7 @@ from producer.errors import ArgumentError, StorageError
 from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.events import expected_events
 from producer.jobs.judge import Observe, unobserved
-from producer.jobs.judge_storage import Names, judge_storage
+from producer.jobs.judge_storage import judge_storage
 from producer.jobs.kafka_job import check_speculation
 from producer.jobs.prepare import Job
 from producer.jobs.refused import skipped_events
@@ -27,6 +27,7 @@ from producer.sink.storage.data_files import FileRules
 from producer.sink.storage.directories import in_directories
 from producer.sink.storage.plan import StoragePlan, plan_storage
 from producer.sink.storage.write import check_empty, write_data, write_metadata, write_schema_files
+from producer.source.storage.reading import Names
 
 
 def check_storage(job: Job, *, dry_run: bool, **not_here: object) -> StoragePlan:
@@ -45,15 +46,23 @@ def check_storage(job: Job, *, dry_run: bool, **not_here: object) -> StoragePlan
                 argument=name,
                 hint="it is of topics and golden folders",
             )
-    plan = plan_storage(
+    plan = layout_of(job)
+    if not dry_run:
+        check_empty(job.changefeed.sink_uri.place)
+    return plan
+
+
+def layout_of(job: Job) -> StoragePlan:
+    """Where the rows of a job stand, and its schema files.
+
+    :raises ChangefeedError: for a name that cannot be a directory's.
+    """
+    return plan_storage(
         job.history.catalog,
         [table.version for table in job.stream.replicated],
         job.stream.resolved.clock,
         column_ids=job.changefeed.output_column_id,
     )
-    if not dry_run:
-        check_empty(job.changefeed.sink_uri.place)
-    return plan
 
 
 def run_storage(

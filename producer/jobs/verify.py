@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from producer.changefeed import Changefeed
+from producer.changefeed import Changefeed, SinkKind
 from producer.errors import ChangefeedError, ScenarioError
 from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
@@ -19,6 +19,7 @@ from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
 from producer.jobs.upstream import upstream
+from producer.jobs.verify_storage import verify_storage
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.session import spark_session
@@ -51,7 +52,7 @@ def verify(
     say: Say = lambda _line: None,
     observe: Observe = unobserved,
 ) -> Verdict:
-    """Check a topic or a golden folder against TiCDC's guarantees.
+    """Check a topic, a golden folder or the folder of a storage sink against TiCDC's guarantees.
 
     Exactly one of ``sink_uri`` and ``folder`` is given.
 
@@ -102,6 +103,9 @@ def verify(
         )
     )
     feed = changefeed_of(sink_uri, config, client=client) if job is None else job.changefeed
+    if feed.sink_uri.kind is SinkKind.STORAGE:
+        given = {"strict_seed": strict_seed, "state_at": state_at, "from_beginning": from_beginning}
+        return verify_storage(feed, job, say=say, observe=observe, **given, resolved_gap=resolved_gap_ms)
     ranges = whole_topics(brokers_of(feed), _topics(feed, job))
     # How many partitions there are the topic knows better than the URI.
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})

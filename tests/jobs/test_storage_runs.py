@@ -44,7 +44,10 @@ def test_csv_files_hold_ticdcs_bytes(tmp_path: Path) -> None:
         (table,) = {row.table.name for seq in message.events if isinstance(row := events[seq], GoldenRow)}
         wanted[table] = wanted.get(table, b"") + (message.value or b"")
     assert {table: b"".join(_data(tmp_path / "out" / "test" / table)) for table in wanted} == wanted
+    assert report.verdict is not None
+    assert report.verdict.comparison is not None
     assert report.ok
+    assert report.verdict.comparison.expected == sum(len(message.events) for message in golden)
     assert report.counts.by_kind()["row"]["events"] == sum(len(message.events) for message in golden)
 
 
@@ -90,6 +93,25 @@ def test_options_of_the_layout(tmp_path: Path) -> None:
     assert any(path.endswith("/CDC000002.csv") for path in data)
     assert all(content.startswith(b"ticdc-meta$operation,") for content in data.values())
     assert all(content.endswith(b"|") and b"\r\n" not in content for content in data.values())
+
+
+def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=csv"
+    assert producer.run("seed_t1", sink_uri=uri).ok
+    assert producer.verify(sink_uri=uri).ok
+    (file,) = tmp_path.rglob("CDC0*")
+    rows = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*rows[1:], b"garbage"]))
+    (tmp_path / "metadata").unlink()
+    verdict = producer.verify(sink_uri=uri, scenario="seed_t1")
+    assert {finding.id: finding.count for finding in verdict.findings} == {
+        "STORAGE-LAYOUT": 1,
+        "STORAGE-DECODE": 1,
+    }
+    assert verdict.comparison is not None
+    assert (verdict.comparison.missing, verdict.comparison.unexpected) == (1, 0)
+    with pytest.raises(ArgumentError, match="--strict-seed does not go with a storage"):
+        producer.verify(sink_uri=uri, strict_seed=True)
 
 
 def test_a_refused_row_ends_the_run_before_anything_is_written(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from fsspec import AbstractFileSystem
 
@@ -77,8 +76,3 @@ def _begins_update(records: CSVRecords, line: bytes, options: Options) -> bool:
         return False
     place = 3 + bool(options["include_commit_ts"])
     return len(fields) > place and fields[0].text == b"D" and fields[place].text == b"true"
-
-
-def reading_options(options: Options, protocol: str, tables: Any) -> Options:
-    """The options of a decoder of these rows."""
-    return {**options, "csv_tables": tables} if protocol == "csv" else options

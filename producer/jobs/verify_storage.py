@@ -1,0 +1,51 @@
+"""Verifying a storage folder, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from producer.changefeed import Changefeed
+from producer.errors import ArgumentError
+from producer.jobs.events import expected_events
+from producer.jobs.judge import Observe
+from producer.jobs.judge_storage import judge_storage
+from producer.jobs.prepare import Job
+from producer.jobs.run_storage import layout_of, row_columns
+from producer.jobs.upstream import upstream
+from producer.kept import kept
+from producer.session import spark_session
+from producer.sink.messages import messages
+from producer.sink.storage.directories import in_directories
+from producer.verifier.verdict import Verdict
+
+
+def verify_storage(
+    feed: Changefeed, job: Job | None, *, say: Callable[[str], None], observe: Observe, **not_here: object
+) -> Verdict:
+    """Check a storage folder, and with a scenario that its rows are there, in its directories.
+
+    :param not_here: options of ``verify`` that are of topics.
+    :raises ArgumentError: if one of those is given.
+    :raises ProducerError: for a folder that cannot be read; what is wrong in it is in the verdict.
+    """
+    for name, value in {**not_here, "inject": () if job is None else job.traps}.items():
+        if value:
+            what = f"--{name.replace('_', '-')} does not go with a storage"
+            raise ArgumentError(what, argument=name, hint="it is of topics and golden folders")
+    say("starting Spark")
+    spark = spark_session(light=True)
+    say("verifying")
+    if job is None:
+        return judge_storage(spark, feed, observe=observe)
+    plan, committed = layout_of(job), upstream(spark, job.history)
+    rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, feed)
+    with kept(rows) as events:
+        encoded = messages(events, job.encode_plan(skip_refused=True))
+        return judge_storage(
+            spark,
+            feed,
+            lambda: expected_events(job, events, encoded),
+            row_columns(job, plan),
+            scenario=job.scenario.name,
+            observe=observe,
+        )
