@@ -34,7 +34,7 @@ def decode(
         Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
     ] = Format.TEXT,
 ) -> int:
-    """Print the events of a topic, storage, golden folder or file, one per line. Exit code 1 if one did not decode."""
+    """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
     from producer.jobs.decode import decode as events
     from producer.model.event_line import event_line, event_text
     from producer.model.json_value import json_line
