@@ -80,7 +80,7 @@ def run_storage(
     """
     place = job.changefeed.sink_uri.place
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
-    with kept(rows) as events:
+    with kept(rows, in_order=True) as events:
         encoded = messages(events, job.encode_plan(skip_refused=True))
         counts = count(encoded)
         skipped = skipped_events(job, encoded, counts.refused)

@@ -39,7 +39,7 @@ def verify_storage(
         return judge_storage(spark, feed, observe=observe)
     plan, committed = layout_of(job), upstream(spark, job.history)
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, feed)
-    with kept(rows) as events:
+    with kept(rows, in_order=True) as events:
         encoded = messages(events, job.encode_plan(skip_refused=True))
         return judge_storage(
             spark,

@@ -17,6 +17,7 @@ from producer.codec.storage.schema_file import SchemaFile
 from producer.errors import FolderError, ProducerError, StorageError
 from producer.sink.by_place import by_place
 from producer.sink.encode import EncodePlan, PartitionEncoder
+from producer.sink.row_batches import NEEDED
 from producer.sink.storage.data_files import DataFiles, FileRules, Tally
 
 _PARAMETER = "sink-uri"
@@ -68,7 +69,7 @@ def write_data(events: DataFrame, plan: EncodePlan, place: str, rules: FileRules
             line = {"directory": directory, "files": tally.files, "rows": tally.rows, "bytes": tally.size}
             yield pa.RecordBatch.from_pylist([{**line, "failure": failure}], schema=_ARROW)
 
-    return events.mapInArrow(write, WRITTEN)
+    return events.select(*NEEDED).mapInArrow(write, WRITTEN)
 
 
 def write_directory(
