@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from producer.changefeed.avro_rules import check_avro
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.filter_section import FilterSection
 from producer.changefeed.load_file import check_changefeed_file
@@ -52,11 +53,12 @@ def resolve(
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     options = {**_defaults(), **file.options(protocol), **uri.parameters}
     if options["output-ddl"] is None:
-        options["output-ddl"] = protocol != "debezium"
+        options["output-ddl"] = _sends_ddl(options)
     _check_protocol(protocol, options)
     _check_together(options)
     _check_large_messages(options)
     _check_simple(options)
+    check_avro(options, file.dispatchers, reaches_kafka=not uri.target.embedded)
     _check_profile(options)
     properties = {**security_properties(options), **passed_properties(client)}
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
@@ -66,9 +68,17 @@ def resolve(
         filter=file.filter or FilterSection(),
         column_selectors=file.column_selectors,
         client={**_client_id(options), **properties},
+        schema_registry=str(options["schema-registry"] or ""),
         warnings=(*_warnings(options), *_idle_client(uri.target, properties)),
         **values,
     )
+
+
+def _sends_ddl(options: Mapping[str, Plain]) -> bool:
+    """Whether TiCDC sends DDL events, or its documentation says so."""
+    if options["protocol"] == "avro":
+        return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
+    return options["protocol"] != "debezium"
 
 
 def _client_id(options: Mapping[str, Plain]) -> dict[str, str]:

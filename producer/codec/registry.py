@@ -61,6 +61,16 @@ def _simple_encoder(options: Options) -> Encoder:
     return SimpleEncoder(SimpleOptions(**known(SimpleOptions, options)))
 
 
+def _avro_encoder(options: Options) -> Encoder:
+    from producer.codec.avro.encoder import AvroEncoder
+    from producer.codec.avro.options import AvroOptions
+    from producer.codec.avro.schemas import number_of
+
+    return AvroEncoder(
+        AvroOptions(**known(AvroOptions, options)), schema_id=number_of(options.get("schema_ids", {}))
+    )
+
+
 def _open_decoder(options: Options) -> Decoder:
     from producer.codec.open.decoder import OpenDecoder
 
@@ -91,12 +101,19 @@ def _simple_decoder(options: Options) -> Decoder:
     return SimpleDecoder(options.get("table_descriptions"))
 
 
+def _avro_decoder(options: Options) -> Decoder:
+    from producer.codec.avro.decoder import AvroDecoder
+
+    return AvroDecoder(options.get("schema_of") or options.get("schemas", {}).get)
+
+
 ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
     "canal-json": _canal_json_encoder,
     "debezium": _debezium_encoder,
     "simple": _simple_encoder,
+    "avro": _avro_encoder,
 }
 DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,
@@ -104,6 +121,7 @@ DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "canal-json": _canal_json_decoder,
     "debezium": _debezium_decoder,
     "simple": _simple_decoder,
+    "avro": _avro_decoder,
 }
 
 

@@ -17,6 +17,13 @@ TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
 CommitTs: TypeAlias = Literal["exact", "milliseconds", "not deletes", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
+
+
+def tells_time(commit_ts: CommitTs) -> bool:
+    """Whether all rows tell their commit-ts, if only to the millisecond."""
+    return commit_ts in ("exact", "milliseconds")
+
+
 Reduction: TypeAlias = Callable[[Value], Value]
 """A value of one column to what a reader gets of it."""
 

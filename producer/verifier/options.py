@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from producer.model.losses import AsHashed, CommitTs
+from producer.model.losses import AsHashed, CommitTs, tells_time
 
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
@@ -113,3 +113,8 @@ class VerifyOptions:
     ts_range: tuple[int, int] | None = None
     resolved_gap_ms: int | None = None
     witnesses: int = 3
+
+    @property
+    def times_rows(self) -> bool:
+        """Whether all rows tell their commit-ts, if only to the millisecond."""
+        return tells_time(self.commit_ts)
