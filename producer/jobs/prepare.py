@@ -18,7 +18,7 @@ from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
 from producer.faults.stage import EventFaults
 from producer.faults.table_facts import with_drifted
-from producer.jobs.schemas import Schema, numbered_schemas, registered, schemas_of
+from producer.jobs.schemas import Schema, SchemaIDs, numbered_schemas, registered, schemas_of
 from producer.jobs.traps import check_protocol, with_traps
 from producer.model import tso
 from producer.model.catalog import Catalog
@@ -53,7 +53,7 @@ class Job:
     state_at: tuple[int, ...] = ()
     sent: int | None = None
     traps: Mapping[str, TrapSetting] = field(default_factory=dict)
-    schema_ids: Mapping[str, int] | None = None
+    schema_ids: SchemaIDs | None = None
 
     @cached_property
     def faults(self) -> FaultPlan | None:
@@ -144,10 +144,10 @@ class Job:
     @property
     def known_schemas(self) -> dict[int, str]:
         """The schemas by the ids that messages have."""
-        return {number: schema for schema, number in self._ids.items()}
+        return {number: schema for (_, schema), number in self._ids.items()}
 
     @property
-    def _ids(self) -> Mapping[str, int]:
+    def _ids(self) -> SchemaIDs:
         return numbered_schemas(self.schemas) if self.schema_ids is None else self.schema_ids
 
     @property

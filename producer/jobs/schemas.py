@@ -11,12 +11,20 @@ from pyspark.sql import DataFrame
 from producer.changefeed import Changefeed
 from producer.codec.avro.decoder import schema_number
 from producer.codec.avro.options import AvroOptions
-from producer.codec.avro.schemas import Schema, numbered, schemas
+from producer.codec.avro.schemas import Schema, SchemaIDs, numbered, schemas
 from producer.codec.registry import Options, known
 from producer.sink.schema_registry import SchemaRegistry
 from producer.stream.event_stream import StreamPlan
 
-__all__ = ["Schema", "fetched_schemas", "numbered_schemas", "registered", "schemas_of", "with_schemas"]
+__all__ = [
+    "Schema",
+    "SchemaIDs",
+    "fetched_schemas",
+    "numbered_schemas",
+    "registered",
+    "schemas_of",
+    "with_schemas",
+]
 
 _IDS = pa.schema([("id", pa.int64())])
 _MOST = 10_000
@@ -36,7 +44,7 @@ def schemas_of(feed: Changefeed, stream: StreamPlan, options: Options) -> Sequen
     )
 
 
-def registered(feed: Changefeed, wanted: Iterable[Schema]) -> Mapping[str, int] | None:
+def registered(feed: Changefeed, wanted: Iterable[Schema]) -> SchemaIDs | None:
     """The ids that the changefeed's registry gives; None where it has none.
 
     :raises RegistryError: for a registry that does not answer, or does not take a schema.

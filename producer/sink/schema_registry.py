@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from producer.codec.avro.schemas import Schema
+from producer.codec.avro.schemas import Schema, SchemaIDs
 from producer.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class SchemaRegistry:
         self._shown = _without_credentials(url)
         self._client = _client(url)
 
-    def registered(self, schemas: Iterable[Schema]) -> dict[str, int]:
+    def registered(self, schemas: Iterable[Schema]) -> SchemaIDs:
         """Register schemas; those that are there keep their ids.
 
-        :return: schema to id.
+        :return: part and schema to id.
         :raises RegistryError: for a registry that does not answer, or does not take a schema.
         """
         from confluent_kafka.schema_registry import Schema as Told
@@ -44,7 +44,7 @@ class SchemaRegistry:
                 lambda: int(self._client.register_schema(one.subject, told)), f"subject {one.subject}"
             )
 
-        return {one.schema: register(one) for one in schemas}
+        return {(one.part, one.schema): register(one) for one in schemas}
 
     def schema(self, number: int) -> str | None:
         """The schema of an id; None where there is none.
@@ -89,7 +89,7 @@ def _client(url: str) -> SchemaRegistryClient:
         return SchemaRegistryClient.new_client({"url": "mock://"})
     settings: dict[str, object] = {"url": _without_credentials(url), "timeout": _TIMEOUT_S, "max.retries": 1}
     if parts.username is not None:
-        settings["basic.auth.user.info"] = f"{parts.username}:{parts.password or ''}"
+        settings["basic.auth.user.info"] = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return SchemaRegistryClient(settings)
 
 

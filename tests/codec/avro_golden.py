@@ -9,6 +9,7 @@ from producer.codec.avro.decoder import AvroDecoder
 from producer.codec.avro.encoder import AvroEncoder
 from producer.codec.avro.names import Part, subject
 from producer.codec.avro.options import AvroOptions
+from producer.codec.avro.schemas import SchemaIDs
 from producer.model.table import TableInfo
 from tests.golden_events import GOLDEN
 
@@ -48,6 +49,17 @@ class Registry:
             told = json.loads(line)
             registry.ids[told["subject"], told["schema"]] = told["id"]
         return registry
+
+    @property
+    def of_parts(self) -> SchemaIDs:
+        """The ids as a job has them."""
+        parts: tuple[Part, Part] = ("key", "value")
+        return {
+            (part, schema): number
+            for (name, schema), number in self.ids.items()
+            for part in parts
+            if name.endswith(f"-{part}")
+        }
 
     def encoder(self, options: AvroOptions) -> AvroEncoder:
         return AvroEncoder(options, schema_id=self.id_of)

@@ -9,6 +9,7 @@ from typing import Any
 
 from producer.codec.craft.encoder import CraftEncoder
 from tests.codec import (
+    avro_golden,
     canal_json_messages,
     simple_golden,
     test_craft_golden,
@@ -77,6 +78,10 @@ _ALL = {
     **{
         name: Variant(protocol="simple", options=asdict(options))
         for name, options in simple_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="avro", options=asdict(options))
+        for name, options in avro_golden.VARIANTS.items()
     },
 }
 
