@@ -118,7 +118,7 @@ _MESSAGES = (
         effect="Claim-check keeps bare values, not wrapped in JSON.",
     ),
     Parameter(
-        name="encoding-format", value=Word(choices=("json",), later=("avro",)), default="json",
+        name="encoding-format", value=Word(choices=("json", "avro")), default="json",
         file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Form of the messages.",
     ),
     Parameter(

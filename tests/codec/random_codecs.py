@@ -26,6 +26,7 @@ from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.encoder import OpenEncoder
 from producer.codec.open.options import OpenOptions
+from producer.codec.simple import avro_messages
 from producer.codec.simple.decoder import SimpleDecoder
 from producer.codec.simple.encoder import SimpleEncoder
 from producer.codec.simple.options import SimpleOptions
@@ -121,6 +122,13 @@ _SIMPLE = st.builds(
     claim_check_raw_value=st.booleans(),
     time_zone=st.sampled_from(["UTC", "+05:30"]),
     build_ts_ms=_BUILT,
+) | st.builds(
+    SimpleOptions,
+    encoding_format=st.just("avro"),
+    profile=_PROFILE,
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(100, 1000),
+    time_zone=st.sampled_from(["UTC", "+05:30"]),
+    build_ts_ms=_BUILT,
 )
 
 _AVRO = st.builds(
@@ -144,7 +152,8 @@ def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
 
 
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
-    return SimpleDecoder(None if table is None else [bootstrap(table, 0, options)])
+    describe = avro_messages.bootstrap if options.encoding_format == "avro" else bootstrap
+    return SimpleDecoder(None if table is None else [describe(table, 0, options)])
 
 
 CODECS = {

@@ -139,7 +139,7 @@ def test_every_option_file_is_compared() -> None:
             "canal-json": 16 * 4 + 15 * 3 + 20 * 3,
             "debezium": 16 * 5 + 20 * 2,
             "craft": 16 * 4 + 15 + 20 * 2,
-            "simple": 16 + 20,
+            "simple": 16 + 20 + 16,
             "avro": 15 * 3,
         },
     )

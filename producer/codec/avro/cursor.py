@@ -22,17 +22,20 @@ class Cursor:
     """A place in a message part, which only moves forward.
 
     :param part: ``key`` or ``value``, for errors.
+    :param protocol: what their codes begin with.
     """
 
-    __slots__ = ("data", "part", "place")
+    __slots__ = ("data", "part", "place", "protocol")
 
-    def __init__(self, data: bytes, part: str, place: int = 0) -> None:
+    def __init__(self, data: bytes, part: str, place: int = 0, protocol: str = "AVRO") -> None:
         self.data = data
         self.part = part
         self.place = place
+        self.protocol = protocol
 
     def error(self, code: str, expected: str) -> DecodeError:
-        return DecodeError(f"AVRO-{code}", expected, part=self.part, byte=min(self.place, len(self.data)))
+        byte = min(self.place, len(self.data))
+        return DecodeError(f"{self.protocol}-{code}", expected, part=self.part, byte=byte)
 
     def long(self) -> int:
         """A number of 64 bits."""
