@@ -21,10 +21,6 @@ BYTES = [
     ("seed_t1", "protocol=canal-json&enable-tidb-extension=true", "canal-json.tidb-extension"),
     ("seed_t1", "protocol=debezium&output-ddl=true", "debezium"),
 ]
-AVRO = (
-    "protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true"
-    "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
-)
 QUERIES = [
     "protocol=craft",
     "protocol=canal-json",
@@ -33,7 +29,8 @@ QUERIES = [
     "protocol=simple",
     "protocol=debezium&output-ddl=true&debezium-disable-schema=true&enable-tidb-extension=true",
     "protocol=avro",
-    AVRO,
+    "protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "protocol=simple&encoding-format=avro",
 ]
 EVERY_FILE = QUERIES[2], QUERIES[5], QUERIES[7]
 SOME_FILES = ("keys", "partition", "generated_defaults", "temporal")
