@@ -27,6 +27,8 @@ INSERT INTO `odd-db`.`o-t` VALUES (3, 1, 'a', 8);
 DELETE FROM `odd-db`.`o-t` WHERE id = 2;
 CREATE TABLE plain (id BIGINT UNSIGNED PRIMARY KEY, v VARCHAR(5));
 INSERT INTO plain VALUES (18446744073709551615, 'x');
+DELETE FROM plain;
+INSERT INTO plain VALUES (18446744073709551615, 'x');
 """
 REGISTRY = "mock://runs"
 
@@ -73,7 +75,7 @@ def test_another_reader_knows_the_rows_by_their_ids(kafka: EmbeddedKafka, script
                 parsed = fastavro.parse_schema(json.loads(schema))
                 found.append(fastavro.schemaless_reader(io.BytesIO(value[5:]), parsed))
     ids = sorted((row["id"], row["_tidb_op"]) for row in found)
-    assert ids == [(-1, "c"), (1, "c"), (1, "u"), (2, "c"), (3, "c")]
+    assert ids == [(-1, "c"), (-1, "c"), (1, "c"), (1, "u"), (2, "c"), (3, "c")]
 
 
 @pytest.mark.usefixtures("spark")
@@ -92,6 +94,8 @@ def test_a_folder_keeps_its_schemas(tmp_path: Path, script: Path) -> None:
     lines = [json.loads(line) for line in (out / "schemas.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == list(range(1, len(lines) + 1))
     assert all(row["kind"] == "row" for row in decode(folder_in=out))
+    assert report.verdict is not None
+    assert report.verdict.kinds == {"row": 7, "ddl": 0, "resolved": 0, "duplicate": 0, "error": 0}
     assert producer.verify(folder=out).of_severity("error", "warning") == []
 
 
