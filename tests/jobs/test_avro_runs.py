@@ -95,7 +95,7 @@ def test_a_folder_keeps_its_schemas(tmp_path: Path, script: Path) -> None:
     assert [line["id"] for line in lines] == list(range(1, len(lines) + 1))
     assert all(row["kind"] == "row" for row in decode(folder_in=out))
     assert report.verdict is not None
-    assert report.verdict.kinds == {"row": 7, "ddl": 0, "resolved": 0, "duplicate": 0, "error": 0}
+    assert report.verdict.kinds == {"row": 8, "ddl": 0, "resolved": 0, "duplicate": 0, "error": 0}
     assert producer.verify(folder=out).of_severity("error", "warning") == []
 
 
