@@ -337,6 +337,17 @@ class BrokerError(EnvironmentFailure):
         self.address = address
 
 
+class RegistryError(EnvironmentFailure):
+    """A registry of Avro's schemas that cannot be reached, or does not take a schema.
+
+    :param address: its URL, without user and password.
+    """
+
+    def __init__(self, what: str, *, address: str, hint: str = "") -> None:
+        super().__init__(what, where=address, hint=hint)
+        self.address = address
+
+
 class AuthenticationError(BrokerError):
     """Credentials that the brokers do not take."""
 

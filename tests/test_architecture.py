@@ -104,6 +104,6 @@ def test_a_conformance_case_loads_no_spark() -> None:
     assert "pyspark" not in _loads(statement)
 
 
-@pytest.mark.parametrize("codec", ["open", "craft", "canal_json", "debezium", "simple"])
+@pytest.mark.parametrize("codec", ["open", "craft", "canal_json", "debezium", "simple", "avro"])
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
     assert _loads(f"import producer.codec.{codec}.decoder") == set()

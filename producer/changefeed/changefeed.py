@@ -30,6 +30,8 @@ class Changefeed(BaseModel):
     :param column_selectors: which columns of them.
     :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are in
         no manifest.
+    :param schema_registry: URL of Avro's registry, empty where there is none; it may hold a password and is
+        in no manifest.
     :param warnings: what TiCDC would accept and complain about in its log.
     """
 
@@ -59,6 +61,9 @@ class Changefeed(BaseModel):
     encoding_format: str
     send_bootstrap_interval_in_sec: int
     send_bootstrap_in_msg_count: int
+    avro_decimal_handling_mode: str
+    avro_bigint_unsigned_handling_mode: str
+    avro_enable_watermark: bool
 
     case_sensitive: bool
     force_replicate: bool
@@ -100,6 +105,7 @@ class Changefeed(BaseModel):
     filter: FilterSection = Field(default_factory=FilterSection, exclude=True)
     column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)
     client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
+    schema_registry: str = Field(default="", exclude=True, repr=False)
     warnings: tuple[str, ...] = ()
 
     @property

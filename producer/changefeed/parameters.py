@@ -26,12 +26,12 @@ from producer.changefeed.value_rule import (
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
 PROTOCOL = ProtocolWord(
-    choices=("open-protocol", "canal-json", "debezium", "craft", "simple", "csv"),
-    foreign=("avro", "canal", "maxwell", "debezium-avro"),
-    aliases=(("default", "open-protocol"),),
+    choices=("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "csv"),
+    foreign=("canal", "maxwell", "debezium-avro"),
+    aliases=(("default", "open-protocol"), ("flat-avro", "avro")),
 )
 PROTOCOLS_OF = {
-    SinkKind.KAFKA: ("open-protocol", "canal-json", "debezium", "craft", "simple"),
+    SinkKind.KAFKA: ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro"),
     SinkKind.STORAGE: ("csv", "canal-json"),
 }
 """What TiCDC writes where (tiflow ``pkg/config/sink.go``); codecs of other packages are for Kafka."""
@@ -43,7 +43,7 @@ MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("
 LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
-SIMPLE, CSV = "simple", "csv"
+SIMPLE, AVRO, CSV = "simple", "avro", "csv"
 _ONLY_KAFKA = (SinkKind.KAFKA,)
 _COUNT = Whole(0, (1 << 63) - 1)
 
@@ -131,7 +131,7 @@ _MESSAGES = (
         effect="Claim-check keeps bare values, not wrapped in JSON.",
     ),
     Parameter(
-        name="encoding-format", value=Word(choices=("json",), later=("avro",)), default="json",
+        name="encoding-format", value=Word(choices=("json", "avro")), default="json",
         file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Form of the messages.",
     ),
     Parameter(
@@ -143,6 +143,21 @@ _MESSAGES = (
         name="send-bootstrap-in-msg-count", value=_COUNT, default=10_000, in_uri=False,
         file_key="sink.send-bootstrap-in-msg-count", protocols=(SIMPLE,),
         effect="A table is described again after so many of its rows; 0: never.",
+    ),
+    Parameter(
+        name="avro-decimal-handling-mode", value=Word(choices=("precise", "string")), default="precise",
+        file_key=CODEC + "avro-decimal-handling-mode", protocols=(AVRO,),
+        effect="DECIMAL as Avro's decimal, or as text.",
+    ),
+    Parameter(
+        name="avro-bigint-unsigned-handling-mode", value=Word(choices=("long", "string")), default="long",
+        file_key=CODEC + "avro-bigint-unsigned-handling-mode", protocols=(AVRO,),
+        effect="BIGINT UNSIGNED as 64 bits that readers take for signed, or as text.",
+    ),
+    Parameter(
+        name="avro-enable-watermark", value=Flag(), default=False, file_key=CODEC + "avro-enable-watermark",
+        protocols=(AVRO,),
+        effect="With the TiDB extension: DDL and watermark messages, in a form of TiCDC's own tests.",
     ),
 )  # fmt: skip
 _UPSTREAM = (
@@ -233,6 +248,14 @@ def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
 
 
 _CLIENT = (
+    Parameter(
+        name="schema-registry",
+        value=Secret(),
+        file_key="sink.schema-registry",
+        protocols=(AVRO,),
+        of_client=True,
+        effect="URL of the registry that keeps Avro's schemas; it may hold user and password.",
+    ),
     _of_client("kafka-client-id", Text(), "What brokers know the clients by in logs and quotas."),
     _of_client("enable-tls", Flag(), "TLS; without ca with the system's authorities."),
     _of_client("ca", Text(), "PEM file of the authorities that brokers are checked against; means TLS."),

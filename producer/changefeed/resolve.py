@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from producer.changefeed.avro_rules import check_avro
 from producer.changefeed.changefeed import Changefeed
 from producer.changefeed.changefeed_file import ChangefeedFile
 from producer.changefeed.filter_section import FilterSection
@@ -64,11 +65,12 @@ def resolve(
     options = {**_defaults(protocol), **{name: given[name] for name in given if name not in idle}}
     _check_sink(protocol, kind)
     if options["output-ddl"] is None:
-        options["output-ddl"] = protocol != "debezium"
+        options["output-ddl"] = _sends_ddl(options)
     _check_protocol(protocol, options)
     _check_together(options)
     _check_large_messages(options)
     _check_simple(options)
+    check_avro(options, file.dispatchers, reaches_kafka=not uri.target.embedded)
     _check_profile(options)
     properties = {**security_properties(options), **passed_properties(client)}
     if kind is SinkKind.STORAGE:
@@ -80,6 +82,7 @@ def resolve(
         filter=file.filter or FilterSection(),
         column_selectors=file.column_selectors if kind is SinkKind.KAFKA else (),
         client={**_client_id(options), **properties},
+        schema_registry=str(options["schema-registry"] or ""),
         warnings=(
             *_warnings(options),
             *_idle_client(uri.target, properties),
@@ -88,6 +91,13 @@ def resolve(
         ),
         **values,
     )
+
+
+def _sends_ddl(options: Mapping[str, Plain]) -> bool:
+    """Whether TiCDC sends DDL events, or its documentation says so."""
+    if options["protocol"] == "avro":
+        return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
+    return options["protocol"] != "debezium"
 
 
 def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from producer.changefeed.parameter import CODEC, KAFKA, STORAGE, Parameter, State
+from producer.changefeed.parameter import KAFKA, STORAGE, Parameter, State
 from producer.changefeed.value_rule import Anything, Flag, Text, ValueRule, Whole, Word
 
 _COUNT = Whole(0, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"
-_AVRO = "of Avro"
 _SIMPLE = "of the protocol Simple, which refuses it"
 _NO_EXPIRY = "a run ends before its files expire"
 _SPOOL = "rows wait in Spark, not in a spool of files"
@@ -43,7 +42,7 @@ _PROGRAM = (
     _unused("enable-table-monitor", Flag(), _TUNING, file_key="enable-table-monitor"),
     _unused("scheduler", Anything(), "one node is simulated, so no table is spread", file_key="scheduler"),
     _unused("consistent", Anything(), "redo logs change no message", file_key="consistent"),
-    _unused("integrity", Anything(), "only Avro and Simple carry checksums; refused with Simple",
+    _unused("integrity", Anything(), "only Avro and Simple carry checksums; refused with both",
             file_key="integrity"),
     _unused("ignore-ineligible-table", Flag(), "tables without a handle key are left out and told",
             file_key="ignore-ineligible-table"),
@@ -67,14 +66,8 @@ _ELSEWHERE = (
     _unused("send-bootstrap-to-all-partition", Flag(), _SIMPLE,
             file_key="sink.send-bootstrap-to-all-partition"),
     _unused("send-all-bootstrap-at-start", Flag(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
-    _unused("schema-registry", Text(), _AVRO, file_key="sink.schema-registry", in_uri=True),
-    _unused("glue-schema-registry-config", Anything(), _AVRO,
+    _unused("glue-schema-registry-config", Anything(), "of Avro, which refuses it",
             file_key=KAFKA + "glue-schema-registry-config"),
-    _unused("avro-decimal-handling-mode", Text(), _AVRO, file_key=CODEC + "avro-decimal-handling-mode",
-            in_uri=True),
-    _unused("avro-bigint-unsigned-handling-mode", Text(), _AVRO,
-            file_key=CODEC + "avro-bigint-unsigned-handling-mode", in_uri=True),
-    _unused("avro-enable-watermark", Flag(), _AVRO, file_key=CODEC + "avro-enable-watermark", in_uri=True),
 )  # fmt: skip
 
 WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_STORAGE, *_ELSEWHERE)

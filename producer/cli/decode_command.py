@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Client, Config, SinkURI
+from producer.cli.options import Client, Config, SchemaRegistry, SinkURI, with_registry
 
 
 class Format(StrEnum):
@@ -29,6 +29,7 @@ def decode(
         typer.Option("--protocol", metavar="P", help="Default: what is told, else what the messages show."),
     ] = None,
     config: Config = None,
+    schema_registry: SchemaRegistry = None,
     client: Client = None,
     form: Annotated[
         Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
@@ -41,7 +42,7 @@ def decode(
 
     damaged = False
     rows = events(
-        sink_uri=sink_uri,
+        sink_uri=with_registry(sink_uri, schema_registry),
         folder_in=folder,
         file=file,
         config=config,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from producer.errors import ProducerError
+from producer.errors import ChangefeedError, ProducerError
 
 SinkURI = Annotated[
     str | None,
@@ -18,6 +19,14 @@ SinkURI = Annotated[
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]
+SchemaRegistry = Annotated[
+    str | None,
+    typer.Option(
+        "--schema-registry",
+        metavar="URL",
+        help="Registry of Avro's schemas; as schema-registry of the sink URI, which must be given.",
+    ),
+]
 Client = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,6 +40,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print errors and the verdict only, and no progress.")
 ]
+
+
+def with_registry(sink_uri: str | None, url: str | None) -> str | None:
+    """The sink URI with a registry, as ``schema-registry`` names one in it.
+
+    :raises ChangefeedError: for a registry without a sink URI.
+    """
+    if url is None:
+        return sink_uri
+    if sink_uri is None:
+        hint = "or name it in the changefeed file: [sink] schema-registry"
+        what = "--schema-registry goes with --sink-uri"
+        raise ChangefeedError(what, parameter="schema-registry", hint=hint)
+    between = "&" if "?" in sink_uri else "?"
+    return f"{sink_uri}{between}schema-registry={quote(url, safe='/:@$%{}')}"
 
 
 def fail(error: ProducerError) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from producer.cli.options import Client, Config, Json, Quiet, SinkURI
+from producer.cli.options import Client, Config, Json, Quiet, SchemaRegistry, SinkURI, with_registry
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
 from producer.errors import ScenarioError
@@ -60,6 +60,7 @@ def run(
             "--inject", metavar="TRAP[:rate=R]", help="Set a trap, as traps list shows them; may be repeated."
         ),
     ] = None,
+    schema_registry: SchemaRegistry = None,
     client: Client = None,
     as_json: Json = False,
     junit_xml: JunitXml = None,
@@ -76,7 +77,7 @@ def run(
 
     reports = Reports(junit_xml, html, verified=not (dry_run or only))
     same: dict[str, Any] = {
-        "sink_uri": sink_uri,
+        "sink_uri": with_registry(sink_uri, schema_registry),
         "config": config,
         "sets": sets or (),
         "seed": seed,

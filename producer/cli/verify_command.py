@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Client, Config, Json, Quiet, SinkURI
+from producer.cli.options import Client, Config, Json, Quiet, SchemaRegistry, SinkURI, with_registry
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
 from producer.cli.verify_state_command import state
@@ -63,6 +63,7 @@ def verify(
     witnesses: Annotated[
         int, typer.Option("--witnesses", min=1, metavar="N", help="Examples of each violated invariant.")
     ] = 3,
+    schema_registry: SchemaRegistry = None,
     client: Client = None,
     as_json: Json = False,
     junit_xml: JunitXml = None,
@@ -82,7 +83,7 @@ def verify(
     reports = Reports(junit_xml, html)
     with Progress(quiet=quiet) as progress:
         verdict = api.verify(
-            sink_uri=sink_uri,
+            sink_uri=with_registry(sink_uri, schema_registry),
             folder=folder,
             scenario=scenario,
             config=config,

@@ -68,6 +68,16 @@ def _csv_encoder(options: Options) -> Encoder:
     return CSVEncoder(CSVOptions(**known(CSVOptions, options)))
 
 
+def _avro_encoder(options: Options) -> Encoder:
+    from producer.codec.avro.encoder import AvroEncoder
+    from producer.codec.avro.options import AvroOptions
+    from producer.codec.avro.schemas import number_of
+
+    return AvroEncoder(
+        AvroOptions(**known(AvroOptions, options)), schema_id=number_of(options.get("schema_ids", {}))
+    )
+
+
 def _open_decoder(options: Options) -> Decoder:
     from producer.codec.open.decoder import OpenDecoder
 
@@ -105,6 +115,12 @@ def _csv_decoder(options: Options) -> Decoder:
     return CSVDecoder(CSVOptions(**known(CSVOptions, options)), options.get("csv_tables", {}))
 
 
+def _avro_decoder(options: Options) -> Decoder:
+    from producer.codec.avro.decoder import AvroDecoder
+
+    return AvroDecoder(options.get("schema_of") or options.get("schemas", {}).get)
+
+
 ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "open-protocol": _open_encoder,
     "craft": _craft_encoder,
@@ -112,6 +128,7 @@ ENCODERS: dict[str, Callable[[Options], Encoder]] = {
     "debezium": _debezium_encoder,
     "simple": _simple_encoder,
     "csv": _csv_encoder,
+    "avro": _avro_encoder,
 }
 DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "open-protocol": _open_decoder,
@@ -119,6 +136,7 @@ DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "canal-json": _canal_json_decoder,
     "debezium": _debezium_decoder,
     "simple": _simple_decoder,
+    "avro": _avro_decoder,
 }
 
 _OF_FILES: dict[str, Callable[[Options], Decoder]] = {"csv": _csv_decoder}

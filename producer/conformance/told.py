@@ -39,7 +39,7 @@ def told_row(
     names_table = {"all": True, "partitions": bool(table.partitions), "none": False}[losses.table_ids]
     return {
         "kind": "row",
-        "commit_ts": losses.told_commit_ts(commit_ts),
+        "commit_ts": losses.told_commit_ts(commit_ts, op),
         "schema": table.schema,
         "table": table.name,
         "table_id": change.table_id if names_table else 0,

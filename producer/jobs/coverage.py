@@ -17,13 +17,14 @@ from producer.faults.catalogue import Trap, catalogue
 from producer.jobs.judge import verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import brokers_of, whole_topics
+from producer.jobs.schemas import with_schemas
 from producer.jobs.verify import LIGHT_MESSAGES, Say
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.model.flags import ColumnFlag
 from producer.session import spark_session
 from producer.source.decode import decoded
-from producer.source.folder import manifest
+from producer.source.folder import manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.coverage import RULES, Found, Told, exercised
 from producer.verifier.options import Demands
@@ -106,7 +107,7 @@ def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
     feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
-    return _covered(folder_messages(spark, folder), feed, _injected(written), say)
+    return _covered(folder_messages(spark, folder), feed, _injected(written), say, schemas(folder))
 
 
 def _injected(written: Mapping[str, Any]) -> Counter[str]:
@@ -118,9 +119,16 @@ def _injected(written: Mapping[str, Any]) -> Counter[str]:
     return counted
 
 
-def _covered(back: DataFrame, feed: Changefeed, injected: Mapping[str, int], say: Say) -> Coverage:
+def _covered(
+    back: DataFrame,
+    feed: Changefeed,
+    injected: Mapping[str, int],
+    say: Say,
+    known: Mapping[int, str] | None = None,
+) -> Coverage:
+    """:param known: schemas that a folder keeps."""
     say("looking for traps")
-    options = codec_options(feed)
+    options = with_schemas(codec_options(feed), feed, back, known or {})
     # Without the objects of claim-check: rows that name one must be seen to.
     with kept(decoded(back, feed.protocol, options)) as stream:
         told = _told(feed, back)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,25 @@ def decode(
     if sink_uri is not None and feed.sink_uri.kind is SinkKind.STORAGE:
         yield from _of_storage(feed, options)
         return
+    if told == "avro":
+        options["schema_of"] = _schema_of(feed, folder_in)
     claims = feed.claim_check_storage_uri if folder_in is None else folder.claims(Path(folder_in))
     yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options, claims)
+
+
+def _schema_of(feed: Changefeed, folder_in: str | Path | None) -> Callable[[int], str | None]:
+    """Where the schemas are that messages name by number.
+
+    :raises ChangefeedError: if that is nowhere.
+    """
+    if folder_in is not None and not feed.schema_registry:
+        return folder.schemas(Path(folder_in)).get
+    if not feed.schema_registry:
+        what, hint = "Avro is not to be read without its schemas", "name its schema registry"
+        raise ChangefeedError(what, parameter="schema-registry", hint=hint)
+    from producer.sink.schema_registry import SchemaRegistry
+
+    return SchemaRegistry(feed.schema_registry).schema
 
 
 def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> bool:

@@ -64,9 +64,11 @@ def state_lines(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
     staged = rows.select(
         F.lit(table.version).alias("table_version"), no_image.alias("before"), F.col("row").alias("after")
     )
-    told = told_values(staged, job.catalog, job.encoder.losses)
-    names = F.array(*(F.lit(column.name) for column in table.sent_columns))
-    name = [F.lit(table.schema).alias("schema"), F.lit(table.name).alias("table")]
+    losses = job.encoder.losses
+    told = told_values(staged, job.catalog, losses)
+    names = F.array(*(F.lit(losses.told_name(column.name)) for column in table.sent_columns))
+    schema, own_name = losses.told_name(table.schema), losses.told_name(table.name)
+    name = [F.lit(schema).alias("schema"), F.lit(own_name).alias("table")]
     lines = told.select(*name, F.map_from_arrays(names, "after").alias("row"))
     nothing = rows.sparkSession.range(1).select(*name, F.lit(None).cast("map<string,binary>").alias("row"))
     return lines.unionByName(nothing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,17 +11,20 @@ from pyspark.sql import functions as F
 
 from producer.changefeed import Changefeed
 from producer.codec import registry
+from producer.codec.registry import Options
 from producer.dispatch.rules import Router
 from producer.jobs.events import expected_events
 from producer.jobs.generated_state import generated_state, state_lines
 from producer.jobs.prepare import Job, codec_options
+from producer.jobs.schemas import with_schemas
+from producer.jobs.told_names import told_names
 from producer.jobs.truth import truth
 from producer.jobs.untold import tables_in_part, untold_tables, untraced_tables
 from producer.jobs.upstream import Upstream
 from producer.jobs.write_folder import replicated_state
 from producer.kept import kept
 from producer.model.flags import ColumnFlag
-from producer.model.losses import Losses
+from producer.model.losses import Losses, tells_time
 from producer.source.decode import decoded
 from producer.verifier.checking import asked, examine
 from producer.verifier.comparison import compare
@@ -103,18 +106,22 @@ def verdict(
     demands: Demands = _USUAL,
     skipped: Collection[str] = (),
     claims: str = "",
+    schemas: Mapping[int, str] | None = None,
     observe: Observe = unobserved,
 ) -> Verdict:
     """Check messages, also against what a scenario says if it is there.
 
     :param skipped: ``schema.table`` of tables with rows that were left out, as far as known without it.
     :param claims: where claim-check objects are, as URI or path; empty: rows in them are not looked at.
+    :param schemas: those that a folder keeps, by the ids that its messages have.
     :param observe: is handed the stream and the verdict before the stream is let go.
     """
-    options = codec_options(changefeed)
+    options: Options = codec_options(changefeed)
     losses = registry.encoder(changefeed.protocol, options).losses
+    own = schemas or ({} if expected is None else expected.job.known_schemas)
+    options = with_schemas(options, changefeed, back, own)
     with kept(decoded(back, changefeed.protocol, options, claims)) as stream:
-        known = verify_options(changefeed, losses, back, demands)
+        known = verify_options(changefeed, losses, back, demands, expected)
         known = replace(known, untraced=_untraced(changefeed, expected, skipped))
         if expected is not None and losses.table_ids == "none":
             known = replace(known, partitioned=_partitioned(expected.job))
@@ -166,12 +173,12 @@ def _expected_state(expected: Expected, untold: Collection[str], ts: int | None)
     for table, rows in replicated_state(job, job.history.state if ts is None else job.state_until(ts)):
         if table.handle_index is None or table.qualified_name in left_out:
             continue
-        columns = [(column.name, losses.told(column)) for column in table.sent_columns]
-        lines.append((table.schema, table.name, None))
+        columns = [(losses.told_name(column.name), losses.told(column)) for column in table.sent_columns]
+        names = losses.told_name(table.schema), losses.told_name(table.name)
+        lines.append((*names, None))
         lines += [
             (
-                table.schema,
-                table.name,
+                *names,
                 {name: told(value) for (name, told), value in zip(columns, row, strict=True)},
             )
             for row in rows
@@ -195,16 +202,26 @@ def _untraced(
 
 
 def verify_options(
-    changefeed: Changefeed, losses: Losses, back: DataFrame, demands: Demands
+    changefeed: Changefeed,
+    losses: Losses,
+    back: DataFrame,
+    demands: Demands,
+    expected: Expected | None = None,
 ) -> VerifyOptions:
     """What the changefeed says of the stream that it wrote.
 
     :param back: its messages, for the names of the topics.
+    :param expected: for the names of its tables.
     """
     router = Router(changefeed)
+    names = told_names(losses, None if expected is None else expected.job.history.catalog)
 
     def rule(schema: str, table: str) -> DispatchRule | None:
         found = router.rule_of(schema, table)
+        if not names.hash_alike(schema, table, by_column=found.rule in ("index-value", "columns")):
+            return None
+        if found.rule == "ts" and not tells_time(losses.commit_ts):
+            return None
         if found.index:
             return None  # which columns the index has is not in the stream
         columns = found.columns if found.rule == "columns" else None
@@ -222,7 +239,7 @@ def verify_options(
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.max_message_bytes,
         old_value=losses.old_values != "none",
-        commit_ts="exact" if losses.commit_ts == "exact" else "milliseconds",
+        commit_ts=losses.commit_ts,
         table_ids=losses.table_ids != "none",
         unique_columns=losses.unique_columns,
         hashed_types=losses.hashed_types,

@@ -18,6 +18,7 @@ from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
 from producer.faults.stage import EventFaults
 from producer.faults.table_facts import with_drifted
+from producer.jobs.schemas import Schema, SchemaIDs, numbered_schemas, registered, schemas_of
 from producer.jobs.traps import check_protocol, with_traps
 from producer.model import tso
 from producer.model.catalog import Catalog
@@ -43,6 +44,7 @@ class Job:
     :param state_at: time stamps at which the expected state is wanted, beside that at the end.
     :param sent: how many commits a run wrote that was asked to end early; None: all.
     :param traps: what is to go wrong, by trap id.
+    :param schema_ids: ids that a registry gave to ``schemas``; None: they count from 1.
     """
 
     scenario: ScenarioFile
@@ -51,6 +53,7 @@ class Job:
     state_at: tuple[int, ...] = ()
     sent: int | None = None
     traps: Mapping[str, TrapSetting] = field(default_factory=dict)
+    schema_ids: SchemaIDs | None = None
 
     @cached_property
     def faults(self) -> FaultPlan | None:
@@ -133,6 +136,24 @@ class Job:
     def encoder(self) -> Encoder:
         return registry.encoder(self.changefeed.protocol, self.options)
 
+    @cached_property
+    def schemas(self) -> Sequence[Schema]:
+        """What a registry must know before the messages are read; none but with Avro."""
+        return schemas_of(self.changefeed, self.stream, self.options)
+
+    @property
+    def known_schemas(self) -> dict[int, str]:
+        """The schemas by the ids that messages have."""
+        return {number: schema for (_, schema), number in self._ids.items()}
+
+    @property
+    def _ids(self) -> SchemaIDs:
+        return numbered_schemas(self.schemas) if self.schema_ids is None else self.schema_ids
+
+    @property
+    def _id_option(self) -> dict[str, Any]:
+        return {"schema_ids": self._ids} if self.schemas else {}
+
     def encode_plan(self, *, skip_refused: bool, faults: bool = True) -> EncodePlan:
         """What the workers need to encode.
 
@@ -140,7 +161,7 @@ class Job:
         """
         return EncodePlan(
             protocol=self.changefeed.protocol,
-            options=self.options,
+            options={**self.options, **self._id_option},
             catalog=self.catalog,
             skip_refused=skip_refused,
             faults=self.message_faults() if faults else None,
@@ -194,6 +215,15 @@ def prepare(
     _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
     _ = job.faults  # finds a place for every fault, or none
     return job
+
+
+def with_registered_schemas(job: Job) -> Job:
+    """The job with the ids that its changefeed's registry gives; as it is, where there is none.
+
+    :raises RegistryError: for a registry that does not answer, or does not take a schema.
+    """
+    ids = registered(job.changefeed, job.schemas) if job.schemas else None
+    return job if ids is None else replace(job, schema_ids=ids)
 
 
 def codec_options(changefeed: Changefeed) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from producer.jobs.fault_places import fault_places, summed_faults
 from producer.jobs.judge import Observe, judge, unobserved
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.log import first_lines
-from producer.jobs.prepare import Job, prepare
+from producer.jobs.prepare import Job, prepare, with_registered_schemas
 from producer.jobs.refused import refused, skipped_events
 from producer.jobs.refused_values import values_refused
 from producer.jobs.run_report import RunReport, Say, silent
@@ -268,6 +268,7 @@ class _Run:
         )
 
     def _target(self, brokers: Brokers) -> KafkaTarget:
+        self.job = with_registered_schemas(self.job)
         starts = begin(self.job, brokers, append=self.manner.append, resume=self.manner.resume)
         return KafkaTarget(self.job.changefeed, brokers, starts)
 

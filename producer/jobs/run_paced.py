@@ -19,7 +19,7 @@ from producer.jobs.counts import count, discarded
 from producer.jobs.judge import Observe, unobserved
 from producer.jobs.kafka_job import KafkaTarget
 from producer.jobs.pace import paced_job, started
-from producer.jobs.prepare import Job
+from producer.jobs.prepare import Job, with_registered_schemas
 from producer.jobs.real_time import Pacemaker, RealTime
 from producer.jobs.refused import refused
 from producer.jobs.refused_values import values_refused
@@ -94,6 +94,7 @@ def _run(
     say: Say,
     observe: Observe,
 ) -> RunReport:
+    job = with_registered_schemas(job)
     starts = begin(job, brokers, append=append, resume=False)
     job = started(job, time.begin())
     with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from producer.jobs.prepare import Job
 from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
+from producer.model.losses import tells_time
 from producer.model.table import TableInfo
 from producer.sink.messages import REFUSED
 from producer.stream.event_filter import filtered_tables
@@ -23,8 +24,8 @@ def untold_tables(job: Job) -> set[str]:
     """``schema.table`` of the tables that cannot be compared.
 
     Those with rows that event filters ignore; those that a DDL altered, which the reference consumer does not
-    follow; those that a DDL emptied of which the protocol does not say so; and those whose key the protocol
-    does not tell.
+    follow; those whose rows move from partition to partition and do not tell their commit-ts; those that a
+    DDL emptied of which the protocol does not say so; and those whose key the protocol does not tell.
     """
     catalog, losses = job.history.catalog, job.encoder.losses
     untold = {
@@ -32,7 +33,7 @@ def untold_tables(job: Job) -> set[str]:
         for table in catalog.tables
         if table.handle_index is not None and not losses.tells_handle_key(table)
     }
-    untold |= _filtered(job)
+    untold |= _filtered(job) | _unordered(job)
     for ddl in catalog.ddls:
         untold |= _altered(job, ddl) | _cleared(job, ddl) | _left(job, ddl)
     return untold & _in_the_stream(job)
@@ -55,6 +56,19 @@ def _filtered(job: Job) -> set[str]:
     """Tables of which event filters ignore rows."""
     found = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
     return {table.qualified_name for table in found}
+
+
+def _unordered(job: Job) -> set[str]:
+    """Tables of whose rows nobody can tell which event is the last: it may stand in any partition."""
+    if tells_time(job.encoder.losses.commit_ts):
+        return set()
+    feed, router = job.changefeed, job.stream.router
+    found = set()
+    for table in job.stream.replicated if feed.partition_num > 1 else ():
+        rule = router.rule_of(table.schema, table.name)
+        if rule.rule not in ("table", "index-value") or rule.index:
+            found.add(table.qualified_name)
+    return found
 
 
 def _altered(job: Job, ddl: DDLJob) -> set[str]:

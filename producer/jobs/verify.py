@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.session import spark_session
 from producer.sink.messages import messages
-from producer.source.folder import claims, manifest
+from producer.source.folder import claims, manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
@@ -133,7 +133,15 @@ def _verify_folder(
     back = folder_messages(spark, folder)
     skipped = [str(one["table"]) for one in written.get("skipped", ()) if "table" in one]
     return _verdict(
-        back, feed, job, claims(folder), demands=demands, skipped=skipped, say=say, observe=observe
+        back,
+        feed,
+        job,
+        claims(folder),
+        demands=demands,
+        skipped=skipped,
+        known=schemas(folder),
+        say=say,
+        observe=observe,
     )
 
 
@@ -145,13 +153,23 @@ def _verdict(
     *,
     demands: Demands,
     skipped: Sequence[str] = (),
+    known: Mapping[int, str] | None = None,
     say: Say,
     observe: Observe,
 ) -> Verdict:
     say("verifying")
     with kept(back) as there:
         wanted = None if job is None else _wanted(there.sparkSession, job)
-        return verdict(feed, there, wanted, demands=demands, skipped=skipped, claims=claims, observe=observe)
+        return verdict(
+            feed,
+            there,
+            wanted,
+            demands=demands,
+            skipped=skipped,
+            claims=claims,
+            schemas=known,
+            observe=observe,
+        )
 
 
 def _wanted(spark: SparkSession, job: Job) -> Expected:

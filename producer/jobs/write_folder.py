@@ -52,6 +52,7 @@ def write_folder(
     with sink.golden_folder(place) as folder:
         sink.write_messages(folder, told, report.counts.total)
         sink.write_events(folder, wanted, report.counts.total)
+        _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
         tables = _write_states(folder, job, committed)
@@ -92,11 +93,17 @@ def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Count
     with sink.golden_folder(place) as folder:
         sink.write_message_files(folder, watched.where(~F.col("type").isin(*NOTES)))
         skipped = skipped_events(job, encoded, seen.get["refused"])
+        _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
         counts = count(events.sparkSession.read.parquet(str(folder / sink.MESSAGE_FILES)))
         sink.write_manifest(folder, _manifest(job, counts, discarded(job), skipped))
     return counts, skipped
+
+
+def _write_schemas(folder: Path, job: Job) -> None:
+    if job.schemas:
+        sink.write_schemas(folder, job.known_schemas)
 
 
 def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowImage, ...]]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from producer.model.event import DDLEvent, Value
+from producer.model.event import DDLEvent, Op, Value
 from producer.model.flags import ColumnFlag
 from producer.model.mysql_type import MySQLType, bare_name
 from producer.model.table import ColumnInfo, TableInfo
@@ -15,8 +15,15 @@ from producer.model.utf8 import repaired
 
 TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
-CommitTs: TypeAlias = Literal["exact", "milliseconds", "none"]
+CommitTs: TypeAlias = Literal["exact", "milliseconds", "not deletes", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
+
+
+def tells_time(commit_ts: CommitTs) -> bool:
+    """Whether all rows tell their commit-ts, if only to the millisecond."""
+    return commit_ts in ("exact", "milliseconds")
+
+
 Reduction: TypeAlias = Callable[[Value], Value]
 """A value of one column to what a reader gets of it."""
 
@@ -35,7 +42,8 @@ class Losses:
     :param deletes: which columns of a delete are sent.
     :param flags: whether column flags are sent; without them only the handle key is known.
     :param table_ids: which rows name their physical table: those of partitioned tables, all, or none.
-    :param commit_ts: how exact rows and DDLs tell their commit-ts.
+    :param commit_ts: how exact rows and DDLs tell their commit-ts: whole, to the millisecond, whole but for
+        deletes, or not at all, which is to say 0.
     :param resolved: whether resolved events are sent.
     :param damaged_text: types of text in which each byte that is not UTF-8 becomes U+FFFD.
     """
@@ -50,11 +58,23 @@ class Losses:
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()
 
-    def told_commit_ts(self, commit_ts: int) -> int:
-        """The TSO as it reads: exact, or of the same millisecond with logical part 0, or 0."""
-        if self.commit_ts == "none":
-            return 0
-        return commit_ts if self.commit_ts == "exact" else commit_ts >> LOGICAL_BITS << LOGICAL_BITS
+    def told_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
+        """The TSO as it reads: exact, of the same millisecond with logical part 0, or 0.
+
+        :param op: of a row.
+        """
+        match self.commit_ts:
+            case "milliseconds":
+                return commit_ts >> LOGICAL_BITS << LOGICAL_BITS
+            case "none":
+                return 0 if op is not None else commit_ts
+            case "not deletes":
+                return 0 if op == Op.DELETE else commit_ts
+        return commit_ts
+
+    def told_name(self, name: str) -> str:
+        """The name of a database, table or column as it reads in row events."""
+        return name
 
     def told_flag(self, flag: int) -> int:
         """What a reader knows of a column's flag."""

@@ -30,6 +30,7 @@ MOST_LINES = 100_000
 
 MANIFEST = "manifest.json"
 MESSAGE_FILES = "messages.parquet"
+SCHEMAS = "schemas.jsonl"
 CLAIMS = "claims"
 """Folder of the claim-check objects, wherever the changefeed would store them: so nothing is missing."""
 _LONGEST_NAME, _KEPT = 240, 200
@@ -104,6 +105,15 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
         ordered.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
     write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
+
+
+def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
+    """``schemas.jsonl``: what messages of Avro name by number.
+
+    :param schemas: by the id that messages have.
+    """
+    lines = ({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))
+    write_lines(folder / SCHEMAS, lines)
 
 
 def write_faults(folder: Path, places: DataFrame) -> None:

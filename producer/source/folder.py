@@ -44,6 +44,25 @@ def claims(folder: Path) -> str:
     return str(place.absolute()) if place.is_dir() else ""
 
 
+def schemas(folder: Path) -> dict[int, str]:
+    """What messages of Avro name by number; none in folders of other protocols.
+
+    :raises FolderError: for a line that is no schema.
+    """
+    place = folder / "schemas.jsonl"
+    if not place.is_file():
+        return {}
+    found = {}
+    with place.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                told = json.loads(line)
+                found[int(told["id"])] = str(told["schema"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise FolderError("this line is no schema", path=f"{place}:{number}") from None
+    return found
+
+
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.event import Kind, Op
 from producer.model.flags import ColumnFlag
-from producer.model.losses import Losses
+from producer.model.losses import Losses, tells_time
 from producer.model.shapes import DECODED, DELIVERY_KEY, EVENT_COLUMN
 from producer.model.table import TableInfo
 from producer.model.tso import LOGICAL_BITS
@@ -46,23 +46,30 @@ def expected(
     ddls = events.where(F.col("kind") == Kind.DDL).join(F.broadcast(_ddls(spark, catalog, losses)), "ddl")
     ddls = ddls.withColumns({"schema": F.col("ddl_schema"), "table": F.col("ddl_table")})
     resolved = events.where(F.col("kind") == Kind.RESOLVED)
-    timed = (_told_time(rows, losses), _told_time(ddls, losses), resolved)
+    timed = (_told_time(rows, losses, are_rows=True), _told_time(ddls, losses), resolved)
     kinds = [_shaped(part, kind.word, with_handle_key) for kind, part in zip(Kind, timed, strict=True)]
     return reduce(DataFrame.unionByName, kinds)
 
 
-def _told_time(events: DataFrame, losses: Losses) -> DataFrame:
-    if losses.commit_ts == "exact":
+def _told_time(events: DataFrame, losses: Losses, *, are_rows: bool = False) -> DataFrame:
+    if losses.commit_ts == "milliseconds":
+        first_of_ms = F.shiftleft(F.shiftright("commit_ts", LOGICAL_BITS), LOGICAL_BITS)
+        return events.withColumn("commit_ts", first_of_ms)
+    if tells_time(losses.commit_ts) or not are_rows:
         return events
-    if losses.commit_ts == "none":
-        return events.withColumn("commit_ts", F.lit(0).cast("long"))
-    first_of_ms = F.shiftleft(F.shiftright("commit_ts", LOGICAL_BITS), LOGICAL_BITS)
-    return events.withColumn("commit_ts", first_of_ms)
+    told = (F.col("op") != Op.DELETE.word) & F.lit(losses.commit_ts == "not deletes")
+    return events.withColumn("commit_ts", F.when(told, F.col("commit_ts")).otherwise(F.lit(0).cast("long")))
 
 
 def _tables(spark: SparkSession, catalog: Catalog, losses: Losses) -> DataFrame:
     rows = [
-        (table.version, table.schema, table.name, bool(table.partitions), _described(table, losses))
+        (
+            table.version,
+            losses.told_name(table.schema),
+            losses.told_name(table.name),
+            bool(table.partitions),
+            _described(table, losses),
+        )
         for table in catalog.tables
     ]
     return spark.createDataFrame(rows, _DESCRIBED)
@@ -72,7 +79,8 @@ def _described(table: TableInfo, losses: Losses) -> list[_Described]:
     columns: list[_Described] = []
     for place, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
         told, handle = losses.told_type(column, flag), bool(flag & ColumnFlag.HANDLE_KEY)
-        columns.append((column.name, told, losses.told_flag(flag), place, handle, losses.damages(column)))
+        name = losses.told_name(column.name)
+        columns.append((name, told, losses.told_flag(flag), place, handle, losses.damages(column)))
     return sorted(columns, key=lambda column: column[0].encode()) if losses.sorted_columns else columns
 
 

@@ -55,7 +55,7 @@ def asked(options: VerifyOptions) -> list[Invariant]:
 
 def _not_checked(options: VerifyOptions, census: Census) -> Iterator[Finding]:
     for invariant in asked(options):
-        for gap in invariant.gaps(options, census):
+        for gap in invariant.missing(options, census):
             yield Finding(
                 id=invariant.id,
                 severity="not checked",
@@ -67,7 +67,7 @@ def _not_checked(options: VerifyOptions, census: Census) -> Iterator[Finding]:
 
 def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
     """Invariants that have something to check: a gap with rows leaves the others to be checked."""
-    return [one for one in asked(options) if all(gap.rows for gap in one.gaps(options, census))]
+    return [one for one in asked(options) if all(gap.rows for gap in one.missing(options, census))]
 
 
 def _findings(stream: Stream, census: Census) -> list[Finding]:

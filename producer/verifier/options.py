@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from producer.model.losses import AsHashed
+from producer.model.losses import AsHashed, CommitTs, tells_time
 
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
@@ -58,7 +58,8 @@ class VerifyOptions:
     :param max_batch_size: most events one message may carry, where known.
     :param max_message_bytes: largest size of a message with more than one event, where known.
     :param old_value: updates carry their old image.
-    :param commit_ts: how exact rows and DDLs tell their commit-ts.
+    :param commit_ts: how exact rows and DDLs tell their commit-ts; where some rows tell none, what follows
+        from it is not checked, and the place in the partition decides which row is the newer.
     :param table_ids: rows of partitioned tables name their partition.
     :param partitioned: ``schema.table`` of the tables that have partitions, where rows do not name them;
         None: unknown.
@@ -94,7 +95,7 @@ class VerifyOptions:
     max_batch_size: int | None = None
     max_message_bytes: int | None = None
     old_value: bool = True
-    commit_ts: Literal["exact", "milliseconds"] = "exact"
+    commit_ts: CommitTs = "exact"
     table_ids: bool = True
     partitioned: frozenset[str] | None = None
     unique_columns: bool = True
@@ -112,3 +113,8 @@ class VerifyOptions:
     ts_range: tuple[int, int] | None = None
     resolved_gap_ms: int | None = None
     witnesses: int = 3
+
+    @property
+    def times_rows(self) -> bool:
+        """Whether all rows tell their commit-ts, if only to the millisecond."""
+        return tells_time(self.commit_ts)

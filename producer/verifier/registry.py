@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -22,7 +22,7 @@ from producer.verifier import (
 )
 from producer.verifier.census import Census
 from producer.verifier.finding import Severity
-from producer.verifier.gaps import Gaps
+from producer.verifier.gaps import Gap, Gaps
 from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import Stream, Violation
 
@@ -43,6 +43,7 @@ class Invariant:
     :param suspects: how many events may break it, as far as one pass tells: where none does, it holds.
     :param gaps: what cannot be checked, given the options and what the stream holds.
     :param asked: whether the options ask for it; else nothing is said of it.
+    :param timeless: whether it can be checked where rows do not tell their commit-ts.
     """
 
     id: str
@@ -54,6 +55,14 @@ class Invariant:
     by_stream: Callable[[Stream], DataFrame] | None = None
     suspects: Callable[[Census], int] | None = None
     asked: Callable[[VerifyOptions], bool] = _always
+    timeless: bool = False
+
+    def missing(self, options: VerifyOptions, census: Census) -> Iterator[Gap]:
+        """What cannot be checked in this stream."""
+        if not (self.timeless or options.times_rows):
+            yield Gap("rows do not tell their commit-ts")
+        else:
+            yield from self.gaps(options, census)
 
 
 def _late_rows(census: Census) -> int:
@@ -71,6 +80,7 @@ def _repeated_rows(census: Census) -> int:
 INVARIANTS: tuple[Invariant, ...] = (
     Invariant(
         id="INV-FRAME",
+        timeless=True,
         severity="error",
         statement="Every message decodes under the strict rules of the protocol.",
         hint="another protocol or protocol version than configured, or an encoder at fault",
@@ -79,6 +89,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-BATCH-SIZE",
+        timeless=True,
         severity="error",
         statement="No message has more events than max-batch-size, nor, with several events, more bytes than "
         "max-message-bytes.",
@@ -88,6 +99,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-BATCH-KIND",
+        timeless=True,
         severity="warning",
         statement="A message holds events of one kind; a DDL or resolved event stands alone.",
         hint="rows and DDLs share a batcher; consumers that look at the first event only miss the others",
@@ -96,6 +108,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-BATCH-KEY",
+        timeless=True,
         severity="warning",
         statement="All rows of a message share the dispatch key.",
         hint="batched by partition, as early versions did (batch-by=partition), or other dispatch rules",
@@ -147,6 +160,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-RESOLVED-MONO",
+        timeless=True,
         severity="warning",
         statement="In a partition, a new resolved-ts is not lower than one before it.",
         hint="legal after a restart of classic TiCDC; a consumer must keep the highest it has seen",
@@ -155,6 +169,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-RESOLVED-BROADCAST",
+        timeless=True,
         severity="error",
         statement="Every resolved-ts appears in all partitions of its topic; only the newest may be missing.",
         hint="resolved events were sent to some partitions only; a consumer's watermark, the minimum over "
@@ -164,6 +179,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-RESOLVED-STALL",
+        timeless=True,
         severity="info",
         statement="In a partition, the next resolved event comes within `--resolved-gap-ms`.",
         hint="the changefeed was paused or lagged, or a DDL took long",
@@ -182,6 +198,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-DDL-BROADCAST",
+        timeless=True,
         severity="error",
         statement="Every DDL is in all partitions of its topic (Canal-JSON: in partition 0 only).",
         hint="the DDL was dispatched like a row, or the topic got more partitions",
@@ -190,6 +207,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-DDL-SAME",
+        timeless=True,
         severity="error",
         statement="All partitions have the same DDLs at a ts, in the same words and order.",
         hint="a DDL was encoded anew for each partition, or several of one ts were sent side by side",
@@ -202,6 +220,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-DDL-ORDER",
+        timeless=True,
         severity="error",
         statement="In a partition, the ts of DDLs never falls, duplicates aside.",
         hint="DDLs were sent side by side instead of one at a time",
@@ -228,6 +247,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-ROW-PARTITION",
+        timeless=True,
         severity="error",
         statement="Every row is in the partition that its table's dispatch rule gives.",
         hint="another rule, name case or partition number than configured, or placed by the old image",
@@ -245,6 +265,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-TOPIC",
+        timeless=True,
         severity="error",
         statement="Rows and DDLs are in the topic that their table's dispatch rule gives.",
         hint="another topic expression than configured, or characters of the name replaced otherwise",
@@ -253,6 +274,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-HANDLE",
+        timeless=True,
         severity="warning",
         statement="Every row has a handle key, and no NULL in it.",
         hint="force-replicate sends tables without handle key; else the flags or the h field are wrong",
@@ -269,6 +291,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-KEY-UPDATE-SPLIT",
+        timeless=True,
         severity="error",
         statement="No update changes a handle or unique column: it is sent as a delete and an insert.",
         hint="output-raw-change-event is on, or the producer is older than v6.5.3, v7.1.1",
@@ -340,6 +363,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         id="INV-FLAGS",
+        timeless=True,
         severity="info",
         statement="Column flags go together as TiDB gives them.",
         hint="made-up messages often have no flags",

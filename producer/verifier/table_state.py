@@ -59,7 +59,8 @@ def final_state(events: DataFrame, options: VerifyOptions = _EXACT) -> DataFrame
     keyed = rows.withColumn("row_key", row_key(handle_entries())).where("row_key is not null")
     # Where transactions of one millisecond cannot be told apart, the order in the partition decides.
     inside = [(sf.col("op") != "delete").cast("int")] if options.commit_ts == "exact" else PLACE
-    order = sf.struct("commit_ts", *inside)
+    # Where rows do not tell when they were committed, it alone does.
+    order = sf.struct("commit_ts", *inside) if options.times_rows else sf.struct(*PLACE)
     last = keyed.groupBy("schema", "table", "row_key").agg(
         sf.max_by("after", order).alias("row"), sf.max("commit_ts").alias("commit_ts")
     )

@@ -56,7 +56,7 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
         if values is None:
             return None
         return {
-            column.name: losses.told(column)(values[place])
+            losses.told_name(column.name): losses.told(column)(values[place])
             for place, column, _ in shown
             if against is None or values[place] != against[place]
         }
@@ -71,12 +71,12 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
         shown.sort(key=lambda one: one[1].name.encode())
     names_table = {"none": False, "partitions": event.is_partitioned, "all": True}
     return RowEvent(
-        commit_ts=losses.told_commit_ts(event.commit_ts),
-        schema=event.table.schema,
-        table=event.table.name,
+        commit_ts=losses.told_commit_ts(event.commit_ts, event.op),
+        schema=losses.told_name(event.table.schema),
+        table=losses.told_name(event.table.name),
         op=op,
         columns=tuple(
-            EventColumn(column.name, losses.told_type(column, flag), losses.told_flag(flag))
+            EventColumn(losses.told_name(column.name), losses.told_type(column, flag), losses.told_flag(flag))
             for _, column, flag in shown
         ),
         before=before,

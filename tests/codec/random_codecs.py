@@ -8,6 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from producer.codec.avro.decoder import AvroDecoder
+from producer.codec.avro.encoder import AvroEncoder
+from producer.codec.avro.names import Part
+from producer.codec.avro.options import AvroOptions
+from producer.codec.avro.table_schema import schema_of
 from producer.codec.base import Decoder, Encoder
 from producer.codec.canal_json.decoder import CanalJSONDecoder
 from producer.codec.canal_json.encoder import CanalJSONEncoder
@@ -21,6 +26,7 @@ from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.open.decoder import OpenDecoder
 from producer.codec.open.encoder import OpenEncoder
 from producer.codec.open.options import OpenOptions
+from producer.codec.simple import avro_messages
 from producer.codec.simple.decoder import SimpleDecoder
 from producer.codec.simple.encoder import SimpleEncoder
 from producer.codec.simple.options import SimpleOptions
@@ -116,11 +122,38 @@ _SIMPLE = st.builds(
     claim_check_raw_value=st.booleans(),
     time_zone=st.sampled_from(["UTC", "+05:30"]),
     build_ts_ms=_BUILT,
+) | st.builds(
+    SimpleOptions,
+    encoding_format=st.just("avro"),
+    profile=_PROFILE,
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(100, 1000),
+    time_zone=st.sampled_from(["UTC", "+05:30"]),
+    build_ts_ms=_BUILT,
 )
+
+_AVRO = st.builds(
+    AvroOptions,
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(60, 300),
+    enable_tidb_extension=st.booleans(),
+    avro_decimal_handling_mode=st.sampled_from(["precise", "string"]),
+    avro_bigint_unsigned_handling_mode=st.sampled_from(["long", "string"]),
+    avro_enable_watermark=st.booleans(),
+)
+_PARTS: tuple[Part, Part] = ("key", "value")
+
+
+def _avro_encoder(options: AvroOptions) -> AvroEncoder:
+    return AvroEncoder(options, schema_id=lambda table, part, schema: _PARTS.index(part))
+
+
+def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
+    known = {} if table is None else {i: schema_of(part, table, options) for i, part in enumerate(_PARTS)}
+    return AvroDecoder(known.get)
 
 
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
-    return SimpleDecoder(None if table is None else [bootstrap(table, 0, options)])
+    describe = avro_messages.bootstrap if options.encoding_format == "avro" else bootstrap
+    return SimpleDecoder(None if table is None else [describe(table, 0, options)])
 
 
 CODECS = {
@@ -141,6 +174,12 @@ CODECS = {
         DebeziumEncoder,
         lambda options, _: DebeziumDecoder(time_zone=options.time_zone),
         frozenset({"CDC:ErrDebeziumEncodeFailed"}),
+    ),
+    "avro": Codec(
+        _AVRO,
+        _avro_encoder,
+        _avro_decoder,
+        frozenset({"CDC:ErrMessageTooLarge", "CDC:ErrAvroEncodeFailed", "CDC:ErrAvroMarshalFailed"}),
     ),
     "simple": Codec(_SIMPLE, SimpleEncoder, _simple_decoder, frozenset({"CDC:ErrMessageTooLarge"})),
 }

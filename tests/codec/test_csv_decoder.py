@@ -44,7 +44,7 @@ def _expected(row: GoldenRow, options: CSVOptions) -> RowEvent:
 
     no_old = row.op == Op.UPDATE and not options.output_old_value
     return RowEvent(
-        commit_ts=losses.told_commit_ts(row.commit_ts),
+        commit_ts=losses.told_commit_ts(row.commit_ts, row.op),
         schema=table.schema,
         table=table.name,
         op=row.op,

@@ -14,7 +14,7 @@ from tests.stream.golden_variants import VARIANTS
 from tests.stream.test_dispatch import comparable_rules, golden_dispatch
 from tests.stream.test_golden_streams import FILES
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple")
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")
 
 
 def fidelity() -> str:

@@ -1,4 +1,4 @@
-"""One scenario, four topics, one truth: golden SQL runs in every protocol and is verified on the way back."""
+"""One scenario, six topics, one truth: golden SQL runs in every protocol and is verified on the way back."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ QUERIES = [
     "protocol=debezium",
     "protocol=simple",
     "protocol=debezium&output-ddl=true&debezium-disable-schema=true&enable-tidb-extension=true",
+    "protocol=avro",
+    "protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "protocol=simple&encoding-format=avro",
 ]
-EVERY_FILE = QUERIES[2], QUERIES[5]
+EVERY_FILE = QUERIES[2], QUERIES[5], QUERIES[7]
 SOME_FILES = ("keys", "partition", "generated_defaults", "temporal")
 VISIBLE = sorted(path.stem for path in (GOLDEN / "visible").glob("*.sql"))
 FEW = [
     ("seed_t1", QUERIES[0]),
     ("temporal", QUERIES[3]),  # every date that Debezium changes, and no DDL
     ("seed_t1", QUERIES[4]),
+    ("generated_defaults", QUERIES[6]),
 ]
 
 

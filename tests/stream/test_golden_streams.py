@@ -21,6 +21,7 @@ from producer.jobs.upstream import upstream
 from producer.model.event import Kind, Message
 from producer.sink.encode import PartitionEncoder
 from producer.stream.event_stream import event_stream
+from tests.codec.avro_golden import Registry
 from tests.codec.craft_golden import without
 from tests.codec.golden_messages import Compared, GoldenMessage, load_messages
 from tests.golden_events import GOLDEN, GoldenRow, load_events
@@ -41,6 +42,8 @@ class Stream:
         events = without_idle_resolved(self.events) if ".merge" in variant else self.events
         plan = self.job.encode_plan(skip_refused=True)
         options = {**plan.options, **kind.options}
+        if kind.protocol == "avro":
+            options["schema_ids"] = Registry.golden(self.golden(variant)).of_parts
         encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
         return encoder.messages(events.to_batches())
 
@@ -136,6 +139,7 @@ def test_every_option_file_is_compared() -> None:
             "canal-json": 16 * 4 + 15 * 3 + 20 * 3,
             "debezium": 16 * 5 + 20 * 2,
             "craft": 16 * 4 + 15 + 20 * 2,
-            "simple": 16 + 20,
+            "simple": 16 + 20 + 16,
+            "avro": 15 * 3,
         },
     )

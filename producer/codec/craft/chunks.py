@@ -1,4 +1,4 @@
-"""Craft's integers, whole columns at a time; ``varint`` has the rules."""
+"""Craft's chunks of integers, whole columns at a time; ``varint`` has the rules."""
 
 from __future__ import annotations
 
@@ -7,29 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from producer.codec.pieces import Pieces, fixed_width, regrouped
-
-ONE_BYTE = 1 << 7
-"""The first number that takes more than one byte."""
-_TWO_BYTES = 1 << 14
-
-
-def uvarints(numbers: np.ndarray) -> pa.Array:
-    """Each of many unsigned numbers."""
-    most = numbers.max(initial=0)
-    if most < ONE_BYTE:
-        return fixed_width(numbers.astype(np.uint8).tobytes(), 1)
-    return _SHORT.take(pa.array(numbers)) if most < _TWO_BYTES else _of_any_size(numbers)
-
-
-def varints(numbers: np.ndarray) -> pa.Array:
-    """Each of many signed numbers (int64)."""
-    return uvarints(zigzag(numbers).view(np.uint64))
-
-
-def zigzag(numbers: np.ndarray) -> np.ndarray:
-    """Signed numbers of some width as the unsigned ones that stand for them, which have the same type."""
-    return numbers << 1 ^ numbers >> 8 * numbers.itemsize - 1
+from producer.codec.pieces import Pieces, regrouped
+from producer.codec.varint_columns import uvarints, varints
 
 
 def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Pieces:
@@ -51,23 +30,3 @@ def _delta_chunks(
     """First numbers stand apart, for differences are mostly small and the quicker to write by themselves."""
     steps = written(np.delete(np.diff(numbers), starts[1:] - 1))
     return written(numbers[starts]), regrouped(steps, starts - np.arange(len(starts)))
-
-
-def _of_any_size(numbers: np.ndarray) -> pa.Array:
-    """Byte after byte of all numbers, as long as some are not at their end."""
-    sizes = np.zeros(len(numbers), np.int32)
-    rounds = []
-    places = np.arange(len(numbers))
-    while len(places):
-        more = numbers >= ONE_BYTE
-        rounds.append((places, numbers.astype(np.uint8) & 0x7F | more.view(np.uint8) << 7))
-        sizes[places] += 1
-        places, numbers = places[more], numbers[more] >> 7
-    bounds = np.concatenate((np.zeros(1, np.int32), np.cumsum(sizes, dtype=np.int32)))
-    content = np.empty(bounds[-1], np.uint8)
-    for place, (places, byte) in enumerate(rounds):
-        content[bounds[places] + place] = byte
-    return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(content)])
-
-
-_SHORT = _of_any_size(np.arange(_TWO_BYTES, dtype=np.uint64))

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from producer.codec.craft.chunks import ONE_BYTE, uvarints, varints, zigzag
 from producer.codec.pieces import Piece, fixed_width
+from producer.codec.varint_columns import ONE_BYTE, uvarints, varints, zigzag
 from producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
 
 Renderer: TypeAlias = Callable[[pa.Array], pa.Array]

@@ -9,19 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from producer.codec.batching import BatchedRows
-from producer.codec.craft.chunks import (
-    delta_uvarint_chunks,
-    delta_varint_chunks,
-    uvarints,
-    varints,
-    zigzag,
-)
+from producer.codec.craft.chunks import delta_uvarint_chunks, delta_varint_chunks
 from producer.codec.craft.layout import VERSION
 from producer.codec.craft.plan import RowForm
 from producer.codec.craft.varint import uvarint
 from producer.codec.craft.wording import Wording, worded
 from producer.codec.message_batch import MessageBatch
 from producer.codec.pieces import Numbers, Piece, fixed_width, joined, lengths, numbers, regrouped
+from producer.codec.varint_columns import uvarints, varints, zigzag
 from producer.model.event import Kind
 
 

@@ -7,7 +7,8 @@ default. Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldSchema), ``debe
 
 from __future__ import annotations
 
-from producer.codec.debezium import members, text
+from producer.codec import allowed_members as members
+from producer.codec.debezium import text
 from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.debezium.values import default_text
 from producer.model.mysql_type import MySQLType

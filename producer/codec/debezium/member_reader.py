@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, count
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from producer.codec.allowed_members import escaped, places_of
 from producer.codec.debezium.bad_value import BadValue, JSONValue
-from producer.codec.debezium.members import escaped
 
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 _MOST_BITS = 64
-_BETWEEN_MEMBERS = re.compile(r"(?<!\\),")
 
 
 def enum_reader(parameters: Mapping[str, str]) -> Reader:
-    """Reads the text of an ENUM as its index; the error value, an empty text, as 0.
-
-    A backslash at a member's end cannot be told from the escape of the comma after it. Members that are
-    not found in the list as escaped are looked up in the list split at every comma.
-    """
-    listed = _allowed(parameters)
-    escaped_places = _first_of_equals(zip(_BETWEEN_MEMBERS.split(listed), count(1), strict=False))
-    places = {**_plain_places(listed), **escaped_places}
+    """Reads the text of an ENUM as its index; the error value, an empty text, as 0."""
+    places = places_of(_allowed(parameters))
 
     def read(json: JSONValue) -> bytes:
         if not isinstance(json, str):
@@ -35,21 +27,6 @@ def enum_reader(parameters: Mapping[str, str]) -> Reader:
         return b"%d" % place
 
     return read
-
-
-def _plain_places(listed: str) -> dict[str, int]:
-    """Pieces between any commas to the index they have if a member ends just before them."""
-    pieces = listed.split(",")
-    ended = list(accumulate(not piece.endswith("\\") for piece in pieces))
-    indexes = [1, 2, *(before + 2 for before in ended)]
-    return _first_of_equals(zip(pieces, indexes, strict=False))
-
-
-def _first_of_equals(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    places: dict[str, int] = {}
-    for piece, place in pairs:
-        places.setdefault(piece, place)
-    return places
 
 
 def set_reader(parameters: Mapping[str, str]) -> Reader:

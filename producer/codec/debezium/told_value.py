@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
+from producer.codec.allowed_members import escaped
 from producer.codec.debezium import temporal
-from producer.codec.debezium.members import escaped
 from producer.codec.debezium.options import DebeziumOptions
 from producer.codec.member_text import member_text
 from producer.codec.zone import zone_of

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeAlias
 
 from producer.codec.compression import plain
+from producer.codec.simple.avro_envelope import is_avro, opened_avro
 from producer.codec.simple.described_table import DescribedTable
 from producer.codec.simple.envelope import Envelope, TableSchema, opened
 from producer.codec.simple.event_type import BOOTSTRAP, DDL_WORDS, OPS, WATERMARK, told_action
@@ -51,7 +52,7 @@ class SimpleDecoder:
         :param key: of no meaning in this protocol.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        message = opened(plain(value or b"", "value"))
+        message = _opened(value or b"")
         if message.type in OPS:
             yield from self._row(message)
         elif message.type == WATERMARK:
@@ -68,7 +69,7 @@ class SimpleDecoder:
 
     def _remember(self, value: bytes) -> None:
         try:
-            for schema in _schemas(opened(plain(value, "value"))):
+            for schema in _schemas(_opened(value)):
                 self._learn(schema)
         except DecodeError:
             return
@@ -92,13 +93,18 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
+def _opened(value: bytes) -> Envelope:
+    """A message in either form; that of Avro is never compressed here."""
+    return opened_avro(value) if is_avro(value) else opened(plain(value, "value"))
+
+
 def described_versions(value: bytes) -> frozenset[Hashable]:
     """The table versions that a message describes; none, where it does not decode."""
     try:
-        text = plain(value, "value")
-        if b'ableSchema"' not in text:
+        text = value if is_avro(value) else plain(value, "value")
+        if not is_avro(value) and b'ableSchema"' not in text:
             return frozenset()
-        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(opened(text)))
+        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(_opened(text)))
     except DecodeError:
         return frozenset()
 

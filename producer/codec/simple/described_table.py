@@ -6,6 +6,7 @@ import binascii
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from producer.codec.simple.avro_cell import AvroCell, cell_text
 from producer.codec.simple.envelope import ColumnJSON, IndexJSON, RowJSON, TableSchema, TimestampJSON
 from producer.codec.text_values import BadValue, Reader, reader_of
 from producer.errors import DecodeError
@@ -49,8 +50,10 @@ class DescribedTable:
         self.shown(row)
         return {name: self._value(name, cell) for name, cell in row.items()}
 
-    def _value(self, name: str, cell: _Cell | None) -> Value:
+    def _value(self, name: str, cell: _Cell | AvroCell | None) -> Value:
         try:
+            if isinstance(cell, AvroCell):
+                return cell_text(self.columns[name].type, cell, self._readers[name])
             return None if cell is None else self._readers[name](cell)
         except BadValue as bad:
             raise _error(bad.code, f"{bad.expected} in column {name!r}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +12,17 @@ from producer.codec.base import RowBatch
 from producer.codec.claim_check import claim_name
 from producer.codec.compression import compressed
 from producer.codec.encoded_rows import EncodedRows, encoded_rows
-from producer.codec.keyless_messages import KeylessMessages
+from producer.codec.keyless_messages import KeylessMessages, RowTexts
 from producer.codec.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
 from producer.codec.message_batch import MessageBatch, row_by_row, woven
 from producer.codec.pieces import joined, numbers
-from producer.codec.simple import other_messages
+from producer.codec.simple import avro_messages, other_messages
+from producer.codec.simple.avro_row_form import avro_table_forms
 from producer.codec.simple.bootstraps import Bootstraps
 from producer.codec.simple.losses import SimpleLosses
 from producer.codec.simple.options import SimpleOptions
-from producer.codec.simple.row_form import Forms, table_forms
-from producer.model.event import DDLEvent, Kind, Message
+from producer.codec.simple.row_form import table_forms
+from producer.model.event import DDLEvent, Kind, Message, Op
 from producer.model.mysql_type import LOBS, STRINGS
 from producer.model.table import TableInfo
 
@@ -37,19 +38,25 @@ class SimpleEncoder:
 
     def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
         self.options = options or SimpleOptions()
+        self._others = avro_messages if self.options.encoding_format == "avro" else other_messages
         self._large = LargeMessages(self.options, name_claim)
-        self._forms: dict[TableInfo, tuple[int, Forms]] = {}
+        self._forms: dict[TableInfo, tuple[int, Mapping[tuple[Op, bool], RowTexts]]] = {}
         self._bootstraps = Bootstraps(self.options)
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
         if table not in self._forms:
-            self._forms[table] = len(self._forms), table_forms(table, self.options)
+            self._forms[table] = len(self._forms), self._compiled(table)
         number, compiled = self._forms[table]
         method = self.options.large_message_handle_compression
         forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
         rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
         return self._large.handled(rows, table, forms).with_column("table", pa.repeat(number, len(batch)))
+
+    def _compiled(self, table: TableInfo) -> Mapping[tuple[Op, bool], RowTexts]:
+        if self.options.encoding_format == "avro":
+            return avro_table_forms(table, self.options)
+        return table_forms(table, self.options)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row, without a key; before some of them the description of their table.
@@ -69,7 +76,7 @@ class SimpleEncoder:
         return woven(batch, described, np.array(list(due)))
 
     def _bootstrap(self, table: TableInfo, ts: int) -> Message:
-        value = self._sent(other_messages.bootstrap(table, ts, self.options), table.schema, table.name, ts)
+        value = self._sent(self._others.bootstrap(table, ts, self.options), table.schema, table.name, ts)
         return Message(None, value, _DESCRIPTION, ts, events=0)
 
     def ddl(
@@ -79,14 +86,14 @@ class SimpleEncoder:
 
         :raises EncodeError: if it is over ``max-message-bytes``.
         """
-        text = other_messages.ddl(event, table, before, self.options)
+        text = self._others.ddl(event, table, before, self.options)
         value = self._sent(text, event.schema, event.table, event.commit_ts)
         return Message(None, value, Kind.DDL.word, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
         """A watermark."""
         value = compressed(
-            other_messages.watermark(ts, self.options), self.options.large_message_handle_compression
+            self._others.watermark(ts, self.options), self.options.large_message_handle_compression
         )
         return Message(None, value, Kind.RESOLVED.word, ts)
 
@@ -103,6 +110,6 @@ class SimpleEncoder:
         return SimpleLosses(
             sorted_columns=True,
             table_ids="all",
-            damaged_text=STRINGS | LOBS,
+            damaged_text=STRINGS | LOBS if self.options.encoding_format == "json" else frozenset(),
             profile=self.options.profile,
         )

@@ -9,7 +9,10 @@ from producer.codec.large_message_handle import (
     LargeMessageHandle,
     check_large_message_handle,
 )
+from producer.errors import ChangefeedError
 from producer.model.profile import Profile
+
+_FORMATS = ("json", "avro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,9 @@ class SimpleOptions:
     :param time_zone: in which values show TIMESTAMP; messages name it.
     :param build_ts_ms: time at which messages are built (``buildTs``), in Unix milliseconds; None for the
         commit time of each event.
-    :raises ChangefeedError: for an unknown way to handle large messages.
+    :param encoding_format: ``json`` or ``avro``.
+    :raises ChangefeedError: for an unknown form or way to handle large messages; in
+        Avro there is no way, and no compression.
     """
 
     profile: Profile = "classic"
@@ -42,9 +47,21 @@ class SimpleOptions:
     send_bootstrap_in_msg_count: int = 0
     time_zone: str = "UTC"
     build_ts_ms: int | None = None
+    encoding_format: str = "json"
 
     def __post_init__(self) -> None:
         check_large_message_handle(self.large_message_handle_option)
+        if self.encoding_format not in _FORMATS:
+            what, hint = f"unknown encoding-format {self.encoding_format!r}", "allowed: json, avro"
+            raise ChangefeedError(what, parameter="encoding-format", hint=hint)
+        for name in ("large_message_handle_option", "large_message_handle_compression"):
+            if self.encoding_format == "avro" and getattr(self, name) != "none":
+                option = name.replace("_", "-")
+                raise ChangefeedError(
+                    f"{option} of Simple's Avro form is not simulated",
+                    parameter=option,
+                    hint="leave it at none, or encoding-format at json",
+                )
 
     @property
     def sends_bootstrap(self) -> bool:

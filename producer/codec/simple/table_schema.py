@@ -5,7 +5,7 @@ Source: tiflow ``pkg/sink/codec/simple/message.go`` (``newTableSchema``, ``newCo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from producer.codec.go_json import STRINGS
 from producer.codec.pieces import NULL
@@ -18,19 +18,20 @@ T = MySQLType
 
 
 def table_schema(table: TableInfo, profile: Profile) -> bytes:
-    """The JSON object of a table version.
-
-    The classic program lists columns as they were added, the new one in the order of the table.
-    """
-    columns = table.columns if profile == "new" else sorted(table.columns, key=lambda column: column.id)
+    """The JSON object of a table version."""
     return b'{"schema":%b,"table":%b,"tableID":%d,"version":%d,"columns":%b,"indexes":%b}' % (
         STRINGS.literal(table.schema),
         STRINGS.literal(table.name),
         table.table_id,
         table.update_ts,
-        _array(map(_column, columns)),
-        _array(_indexes(table)),
+        _array(map(_column, listed_columns(table, profile))),
+        _array(_index(table, *listed) for listed in listed_indexes(table)),
     )
+
+
+def listed_columns(table: TableInfo, profile: Profile) -> Sequence[ColumnInfo]:
+    """The columns: of the classic program as they were added, of the new one in the order of the table."""
+    return table.columns if profile == "new" else sorted(table.columns, key=lambda column: column.id)
 
 
 def _array(items: Iterable[bytes]) -> bytes:
@@ -71,25 +72,26 @@ def _data_type(column: ColumnInfo) -> Iterator[bytes]:
 
 def _default(column: ColumnInfo) -> bytes:
     """A text, of BIT a number; null where there is none."""
-    if column.type == T.BIT and column.default is not None:
+    if column.type == T.BIT and column.default is not None and not column.default_expression:
         return column.default
     text = stored_default(column)
     return NULL if text is None else STRINGS.literal(text)
 
 
-def _indexes(table: TableInfo) -> Iterator[bytes]:
-    """The indexes as TiDB keeps them, and one called ``primary`` where none of them is the primary key.
+def listed_indexes(table: TableInfo) -> Iterator[tuple[IndexInfo, str, bool]]:
+    """Indexes with name and whether they are primary, as TiDB keeps them, and one called ``primary`` where
+    none of them is the primary key.
 
     That is the primary key if it is the row's integer handle, which is no index of TiDB's, else the first
     unique index without NULLs, which need not be the handle key.
     """
     kept = [index for index in table.indexes if not _is_handle(table, index)]
     for index in kept:
-        yield _index(table, index, index.name, index.primary)
+        yield index, index.name, index.primary
     if not any(index.primary for index in kept):
         key = table.primary_key or next((index for index in kept if _never_null(table, index)), None)
         if key is not None:
-            yield _index(table, key, "primary", True)
+            yield key, "primary", True
 
 
 def _never_null(table: TableInfo, index: IndexInfo) -> bool:

@@ -1,0 +1,1 @@
+"""Avro in Confluent's wire format: a row is a record, and a registry keeps what records look like."""
