@@ -7,7 +7,6 @@ again in 2n + 1. The checkpoint that a restart goes back to is the beginning of 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import reduce
 from itertools import accumulate
 
@@ -19,25 +18,26 @@ from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan
 from producer.model.event import Kind
 
 _LATE = 2
+_ONE_TABLE = "replay-one-table"
 _KEY = ("epoch", "at", "rank", "place", "copy", "fault")
 
 
-def legal_faults(events: DataFrame, plan: FaultPlan, tables: Collection[int], partitions: int) -> DataFrame:
+def legal_faults(events: DataFrame, plan: FaultPlan, partitions: int) -> DataFrame:
     """The event stream with its legal faults.
 
     :param events: the event stream in any order, with ``stretch``; nothing of stretches that illegal faults
         have for themselves.
-    :param tables: physical table ids; ``partitions`` those of a topic.
+    :param partitions: of a topic.
     """
     if plan.repeats:
-        events = _laid_out(events, plan, tables, partitions)
+        events = _laid_out(events, plan, partitions)
     events = _said_twice(events, plan)
     return _cut(events, plan)
 
 
-def _laid_out(events: DataFrame, plan: FaultPlan, tables: Collection[int], partitions: int) -> DataFrame:
+def _laid_out(events: DataFrame, plan: FaultPlan, partitions: int) -> DataFrame:
     """Events in the epochs of their stretches, and again where a restart repeats them."""
-    owned = events.withColumn("again", _owner(plan))
+    owned = _with_moved(events.withColumn("again", _owner(plan)), plan)
     stretch = F.col("stretch")
     lags = _lags(plan, partitions)
     first = F.struct(
@@ -56,7 +56,7 @@ def _laid_out(events: DataFrame, plan: FaultPlan, tables: Collection[int], parti
         F.lit(1).alias("copy"),
         F.col("again").alias("fault"),
     )
-    copies = F.array(F.when(_delivered(plan), first), F.when(_repeated(plan, tables), second))
+    copies = F.array(F.when(_delivered(plan), first), F.when(_repeated(), second))
     others = [name for name in events.columns if name not in _KEY]
     return owned.select(*others, F.inline(F.array_compact(copies)))
 
@@ -100,15 +100,23 @@ def _delivered(plan: FaultPlan) -> Column:
     return ~part | (_is(Kind.ROW) & reached)
 
 
-def _repeated(plan: FaultPlan, tables: Collection[int]) -> Column:
+def _with_moved(owned: DataFrame, plan: FaultPlan) -> DataFrame:
+    """With ``moved``, the table that is handed over in a stretch: one of those that have rows there."""
+    if _ONE_TABLE not in {*plan.rates, *plan.chosen.values()}:
+        return owned.withColumn("moved", F.lit(None).cast("long"))
+    chance = drawn(plan.seed, "table", F.col("stretch"), F.col("table_id"))
+    rows = owned.where(_is(Kind.ROW) & F.col("again").eqNullSafe(_ONE_TABLE))
+    moved = rows.groupBy("stretch").agg(F.min_by("table_id", chance).alias("moved"))
+    return owned.join(F.broadcast(moved), "stretch", "left")
+
+
+def _repeated() -> Column:
     """Whether an event comes again behind the restart."""
     again, kind_resolved = F.col("again"), _is(Kind.RESOLVED)
-    ids = F.lit(sorted(tables) or [0])
-    place = F.pmod(drawn(plan.seed, "table", F.col("stretch")), F.lit(max(len(tables), 1))).cast("int")
-    moved = _is(Kind.ROW) & (F.col("table_id") == F.get(ids, place))
+    moved = _is(Kind.ROW) & F.col("table_id").eqNullSafe(F.col("moved"))
     return (
         F.when(again.isin("replay-suffix", "replay-partial"), F.lit(True))
-        .when(again == "replay-one-table", moved)
+        .when(again == _ONE_TABLE, moved)
         .when(again == "resolved-fallback", kind_resolved)
         .otherwise(F.lit(False))
     )

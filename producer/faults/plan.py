@@ -22,6 +22,8 @@ AGAIN = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallba
 WITHOUT_DDL = ("replay-partial", "resolved-lag")
 _AT_DDL = ("missing-ddl", "ddl-before-its-rows")
 _SOMETIMES = 0.1
+_ALWAYS = ("duplicate-ddl", "ddl-at-resolved-ts")
+"""What each DDL gets unless a rate is given: DDLs are few, and a share of them is easily none."""
 _RUN, _RUN_AT_DDL = 8, 3
 _MOST_SINGLE = 1000
 _TRIES, _MOST_TRIED = 64, 100_000
@@ -124,7 +126,7 @@ def _rates(settings: _Settings) -> dict[str, float]:
             if value.times is not None:
                 what = f"{name} is set by rate, not by times"
                 raise FaultError(what, trap=name, hint=f"such as {name}:rate={_SOMETIMES}")
-            rates[name] = _SOMETIMES
+            rates[name] = 1.0 if name in _ALWAYS else _SOMETIMES
     if sum(rates.get(name, 0) for name in AGAIN) > 1:
         what = "a stretch of the history has one of these faults, and their rates come to more than 1"
         raise FaultError(what, trap=next(name for name in AGAIN if name in rates), hint=", ".join(AGAIN))

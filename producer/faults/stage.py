@@ -11,7 +11,7 @@ from producer.faults.illegal import illegal_faults
 from producer.faults.legal import legal_faults
 from producer.faults.plan import FaultPlan
 from producer.faults.regroup import regrouped
-from producer.faults.table_facts import physical_ids, table_facts
+from producer.faults.table_facts import table_facts
 from producer.model.catalog import Catalog
 
 
@@ -37,8 +37,7 @@ class EventFaults:
         plan, columns = self.plan, events.columns
         laid = events.withColumn("stretch", plan.stretches.number(F.col("at")))
         taken = F.col("stretch").isin(sorted(plan.taken))
-        tables = physical_ids(self.catalog.tables)
-        faulty = legal_faults(laid.where(~taken) if plan.taken else laid, plan, tables, self.partitions)
+        faulty = legal_faults(laid.where(~taken) if plan.taken else laid, plan, self.partitions)
         if "regrouped-batches" in plan.rates:
             faulty = regrouped(faulty, plan.seed, plan.rates["regrouped-batches"])
         if not plan.taken:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -83,9 +82,3 @@ def table_facts(spark: SparkSession, catalog: Catalog) -> TableFacts:
         if job.table and (job.old_schema, job.old_table) == (job.schema, job.table)
     ]
     return TableFacts(spark.createDataFrame(tables, _TABLES), spark.createDataFrame(ddls, _DDLS))
-
-
-def physical_ids(tables: Collection[TableInfo]) -> list[int]:
-    """Ids of all tables and partitions."""
-    ids = {part.id for table in tables for part in table.partitions}
-    return sorted(ids | {table.table_id for table in tables if not table.partitions})

@@ -45,6 +45,11 @@ def test_a_missing_ddl_is_looked_for_where_a_ddl_is() -> None:
     assert all(plan.ddl_stretches & set(one.stretches) for one in plan.single)
 
 
+def test_every_ddl_has_its_fault_unless_a_rate_says_otherwise() -> None:
+    asked = {"duplicate-ddl": TrapSetting(), "ddl-at-resolved-ts": TrapSetting(rate=0.5)}
+    assert planned(asked, ddls=(5,)).rates == {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 0.5}
+
+
 def test_the_plan_depends_on_the_seed_alone() -> None:
     settings = {"lost-row": TrapSetting(times=3), "replay-suffix": TrapSetting(times=2)}
     assert planned(settings) == planned(dict(reversed(settings.items())))
