@@ -58,7 +58,7 @@ class Progress:
             self._bar = _bar(self._console)
             self._task = self._bar.add_task(self._line, total=far.total, up_to="")
             self._bar.start()
-        self._bar.update(self._task, completed=far.messages, up_to=up_to(far.ts))
+        self._bar.update(self._task, completed=far.messages, total=far.total, up_to=up_to(far.ts))
 
     def _clear(self) -> None:
         for shown in (self._status, self._bar):

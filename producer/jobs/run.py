@@ -252,7 +252,9 @@ class _Run:
         skipped = refused(messages(self.events, plan)) if skips else []
         target = self._target(brokers)
         self.manner.say(f"writing to {brokers}, topic {', '.join(self.job.stream.slots.topics)}")
-        with watched(target, None, self.manner.watcher):
+        clock, commits = self.job.stream.resolved.clock, self.job.history.commits
+        span = clock.ts(0), clock.ts(commits - 1)
+        with watched(target, span, self.manner.watcher):
             counts = target.write(self.events, plan)
         return self._report(counts, skipped, target=self._name(brokers))
 

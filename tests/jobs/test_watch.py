@@ -36,3 +36,6 @@ def test_messages_count_from_where_the_run_began_and_the_slowest_partition_tells
     assert advance(target, 10) == Advance(2, 10, 0), "partition 1 is empty yet"
     _write(kafka, 1, TS, TS + 2)
     assert advance(target, 10) == Advance(4, 10, TS + 2)
+    # Nobody counted them: 7 and 2 of 18 units of time gave four messages.
+    assert advance(target, (TS, TS + 18)) == Advance(4, 16, TS + 2)
+    assert advance(target, (TS + 7, TS + 18)) == Advance(4, None, TS + 2)
