@@ -12,6 +12,7 @@ from producer.changefeed import resolve
 from producer.codec import registry
 from producer.codec.base import Encoder, RowBatch
 from producer.codec.encoded_rows import EncodedRows
+from producer.errors import ChangefeedError
 from producer.model.event import Message, Op, Value
 from producer.model.mysql_type import INTEGERS
 from producer.model.table import TableInfo
@@ -65,9 +66,12 @@ def encoder_of(protocol: str) -> Encoder:
     """The encoder of a protocol with its options.
 
     :param protocol: a name, with further parameters of the sink URI behind ``&``.
-    :raises ChangefeedError: for a protocol or a parameter that there is not.
+    :raises ChangefeedError: for a protocol or a parameter that there is not, and for Avro.
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
+    if changefeed.protocol == "avro":
+        what, hint = "no messages of Avro can be drawn", "they say nothing without a schema registry: use a run"
+        raise ChangefeedError(what, parameter="protocol", hint=hint)
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
     return registry.encoder(changefeed.protocol, options)
 
