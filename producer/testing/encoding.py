@@ -70,7 +70,10 @@ def encoder_of(protocol: str) -> Encoder:
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
     if changefeed.protocol == "avro":
-        what, hint = "no messages of Avro can be drawn", "they say nothing without a schema registry: use a run"
+        what, hint = (
+            "no messages of Avro can be drawn",
+            "they say nothing without a schema registry: use a run",
+        )
         raise ChangefeedError(what, parameter="protocol", hint=hint)
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
     return registry.encoder(changefeed.protocol, options)
