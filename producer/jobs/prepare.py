@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from producer.changefeed import Changefeed, load_changefeed_toml, resolve
 from producer.codec import registry
+from producer.codec.avro.schemas import Schema, SchemaIDs, numbered
 from producer.codec.base import Encoder
 from producer.dispatch.table_filter import TableFilter
 from producer.errors import EncodeError, ScenarioError
@@ -18,7 +19,7 @@ from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
 from producer.faults.stage import EventFaults
 from producer.faults.table_facts import with_drifted
-from producer.jobs.schemas import Schema, SchemaIDs, numbered_schemas, registered, schemas_of
+from producer.jobs.schemas import registered, schemas_of
 from producer.jobs.traps import check_protocol, with_traps
 from producer.model import tso
 from producer.model.catalog import Catalog
@@ -148,7 +149,7 @@ class Job:
 
     @property
     def _ids(self) -> SchemaIDs:
-        return numbered_schemas(self.schemas) if self.schema_ids is None else self.schema_ids
+        return numbered(self.schemas) if self.schema_ids is None else self.schema_ids
 
     @property
     def _id_option(self) -> dict[str, Any]:

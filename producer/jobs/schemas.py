@@ -11,25 +11,14 @@ from pyspark.sql import DataFrame
 from producer.changefeed import Changefeed
 from producer.codec.avro.decoder import schema_number
 from producer.codec.avro.options import AvroOptions
-from producer.codec.avro.schemas import Schema, SchemaIDs, numbered, schemas
+from producer.codec.avro.schemas import Schema, SchemaIDs, schemas
 from producer.codec.registry import Options, known
 from producer.sink.schema_registry import SchemaRegistry
 from producer.stream.event_stream import StreamPlan
 
-__all__ = [
-    "Schema",
-    "SchemaIDs",
-    "fetched_schemas",
-    "numbered_schemas",
-    "registered",
-    "schemas_of",
-    "with_schemas",
-]
-
 _IDS = pa.schema([("id", pa.int64())])
 _MOST = 10_000
 """Schemas of one stream that are looked up; what lies beyond is an id that nobody knows."""
-numbered_schemas = numbered
 
 
 def schemas_of(feed: Changefeed, stream: StreamPlan, options: Options) -> Sequence[Schema]:

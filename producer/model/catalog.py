@@ -63,6 +63,16 @@ class Catalog:
         before = None if job.version_before < 0 else self.tables[job.version_before]
         return after, before
 
+    def makers(self) -> dict[int, DDLJob]:
+        """The job that made each version; one that changes several tables names the first of them."""
+        named = {job.version_after: job for job in self.ddls if job.version_after >= 0}
+        found: dict[int, DDLJob] = {}
+        for number in range(len(self.tables)):
+            job = named.get(number, found.get(number - 1))
+            if job is not None:
+                found[number] = job
+        return found
+
     def seen_by(self, profile: Profile) -> Catalog:
         """The catalog with its tables as a program sees them."""
         return replace(self, tables=tuple(replace(table, profile=profile) for table in self.tables))

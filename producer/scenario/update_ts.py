@@ -23,7 +23,7 @@ _KEEP = frozenset({
 
 def with_update_ts(catalog: Catalog, clock: Clock, profile: Profile) -> Catalog:
     """The catalog, each version of each table with its ``update_ts``; 0 where no DDL made it."""
-    jobs, tables = _jobs(catalog), list[TableInfo]()
+    jobs, tables = catalog.makers(), list[TableInfo]()
     own: list[int] = []  # TiDB's, of every version
     told: dict[tuple[str, str], int] = {}  # by name, what TiCDC knows
     of_name: dict[tuple[str, str], int] = {}
@@ -42,17 +42,6 @@ def with_update_ts(catalog: Catalog, clock: Clock, profile: Profile) -> Catalog:
             told[name] = own[number]
         tables.append(replace(table, update_ts=told.get(name, 0)))
     return replace(catalog, tables=tuple(tables))
-
-
-def _jobs(catalog: Catalog) -> dict[int, DDLJob]:
-    """The job of each version; one that changes several tables has one event, named by the first of them."""
-    named = {job.version_after: job for job in catalog.ddls if job.version_after >= 0}
-    found: dict[int, DDLJob] = {}
-    for number in range(len(catalog.tables)):
-        job = named.get(number, found.get(number - 1))
-        if job is not None:
-            found[number] = job
-    return found
 
 
 def _kept_name(catalog: Catalog, job: DDLJob, table: TableInfo, profile: Profile) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def plan_storage(
     for job in catalog.ddls:
         if job.sent:
             planner.write(job)
-    born = _born(catalog)
+    born = catalog.makers()
     for version in sorted(versions):
         planner.place(version, born.get(version))
     return StoragePlan(
@@ -135,17 +135,6 @@ class _Planner:
             self.data_only[folder] = wanted
             self._note(wanted)
         self.folders[version] = folder
-
-
-def _born(catalog: Catalog) -> dict[int, DDLJob]:
-    """The job of each version; of those that one job made, the first is the one it names."""
-    named = {job.version_after: job for job in catalog.ddls if job.version_after >= 0}
-    found: dict[int, DDLJob] = {}
-    for number in range(len(catalog.tables)):
-        job = named.get(number, found.get(number - 1))
-        if job is not None:
-            found[number] = job
-    return found
 
 
 def _undescribed(table: TableInfo, ts: int) -> ChangefeedError:
