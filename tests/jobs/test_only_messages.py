@@ -64,7 +64,8 @@ def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pyte
     written = [advance.messages for advance in seen]
     assert written == sorted(written)
     assert 0 <= written[0] <= written[-1] <= report.counts.total
-    assert {advance.total for advance in seen} == {None}
+    # Nobody counted them: what is told is an estimate, once there is something to tell it from.
+    assert all(one.total is None or one.total >= one.messages for one in seen)
     assert report.verdict is None
     verdict = producer.verify(sink_uri=uri, scenario="bank", sets=SETS)
     assert verdict.ok, verdict.to_json()
