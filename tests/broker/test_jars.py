@@ -155,7 +155,7 @@ def test_a_failed_transfer_is_tried_again(
     place = repository.root / LOCK[0].path
     place.rename(place.with_suffix(".away"))
     monkeypatch.setattr(jars_module, "RETRIES", 1)
-    # The pause before the second try is when the file comes back. Of pooch alone: threads of Spark sleep, too.
+    # The pause before the second try is when the file comes back; pooch alone has it: Spark sleeps, too.
     pause = SimpleNamespace(sleep=lambda _: place.with_suffix(".away").rename(place))
     monkeypatch.setattr("pooch.core.time", pause)
     assert jars(tmp_path / "cache")[0].read_bytes() == CONTENTS["part-0"]
