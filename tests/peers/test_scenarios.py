@@ -6,26 +6,32 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import producer
-from producer.scenario.library import shipped
 from tests.golden_events import GOLDEN
 from tests.peers.limits import FLINK_CANAL, FLINK_DEBEZIUM
 from tests.peers.software import Software, Taken
 
 pytestmark = pytest.mark.slow
 PROTOCOLS = {"canal-json": FLINK_CANAL, "debezium": FLINK_DEBEZIUM}
-SCENARIOS = [*sorted(shipped()), str(GOLDEN / "visible" / "keys.sql")]
+INTEGERS_AND_TEXT = ("seed_t1", "sysbench", str(GOLDEN / "visible" / "keys.sql"))
+"""Scenarios of columns that both protocols write as our events do, and without DDL that takes rows away."""
+
+CASES = [
+    *product(INTEGERS_AND_TEXT, PROTOCOLS),
+    # Canal-JSON writes decimals and times as text, Debezium as numbers.
+    *product(("bank", "orders"), ["canal-json"]),
+]
 KINDS = {"insert": ["+I"], "update": ["-U", "+U"], "delete": ["-D"]}
 Row = tuple[tuple[str, str | None], ...]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda name: Path(name).stem)
+@pytest.mark.parametrize(("scenario", "protocol"), CASES, ids=lambda name: Path(name).stem)
 def test_flink_ends_with_the_rows_of_the_run(
     software: Software, scenario: str, protocol: str, tmp_path: Path
 ) -> None:
@@ -34,7 +40,7 @@ def test_flink_ends_with_the_rows_of_the_run(
     assert producer.run(scenario, sink_uri=uri, out=str(folder)).ok
     tables: dict[str, Counter[Row]] = {}
     for event, message in _rows(folder):
-        # Declared as text, columns come as they are written; these scenarios have integers and text only.
+        # Declared as text, columns come as they are written.
         columns = ", ".join(f"`{name}` STRING" for name, *_ in event["columns"])
         answer = software.ask(PROTOCOLS[protocol], key=None, value=message, columns=columns)
         assert isinstance(answer, Taken)
