@@ -17,12 +17,12 @@ from producer.faults.catalogue import Trap, catalogue
 from producer.jobs.judge import verify_options
 from producer.jobs.prepare import changefeed_of, codec_options
 from producer.jobs.ranges import brokers_of, whole_topics
+from producer.jobs.reading import folder_session, topic_session
 from producer.jobs.schemas import with_schemas
-from producer.jobs.verify import LIGHT_MESSAGES, Say
+from producer.jobs.verify import Say
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.model.flags import ColumnFlag
-from producer.session import spark_session
 from producer.source.decode import decoded
 from producer.source.folder import manifest, schemas
 from producer.source.frame import kafka_messages
@@ -95,7 +95,7 @@ def coverage(
     ranges = whole_topics(brokers_of(feed), [feed.sink_uri.topic])
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     say("starting Spark")
-    spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
+    spark = topic_session(feed, ranges)
     return _covered(kafka_messages(spark, brokers_of(feed), ranges), feed, Counter(), say)
 
 
@@ -106,7 +106,7 @@ def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
     written = manifest(folder)
     feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
-    spark = spark_session(light=not (folder / "messages.parquet").exists())
+    spark = folder_session(feed, folder)
     return _covered(folder_messages(spark, folder), feed, _injected(written), say, schemas(folder))
 
 

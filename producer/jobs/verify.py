@@ -15,6 +15,7 @@ from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import brokers_of, whole_topics
+from producer.jobs.reading import folder_session, topic_session
 from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
@@ -22,7 +23,6 @@ from producer.jobs.upstream import upstream
 from producer.jobs.verify_storage import verify_storage
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
-from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.source.folder import claims, manifest, schemas
 from producer.source.frame import kafka_messages
@@ -30,8 +30,6 @@ from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
 
 Say = Callable[[str], None]
-LIGHT_MESSAGES = 100_000
-"""Below this many messages a session that starts quickly is worth more than one that runs quickly."""
 
 
 @values_refused()
@@ -111,7 +109,7 @@ def verify(
     feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=feed)
     say("starting Spark")
-    spark = spark_session(light=sum(part.end - part.start for part in ranges) < LIGHT_MESSAGES)
+    spark = topic_session(feed, ranges)
     back, claims = kafka_messages(spark, brokers_of(feed), ranges), feed.claim_check_storage_uri
     return _verdict(back, feed, job, claims, demands=demands, say=say, observe=observe)
 
@@ -129,7 +127,7 @@ def _verify_folder(
 ) -> Verdict:
     feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
-    spark = spark_session(light=not (folder / "messages.parquet").exists())
+    spark = folder_session(feed, folder)
     back = folder_messages(spark, folder)
     skipped = [str(one["table"]) for one in written.get("skipped", ()) if "table" in one]
     return _verdict(
