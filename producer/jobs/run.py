@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -189,11 +190,13 @@ def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: b
 
 def execute(job: Job, committed: Upstream, folder: Path | None, manner: Manner) -> RunReport:
     """The run of a planned job on what was committed, wherever that came from."""
-    planned = committed.events(job.stream, job.event_faults())
-    if manner.only:
-        return _Run(job, committed, planned, folder, manner).only_messages()
-    with kept(planned, in_order=True) as planned:
-        return _Run(job, committed, planned, folder, manner).execute()
+    faults = job.event_faults()
+    with nullcontext(committed) if faults is None else committed.drawn_once(job.stream) as committed:
+        planned = committed.events(job.stream, faults)
+        if manner.only:
+            return _Run(job, committed, planned, folder, manner).only_messages()
+        with kept(planned, in_order=True) as planned:
+            return _Run(job, committed, planned, folder, manner).execute()
 
 
 @dataclass

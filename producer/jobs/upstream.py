@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from producer.kept import kept
 from producer.model.shapes import CHANGE_LOG
 from producer.scenario.dataframe.data import data_changes
 from producer.scenario.generate.log import generated_changes, generated_images, net_changes
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import Change, History
-from producer.stream.event_stream import Faults, StreamPlan, event_stream, row_events
+from producer.stream.event_stream import Faults, StreamPlan, ordered_events, row_events
 
 FEW_CHANGES = 100_000
 """Of fewer generated changes, planning costs more than making them: they are made once, and kept."""
@@ -26,11 +29,13 @@ class Upstream:
     :param told: the change log of what its SQL did on the driver, and of the data it names.
     :param plans: its ``generate`` steps.
     :param images: what ``generated_images`` makes of each of them.
+    :param drawn: the row events of the stream, if they were made already.
     """
 
     told: DataFrame
     plans: tuple[GeneratePlan, ...] = ()
     images: tuple[DataFrame, ...] = ()
+    drawn: DataFrame | None = None
 
     @property
     def spark(self) -> SparkSession:
@@ -53,11 +58,19 @@ class Upstream:
 
         :param faults: what goes wrong on purpose.
         """
-        return event_stream(self.spark, self.told, plan, self.net, faults)
+        return ordered_events(self.rows(plan), plan, faults)
 
     def rows(self, plan: StreamPlan) -> DataFrame:
         """The row events of that stream alone, in no order."""
+        if self.drawn is not None:
+            return self.drawn
         return row_events(self.spark, self.told, plan, self.net)
+
+    @contextmanager
+    def drawn_once(self, plan: StreamPlan) -> Iterator[Upstream]:
+        """The same, for whoever looks at the row events of a plan several times, as faults do."""
+        with kept(self.rows(plan)) as rows:
+            yield replace(self, drawn=rows)
 
 
 def upstream(spark: SparkSession, history: History) -> Upstream:

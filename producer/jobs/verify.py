@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from producer.jobs.reading import folder_session, topic_session
 from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
-from producer.jobs.upstream import upstream
+from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.verify_storage import verify_storage
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
@@ -156,8 +157,7 @@ def _verdict(
     observe: Observe,
 ) -> Verdict:
     say("verifying")
-    with kept(back) as there:
-        wanted = None if job is None else _wanted(there.sparkSession, job)
+    with kept(back) as there, _wanted(there.sparkSession, job) as wanted:
         return verdict(
             feed,
             there,
@@ -170,8 +170,17 @@ def _verdict(
         )
 
 
-def _wanted(spark: SparkSession, job: Job) -> Expected:
-    committed = upstream(spark, job.history)
+@contextmanager
+def _wanted(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]:
+    """What the job's scenario says that must come; None without one."""
+    if job is None:
+        yield None
+        return
+    with upstream(spark, job.history).drawn_once(job.stream) as committed:
+        yield _expected(job, committed)
+
+
+def _expected(job: Job, committed: Upstream) -> Expected:
     events = committed.events(job.stream, job.event_faults(illegal=False))
     encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
     skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()

@@ -122,7 +122,16 @@ def event_stream(
     :param net: further changes, of rows of their own, of which no transaction has two of one row.
     :param faults: what goes wrong on purpose.
     """
-    rows = row_events(spark, changes, plan, net)
+    return ordered_events(row_events(spark, changes, plan, net), plan, faults)
+
+
+def ordered_events(rows: DataFrame, plan: StreamPlan, faults: Faults | None = None) -> DataFrame:
+    """The ordered event stream of some row events.
+
+    :param rows: as ``row_events`` gives them.
+    :param faults: what goes wrong on purpose; they look at the rows several times.
+    """
+    spark = rows.sparkSession
     ddls = ddl_events(spark, plan.ddls, plan.slots, to_all=plan.changefeed.ddl_to_all_partitions)
     times = [place.commit_ts for place in plan.ddls]
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
