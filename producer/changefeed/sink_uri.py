@@ -187,7 +187,7 @@ def _known(name: str) -> Parameter:
     parameter = BY_NAME.get(name)
     if parameter is None:
         allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
-        raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed))
+        raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed, listed="the page on options"))
     if parameter.state == State.REFUSED:
         raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
     if not parameter.in_uri:

@@ -47,7 +47,7 @@ def decode(
         feed = resolve(sink_uri, content, name="decode", client=client)
         told = protocol or (feed.protocol if _names_protocol(sink_uri, content) else None)
     else:
-        feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
+        feed = folder.changefeed(Path(folder_in), folder.manifest(Path(folder_in)))
         told = protocol or feed.protocol
     options = feed.codec_options
     if sink_uri is not None and feed.sink_uri.kind is SinkKind.STORAGE:

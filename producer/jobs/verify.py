@@ -24,7 +24,7 @@ from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.session import spark_session
 from producer.sink.messages import messages
-from producer.source.folder import claims, manifest, schemas
+from producer.source.folder import changefeed, claims, manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
@@ -87,8 +87,9 @@ def verify(
             what, hint = "a golden folder says itself how it was written", "leave --config out"
             raise ChangefeedError(what, parameter="config", hint=hint)
         written = manifest(Path(folder))
-        job = None if scenario is None else _folders_job(written, scenario, sets, state_at)
-        return _verify_folder(Path(folder), written, job, demands=demands, say=say, observe=observe)
+        feed = changefeed(Path(folder), written)
+        job = None if scenario is None else _folders_job(feed, written, scenario, sets, state_at)
+        return _verify_folder(Path(folder), feed, written, job, demands=demands, say=say, observe=observe)
     job = (
         None
         if scenario is None
@@ -117,17 +118,26 @@ def verify(
 
 
 def _folders_job(
-    written: dict[str, Any], scenario: str | Path, sets: Sequence[str], state_at: Sequence[int]
+    feed: Changefeed,
+    written: dict[str, Any],
+    scenario: str | Path,
+    sets: Sequence[str],
+    state_at: Sequence[int],
 ) -> Job:
     """The scenario as a folder was made of it; ``written`` is the folder's manifest."""
-    feed, traps = Changefeed.from_manifest(written.get("changefeed", {})), settings_of(written)
-    return prepare(scenario, sets=sets, changefeed=feed, inject=traps, state_at=state_at)
+    return prepare(scenario, sets=sets, changefeed=feed, inject=settings_of(written), state_at=state_at)
 
 
 def _verify_folder(
-    folder: Path, written: dict[str, Any], job: Job | None, *, demands: Demands, say: Say, observe: Observe
+    folder: Path,
+    feed: Changefeed,
+    written: dict[str, Any],
+    job: Job | None,
+    *,
+    demands: Demands,
+    say: Say,
+    observe: Observe,
 ) -> Verdict:
-    feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
     spark = spark_session(light=not (folder / "messages.parquet").exists())
     back = folder_messages(spark, folder)

@@ -12,7 +12,6 @@ from urllib.parse import quote
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from producer.changefeed import Changefeed
 from producer.changefeed.environment import with_environment
 from producer.codec import registry
 from producer.codec.zone import zone_of
@@ -20,7 +19,7 @@ from producer.errors import StateError, StateSourceError
 from producer.jobs.prepare import codec_options
 from producer.kept import kept
 from producer.session import spark_session
-from producer.source.folder import manifest
+from producer.source.folder import changefeed, manifest
 from producer.state.compare import Pair, Tally, compare_rows
 from producer.state.expected import ExpectedTable, chosen, expected_tables
 from producer.state.files import Files
@@ -63,7 +62,7 @@ def verify_state(
     :raises ProducerError: for a folder, database or name that is wrong; differences are in the outcome.
     """
     content = manifest(Path(expected))
-    feed = Changefeed.from_manifest(content.get("changefeed", {}))
+    feed = changefeed(Path(expected), content)
     wanted = chosen(expected_tables(Path(expected), content, at), tables)
     names = _checked(names or {}, wanted)
     losses = registry.encoder(protocol or feed.protocol, codec_options(feed)).losses
