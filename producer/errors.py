@@ -100,6 +100,16 @@ class ChangefeedError(ProducerError):
         super().__init__(what, where=where, hint=hint)
         self.parameter = parameter
 
+    def below(self, key: str) -> ChangefeedError:
+        """The same error, with the key of the changefeed file that it stands below."""
+        where = f"{key}: {self.where}" if self.where else key
+        return ChangefeedError(self.what, parameter=f"{key}.{self.parameter}", where=where, hint=self.hint)
+
+    def at(self, place: str) -> ChangefeedError:
+        """The same error, with the file that its key stands in."""
+        where = f"{place}: {self.where}" if self.where else place
+        return ChangefeedError(self.what, parameter=self.parameter, where=where, hint=self.hint)
+
 
 class PluginError(ProducerError):
     """A codec of another package that cannot be used, or that fails.

@@ -42,6 +42,9 @@ def decode(
     if sum(source is not None for source in (sink_uri, folder_in, file)) != 1:
         what = "name one thing to decode: --sink-uri, --in or a file"
         raise ChangefeedError(what, parameter="sink-uri")
+    if folder_in is not None and config is not None:
+        what, hint = "a golden folder says itself how it was written", "leave --config out"
+        raise ChangefeedError(what, parameter="config", hint=hint)
     content = None if config is None else load_changefeed_toml(config)
     if folder_in is None:
         feed = resolve(sink_uri, content, name="decode", client=client)

@@ -76,6 +76,9 @@ def verify(
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
     if state_at and scenario is None:
         raise ScenarioError("a state is compared with a scenario's", hint="add --scenario SCENARIO")
+    if (sets or inject) and scenario is None:
+        option = "--set" if sets else "--inject"
+        raise ScenarioError(f"{option} is of a scenario, and none is given", hint="add --scenario SCENARIO")
     demands = Demands(
         strict_seed=strict_seed,
         from_beginning=from_beginning,

@@ -110,7 +110,7 @@ def _plans(
 
 def _checked(names: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
     for name in names:
-        chosen(tables, [name])
+        chosen(tables, [name], option="--map")
     return names
 
 
@@ -133,6 +133,8 @@ def _source(
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
         return _database(with_environment(actual, "--actual", partial(quote, safe="")))
+    if not str(actual):
+        raise StateError("it is empty", source="--actual", hint="a database URL, a folder or a file")
     return Files(Path(actual), start, tables=tables)
 
 
