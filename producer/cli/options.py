@@ -73,6 +73,6 @@ def fail_usage(error: typer.TyperException) -> int:
     """
     told = error.format_message().replace("Value error, ", "").rstrip(".")
     if told:  # a group of commands without one has printed its help, and nothing is to be added
-        command = getattr(getattr(error, "ctx", None), "command_path", "").split(" ")[1:]
-        typer.echo(f"ticdc-producer: {told} ({' '.join(['ticdc-producer', *command])} --help)", err=True)
+        command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
+        typer.echo(f"ticdc-producer: {told} ({command} --help)", err=True)
     return USAGE
