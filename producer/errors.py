@@ -11,6 +11,8 @@ from difflib import get_close_matches
 
 USAGE = 2
 ENVIRONMENT = 3
+MOST_LISTED = 24
+"""So many allowed words fit a hint; more of them hide the sentence before it."""
 
 
 class ProducerError(Exception):
@@ -97,6 +99,16 @@ class ChangefeedError(ProducerError):
     def __init__(self, what: str, *, parameter: str = "", where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.parameter = parameter
+
+    def below(self, key: str) -> ChangefeedError:
+        """The same error, with the key of the changefeed file that it stands below."""
+        where = f"{key}: {self.where}" if self.where else key
+        return ChangefeedError(self.what, parameter=f"{key}.{self.parameter}", where=where, hint=self.hint)
+
+    def at(self, place: str) -> ChangefeedError:
+        """The same error, with the file that its key stands in."""
+        where = f"{place}: {self.where}" if self.where else place
+        return ChangefeedError(self.what, parameter=self.parameter, where=where, hint=self.hint)
 
 
 class PluginError(ProducerError):
@@ -383,10 +395,18 @@ class DeliveryError(EnvironmentFailure):
         self.delivered = delivered or {}
 
 
-def nearest(name: str, allowed: Iterable[str]) -> str:
-    """A hint that names the closest allowed word, or lists a few of them."""
+def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
+    """A hint that names the closest allowed word, or lists a few of them.
+
+    :param listed: what tells all of them, for words that are too many for one line.
+    """
     choices = sorted(allowed)
-    close = get_close_matches(name, choices, n=1, cutoff=0.6)
+    by_lower = {choice.lower(): choice for choice in choices}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if close:
-        return f"did you mean {close[0]!r}?"
-    return "allowed: " + ", ".join(choices) if choices else ""
+        return f"did you mean {by_lower[close[0]]!r}?"
+    if len(choices) <= MOST_LISTED:
+        return "allowed: " + ", ".join(choices) if choices else ""
+    if listed:
+        return f"{listed} tells the {len(choices)} that are allowed"
+    return f"allowed: {', '.join(choices[:MOST_LISTED])}, and {len(choices) - MOST_LISTED} more"

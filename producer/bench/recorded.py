@@ -58,7 +58,7 @@ def recorded_rows(path: Path) -> Iterator[RecordedRow]:
     :raises FolderError: for a file that cannot be read, or a line that is no event.
     """
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 row = _row_of(line, path, number)
                 if row is not None:
@@ -67,13 +67,13 @@ def recorded_rows(path: Path) -> Iterator[RecordedRow]:
         raise FolderError(f"cannot be read: {error.strerror}", path=str(path)) from None
 
 
-def _row_of(line: str, path: Path, number: int) -> RecordedRow | None:
+def _row_of(line: bytes, path: Path, number: int) -> RecordedRow | None:
     try:
         raw = json.loads(line)
         return recorded_row(raw) if raw["kind"] == "row" else None
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        what = f"line {number} is no recorded event ({type(error).__name__}: {error})"
-        raise FolderError(what, path=str(path)) from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        hint = "lines as in tests/golden/visible/*.events.jsonl, not as in a golden folder"
+        raise FolderError("this line is no recorded event", path=f"{path}:{number}", hint=hint) from None
 
 
 def recorded_row(raw: Mapping[str, Any]) -> RecordedRow:

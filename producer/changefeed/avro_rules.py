@@ -68,4 +68,6 @@ def _check_registry(url: str, reaches_kafka: bool) -> None:
     except ValueError:
         known = False
     if not known:  # the URL may hold a password, so it is not shown
-        raise ChangefeedError("the schema registry's URL is none", parameter="schema-registry", hint=hint)
+        raise ChangefeedError(
+            "the schema registry's URL is no http:// or https:// URL", parameter="schema-registry", hint=hint
+        )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from producer.changefeed.changefeed_file import DispatchRule
 from producer.changefeed.filter_section import ColumnSelector, FilterSection
 from producer.changefeed.kafka_client import Cluster
+from producer.changefeed.model_errors import explain
 from producer.changefeed.parameter import SinkKind
 from producer.changefeed.parameters import OF_MESSAGES
 from producer.changefeed.sink_uri import SinkURI, parse_sink_uri
@@ -173,6 +174,11 @@ class Changefeed(BaseModel):
                 "dispatchers": tuple(rules),
             }
             return cls.model_validate(fields, strict=False)
-        except (KeyError, TypeError, AttributeError, ValidationError) as error:
-            what = f"the manifest's changefeed cannot be read ({type(error).__name__})"
+        except ValidationError as error:
+            what = explain(error, cls)[0].what
+            raise ChangefeedError(what, parameter="changefeed") from None
+        except KeyError as error:
+            raise ChangefeedError(f"it has no {error}", parameter="changefeed") from None
+        except (TypeError, AttributeError):
+            what = "it is not of the form that a run writes"
             raise ChangefeedError(what, parameter="changefeed") from None

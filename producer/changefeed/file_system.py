@@ -21,9 +21,10 @@ def file_system(place: str, parameter: str) -> tuple[AbstractFileSystem, str]:
     scheme, _, rest = place.partition("://")
     try:
         system, folder = url_to_fs(f"{_OF_TICDC.get(scheme, scheme)}://{rest}")
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, OSError) as error:  # OSError: a library of the scheme is missing
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ChangefeedError(
-            f"no file system for {place!r}: {error}",
+            f"no file system for {place!r}: {reason}",
             parameter=parameter,
             hint="file:///DIR needs nothing; others need the fsspec package of their scheme, as s3fs for s3",
         ) from None

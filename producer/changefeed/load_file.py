@@ -24,7 +24,8 @@ def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedF
     try:
         return ChangefeedFile.model_validate(dict(content))
     except ValidationError as error:
-        first = explain(error, ChangefeedFile, REFUSED_KEYS)[0]
+        # A key that is spelled wrong is the reason why another one is missing.
+        first = min(explain(error, ChangefeedFile, REFUSED_KEYS), key=lambda one: "is missing" in one.what)
         raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
 
 
@@ -38,8 +39,11 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ChangefeedError(f"cannot read the changefeed file: {error.strerror}", where=str(path)) from None
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError
-        raise ChangefeedError(f"not a TOML file: {error}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ChangefeedError("the changefeed file is not UTF-8", where=f"{path}:{line}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(str(error), str(path)) from None
     if "sink-uri" in content:
         raise ChangefeedError(
             "a changefeed file has no key 'sink-uri'",
@@ -49,3 +53,12 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
         )
     check_changefeed_file(content, str(path))
     return content
+
+
+def _not_toml(told: str, path: str) -> ChangefeedError:
+    """The parser's sentence, its line beside the file's name as in other errors."""
+    what, found, place = told.rpartition(" (at line ")
+    line, _, column = place.rstrip(")").partition(", column ")
+    if not found or not column:
+        return ChangefeedError(f"not TOML: {told}", where=path)
+    return ChangefeedError(f"not TOML: {what}, at column {column}", where=f"{path}:{line}")

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from producer.errors import nearest
 
 Path: TypeAlias = tuple[str | int, ...]
+_LONGEST_SHOWN = 60
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -71,7 +72,14 @@ def _explain_one(
             return Explanation(path, f"{key!r} must be a list")
         case "too_short" | "string_too_short":
             return Explanation(path, f"{key!r} is empty")
-    return Explanation(path, f"{key}: {_in_lower_case(detail['msg'])}")
+    return Explanation(path, f"{key}: {_in_lower_case(detail['msg'])}{_not_this(detail['input'])}")
+
+
+def _not_this(value: object) -> str:
+    """The value that is wrong, where it is a plain one."""
+    if value is None:
+        return ", and it is empty"
+    return f", not {value!r}"[:_LONGEST_SHOWN] if isinstance(value, str | int | float) else ""
 
 
 def _in_lower_case(sentence: str) -> str:

@@ -57,7 +57,8 @@ def resolve(
     _check_each(config, scenario)
     merged = _merge(scenario or {}, config or {})
     file = check_changefeed_file(merged, "changefeed")
-    uri = parse_sink_uri(sink_uri or file.sink_uri or default_sink_uri(name))
+    named = (uri for uri in (sink_uri, file.sink_uri) if uri is not None)
+    uri = parse_sink_uri(next(named, default_sink_uri(name)))
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     kind = uri.target.kind
     given = {**file.options(protocol, kind), **uri.parameters}

@@ -34,6 +34,9 @@ STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb",
 """TiCDC's storages, and others that fsspec has file systems of. Not ``memory``: each process has its own."""
 
 
+_OF_BUCKETS = ("s3", "gcs", "gs", "azure", "azblob", "oss")
+
+
 class SinkURI(BaseModel):
     """Where messages go. Holds no parameters and no credentials; those are resolved elsewhere.
 
@@ -85,6 +88,8 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
         supported parameter and a value that is not allowed.
     """
+    if not text.strip():
+        raise _error("it is empty", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
     try:
         parts = urlsplit(text.strip())
     except ValueError:
@@ -144,6 +149,8 @@ def _hosts(netloc: str) -> Iterator[str]:
         host, colon, port = address.rpartition(":")
         if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
             raise _error(f"{address!r} has no port from 1 to 65535", hint="HOST:PORT[,HOST:PORT]")
+        if not host:
+            raise _error(f"{address!r} names no host", hint="kafka:///TOPIC is the embedded broker")
         if not _HOST.fullmatch(host):
             raise _error(f"{address!r} is no HOST:PORT", hint="an IPv6 address stands in brackets")
         yield address
@@ -155,7 +162,8 @@ def _topic(path: str) -> str:
     try:
         return check_topic(path)
     except ValueError as error:
-        raise _error(str(error)) from None
+        hint = "parameters stand behind a '?'" if "=" in path else ""
+        raise _error(str(error), hint=hint) from None
 
 
 def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
@@ -166,8 +174,10 @@ def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
         raise _error(f"{netloc!r} stands where no host may", hint="file:///DIR has three slashes")
     folder = path.rstrip("/")
     parts = [part for part in folder.split("/") if part]
-    if not parts and (scheme == "file" or not netloc):
+    if (not parts and not netloc) or (scheme == "file" and not parts):
         raise _error("it names no folder", hint=f"{scheme}://{'' if scheme == 'file' else 'BUCKET'}/DIR")
+    if scheme in _OF_BUCKETS and not netloc:
+        raise _error("it names no bucket", hint=f"{scheme}://BUCKET/DIR has two slashes before it")
     if ".." in parts or "." in parts or any(ord(char) < ord(" ") for char in folder):
         raise _error("its path holds '.', '..' or a control character", hint="name the folder itself")
     return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, place=f"{scheme}://{netloc}{folder}")
@@ -187,7 +197,8 @@ def _known(name: str) -> Parameter:
     parameter = BY_NAME.get(name)
     if parameter is None:
         allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
-        raise _error(f"unknown parameter {name!r}", parameter=name, hint=nearest(name, allowed))
+        hint = nearest(name, allowed, listed="the page on options")
+        raise _error(f"unknown parameter {name!r}", parameter=name, hint=hint)
     if parameter.state == State.REFUSED:
         raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
     if not parameter.in_uri:

@@ -20,7 +20,7 @@ from producer.cli import (
     traps_command,
     verify_command,
 )
-from producer.cli.options import fail
+from producer.cli.options import fail, fail_usage
 from producer.errors import ProducerError
 
 INTERRUPTED = 130
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)
     try:
-        result = app(args=arguments, standalone_mode=False)
+        result = app(args=arguments, prog_name=str(app.info.name), standalone_mode=False)
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -78,8 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ProducerError as error:
         return _interrupted() if _came_of_interrupt(error) else fail(error)
     except typer.TyperException as error:  # an unknown command or option
-        typer.echo(f"ticdc-producer: {error}", err=True)
-        return 2
+        return fail_usage(error)
     except BrokenPipeError:  # `| head` closed our output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

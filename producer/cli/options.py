@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from producer.errors import ChangefeedError, ProducerError
+from producer.errors import USAGE, ChangefeedError, ProducerError
 
 SinkURI = Annotated[
     str | None,
@@ -64,3 +64,15 @@ def fail(error: ProducerError) -> int:
     """
     typer.echo(f"ticdc-producer: {error}", err=True)
     return error.exit_code
+
+
+def fail_usage(error: typer.TyperException) -> int:
+    """Say which command, option or argument is wrong, on stderr, and where all of them stand.
+
+    :return: the exit code.
+    """
+    told = error.format_message().replace("Value error, ", "").rstrip(".")
+    if told:  # a group of commands without one has printed its help, and nothing is to be added
+        command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
+        typer.echo(f"ticdc-producer: {told} ({command} --help)", err=True)
+    return USAGE

@@ -115,4 +115,5 @@ def _refuse_options(context: typer.Context) -> None:
     ]
     if given:
         what = f"{context.invoked_subcommand} has options of its own, which stand behind it"
-        raise StateError(what, source=f"verify {context.invoked_subcommand}")
+        hint = "verify state --expected DIR --actual URL"
+        raise StateError(what, source=f"verify {context.invoked_subcommand}", hint=hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from producer.changefeed import Changefeed
+from producer.changefeed.filter_section import ColumnSelector
 from producer.dispatch.matcher import ColumnMatcher, Matcher
 from producer.errors import ChangefeedError
 from producer.model.catalog import Catalog
@@ -25,8 +26,8 @@ class ColumnSelection:
 
     def __init__(self, changefeed: Changefeed) -> None:
         self._selectors = [
-            (Matcher(one.matcher, case_sensitive=changefeed.case_sensitive), ColumnMatcher(one.columns))
-            for one in changefeed.column_selectors
+            _patterns(one, f"sink.column-selectors[{place}]", changefeed.case_sensitive)
+            for place, one in enumerate(changefeed.column_selectors)
         ]
 
     def of(self, table: TableInfo) -> TableInfo:
@@ -57,3 +58,11 @@ class ColumnSelection:
                     hint="TiCDC replicates such columns always; add it to columns",
                 )
         return replace(table, left_out=tuple(left_out)) if left_out else table
+
+
+def _patterns(selector: ColumnSelector, key: str, case_sensitive: bool) -> tuple[Matcher, ColumnMatcher]:
+    """Of tables, and of their columns."""
+    try:
+        return Matcher(selector.matcher, case_sensitive=case_sensitive), ColumnMatcher(selector.columns)
+    except ChangefeedError as error:
+        raise error.below(key) from None

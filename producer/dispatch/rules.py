@@ -58,6 +58,7 @@ class RuleOf:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    key: str
     matcher: Matcher
     topic: TopicExpression
     rule: RuleName
@@ -78,17 +79,17 @@ class Router:
         self._skips_null = changefeed.profile == "new"
         everything = DispatchRule(matcher=("*.*",))
         self._entries = [
-            self._entry(rule, changefeed.case_sensitive) for rule in (*changefeed.dispatchers, everything)
+            self._entry(rule, f"sink.dispatchers[{place}]", changefeed.case_sensitive)
+            for place, rule in enumerate((*changefeed.dispatchers, everything))
         ]
 
-    def _entry(self, rule: DispatchRule, case_sensitive: bool) -> _Entry:
-        return _Entry(
-            matcher=Matcher(rule.matcher, case_sensitive=case_sensitive),
-            topic=TopicExpression.parse(rule.topic, self.default_topic),
-            rule=self._rule_name(rule),
-            index=rule.index,
-            columns=rule.columns,
-        )
+    def _entry(self, rule: DispatchRule, key: str, case_sensitive: bool) -> _Entry:
+        try:
+            matcher = Matcher(rule.matcher, case_sensitive=case_sensitive)
+            topic = TopicExpression.parse(rule.topic, self.default_topic)
+        except ChangefeedError as error:
+            raise error.below(key) from None
+        return _Entry(key, matcher, topic, self._rule_name(rule), rule.index, rule.columns)
 
     def _rule_name(self, rule: DispatchRule) -> RuleName:
         name = rule.rule.lower()
@@ -111,10 +112,14 @@ class Router:
             not unique, or that is in no message.
         """
         entry = self._matching(table.schema, table.name)
+        try:
+            key_columns = _key_columns(entry, table)
+        except ChangefeedError as error:
+            raise error.below(entry.key) from None
         return Route(
             topic=entry.topic.topic(table.schema, table.name),
             rule=entry.rule,
-            key_columns=_key_columns(entry, table),
+            key_columns=key_columns,
             base_hash=crc32(f"{table.schema}{table.name}".encode()),
             table_key=f"{table.schema}.{table.name}",
             skips_null=self._skips_null,

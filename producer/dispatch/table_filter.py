@@ -46,9 +46,15 @@ class TableFilter:
     """
 
     def __init__(self, changefeed: Changefeed) -> None:
-        self._rules = Matcher(changefeed.filter.rules, case_sensitive=changefeed.case_sensitive)
+        try:
+            self._rules = Matcher(changefeed.filter.rules, case_sensitive=changefeed.case_sensitive)
+        except ChangefeedError as error:
+            raise error.below("filter.rules") from None
         self._start_ts = frozenset(changefeed.filter.ignore_txn_start_ts)
-        self._events = [_EventRule(rule) for rule in changefeed.filter.event_filters]
+        self._events = [
+            _EventRule(rule, f"filter.event-filters[{place}]")
+            for place, rule in enumerate(changefeed.filter.event_filters)
+        ]
 
     def accepts(self, table: TableInfo) -> bool:
         """Whether rows of the table are replicated at all."""
@@ -95,16 +101,20 @@ class TableFilter:
 class _EventRule:
     """What one event filter says of DDL."""
 
-    def __init__(self, rule: EventFilter) -> None:
+    def __init__(self, rule: EventFilter, key: str) -> None:
         for event in rule.ignore_event:
             if event.lower() not in EVENT_TYPES:
-                raise _error(f"there is no event type {event!r}", "ignore-event", nearest(event, EVENT_TYPES))
-        self._matcher = Matcher(rule.matcher, case_sensitive=True)
+                what = f"there is no event type {event!r}"
+                raise _error(what, f"{key}.ignore-event", nearest(event, EVENT_TYPES))
+        try:
+            self._matcher = Matcher(rule.matcher, case_sensitive=True)
+        except ChangefeedError as error:
+            raise error.below(key) from None
         self._events = frozenset(event.lower() for event in rule.ignore_event)
         try:
             self._texts = [compile_go(text, ignore_case=True) for text in rule.ignore_sql]
         except ValueError as error:
-            raise _error(str(error), "ignore-sql") from None
+            raise _error(str(error), f"{key}.ignore-sql") from None
 
     def ignores(self, ddl: DDLJob) -> bool:
         if not self._concerns(ddl):
@@ -129,4 +139,4 @@ def _kinds(ddl: DDLJob) -> tuple[str, ...]:
 
 
 def _error(what: str, key: str, hint: str = "") -> ChangefeedError:
-    return ChangefeedError(what, parameter=f"filter.event-filters.{key}", where="event filter", hint=hint)
+    return ChangefeedError(what, parameter=key, where=key, hint=hint)

@@ -98,7 +98,8 @@ def trap(name: str) -> Trap:
     """
     found = catalogue().get(name)
     if found is None:
-        raise FaultError(f"unknown trap {name!r}", trap=name, hint=nearest(name, catalogue()))
+        hint = nearest(name, catalogue(), listed="ticdc-producer traps list")
+        raise FaultError(f"unknown trap {name!r}", trap=name, hint=hint)
     return found
 
 

@@ -24,7 +24,7 @@ from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.model.flags import ColumnFlag
 from producer.source.decode import decoded
-from producer.source.folder import manifest, schemas
+from producer.source.folder import changefeed, manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.coverage import RULES, Found, Told, exercised
 from producer.verifier.options import Demands
@@ -104,7 +104,7 @@ def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
         hint = "leave --config out"
         raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
     written = manifest(folder)
-    feed = Changefeed.from_manifest(written.get("changefeed", {}))
+    feed = changefeed(folder, written)
     say("starting Spark")
     spark = folder_session(feed, folder)
     return _covered(folder_messages(spark, folder), feed, _injected(written), say, schemas(folder))

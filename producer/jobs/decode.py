@@ -42,12 +42,15 @@ def decode(
     if sum(source is not None for source in (sink_uri, folder_in, file)) != 1:
         what = "name one thing to decode: --sink-uri, --in or a file"
         raise ChangefeedError(what, parameter="sink-uri")
+    if folder_in is not None and config is not None:
+        what, hint = "a golden folder says itself how it was written", "leave --config out"
+        raise ChangefeedError(what, parameter="config", hint=hint)
     content = None if config is None else load_changefeed_toml(config)
     if folder_in is None:
         feed = resolve(sink_uri, content, name="decode", client=client)
         told = protocol or (feed.protocol if _names_protocol(sink_uri, content) else None)
     else:
-        feed = Changefeed.from_manifest(folder.manifest(Path(folder_in)).get("changefeed", {}))
+        feed = folder.changefeed(Path(folder_in), folder.manifest(Path(folder_in)))
         told = protocol or feed.protocol
     options = feed.codec_options
     if sink_uri is not None and feed.sink_uri.kind is SinkKind.STORAGE:

@@ -19,6 +19,7 @@ from producer.faults.message_faults import MessageFaults
 from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
 from producer.faults.stage import EventFaults
 from producer.faults.table_facts import with_drifted
+from producer.jobs.placed import rules_placed
 from producer.jobs.schemas import registered, schemas_of
 from producer.jobs.traps import check_protocol, with_traps
 from producer.model import tso
@@ -26,7 +27,7 @@ from producer.model.catalog import Catalog
 from producer.model.losses import Losses
 from producer.scenario.history import History, State
 from producer.scenario.load import ScenarioFile, load_scenario
-from producer.scenario.play import clock_of, commits_until, play, told
+from producer.scenario.play import check_commits, clock_of, commits_until, play, told
 from producer.scenario.update_ts import with_update_ts
 from producer.sink.encode import EncodePlan
 from producer.stream.barriers import ResolvedPlan
@@ -194,6 +195,7 @@ def prepare(
     :raises ProducerError: for anything in them that is wrong.
     """
     read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
+    _check_numbers(seed, state_at)
     if seed is not None:
         read = replace(read, seed=seed)
     read, traps = with_traps(read, inject)
@@ -202,8 +204,9 @@ def prepare(
     history = play(
         read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
     )
-    names = TableFilter(changefeed)
-    history.catalog = names.told(history.catalog, clock_of(read, history).ts)
+    with rules_placed(read, config):
+        names = TableFilter(changefeed)
+        history.catalog = names.told(history.catalog, clock_of(read, history).ts)
     history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
     history.catalog = with_update_ts(history.catalog, clock_of(read, history), changefeed.profile)
     check_protocol(traps, changefeed)
@@ -211,11 +214,23 @@ def prepare(
     job = Job(scenario=read, history=history, changefeed=changefeed, state_at=moments, traps=traps)
     history.catalog = _without_omitted(history.catalog, job.encoder.losses)
     _check_ddls(job)
-    if job.history.commits == 0:
-        raise ScenarioError("the scenario commits nothing", file=read.file, hint="it needs some SQL")
-    _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
+    check_commits(read, history)
+    with rules_placed(read, config):
+        _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
     _ = job.faults  # finds a place for every fault, or none
     return job
+
+
+def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
+    """Refuse what no scenario may say, either: a TSO is that of a signed long, and so is a seed.
+
+    :raises ScenarioError: for a number that is out of range.
+    """
+    if seed is not None and not 0 <= seed <= tso.MAX_TS:
+        raise ScenarioError(f"{seed} is no seed: 0 to {tso.MAX_TS}", file="--seed")
+    for ts in state_at:
+        if not 1 <= ts <= tso.MAX_TS:
+            raise ScenarioError(f"{ts} is no time stamp (TSO): 1 to {tso.MAX_TS}", file="--state-at")
 
 
 def with_registered_schemas(job: Job) -> Job:

@@ -118,9 +118,11 @@ def run(
         environment fails.
     """
     if only and (dry_run or state_at):
-        raise FolderError("only messages are written: no state, and no dry run", path=str(out or ""))
+        option = "--dry-run" if dry_run else "--state-at"
+        what = f"--only messages does not go with {option}"
+        raise FolderError(what, path="", hint="it writes messages and nothing beside them")
     if state_at and out is None:
-        raise FolderError("state-at needs a folder to write to", path="", hint="add --out DIR")
+        raise FolderError("--state-at needs a folder to write to", path="", hint="add --out DIR")
     job = prepare(
         scenario,
         sink_uri=sink_uri,

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from producer.changefeed import Changefeed
+from producer.changefeed.model_errors import explain
 from producer.errors import FaultError
 from producer.faults.catalogue import Trap, trap
 from producer.faults.plan import TrapSetting
@@ -98,9 +99,8 @@ def _injected(setting: str) -> tuple[str, Fault]:
     try:
         return name, Fault.model_validate(given)
     except ValidationError as error:
-        what = error.errors()[0]["msg"].removeprefix("Value error, ")
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise FaultError(f"{place}: {what}" if place else what, trap=name, where=where, hint=_FORM) from None
+        what = explain(error, Fault)[0].what
+        raise FaultError(what, trap=name, where=where, hint=_FORM) from None
 
 
 def _put(mapping: dict[str, Any], path: Sequence[str], value: Any) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from producer.changefeed import resolve
+from producer.changefeed import Changefeed, resolve
 from producer.dispatch.column_selection import ColumnSelection
 from producer.dispatch.rules import Router
 from producer.dispatch.table_filter import TableFilter
+from producer.jobs.placed import rules_placed
+from producer.jobs.traps import check_protocol, with_traps
 from producer.scenario.history import History
-from producer.scenario.load import load_scenario
-from producer.scenario.play import clock_of, play
+from producer.scenario.load import ScenarioFile, load_scenario
+from producer.scenario.play import check_commits, clock_of, play
 
 
 def validate_scenario(path_or_name: str | Path) -> History:
@@ -18,12 +20,23 @@ def validate_scenario(path_or_name: str | Path) -> History:
 
     :raises ProducerError: for anything in it that is wrong.
     """
-    scenario = load_scenario(path_or_name)
+    scenario, traps = with_traps(load_scenario(path_or_name), ())
     feed = resolve(scenario=scenario.changefeed, name=scenario.name)
     history = play(scenario, force_replicate=feed.force_replicate, profile=feed.profile)
+    check_protocol(traps, feed)
+    check_commits(scenario, history)
+    with rules_placed(scenario):
+        _check_rules(scenario, feed, history)
+    return history
+
+
+def _check_rules(scenario: ScenarioFile, feed: Changefeed, history: History) -> None:
     router, names, selection = Router(feed), TableFilter(feed), ColumnSelection(feed)
     names.told(history.catalog, clock_of(scenario, history).ts)
     for table in history.catalog.tables:
         if (table.eligible or feed.force_replicate) and names.accepts(table):
             router.route(selection.of(table))
-    return history
+            if feed.filter.event_filters:  # rare, and what evaluates them is pyspark's
+                from producer.stream.event_filter import check_expressions
+
+                check_expressions(table, feed.filter)

@@ -25,7 +25,7 @@ from producer.jobs.verify_storage import verify_storage
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
 from producer.sink.messages import messages
-from producer.source.folder import claims, manifest, schemas
+from producer.source.folder import changefeed, claims, manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.options import Demands
 from producer.verifier.verdict import Verdict
@@ -75,6 +75,9 @@ def verify(
         raise ChangefeedError("name one thing to verify: --sink-uri or --in", parameter="sink-uri")
     if state_at and scenario is None:
         raise ScenarioError("a state is compared with a scenario's", hint="add --scenario SCENARIO")
+    if (sets or inject) and scenario is None:
+        option = "--set" if sets else "--inject"
+        raise ScenarioError(f"{option} is of a scenario, and none is given", hint="add --scenario SCENARIO")
     demands = Demands(
         strict_seed=strict_seed,
         from_beginning=from_beginning,
@@ -86,8 +89,9 @@ def verify(
             what, hint = "a golden folder says itself how it was written", "leave --config out"
             raise ChangefeedError(what, parameter="config", hint=hint)
         written = manifest(Path(folder))
-        job = None if scenario is None else _folders_job(written, scenario, sets, state_at)
-        return _verify_folder(Path(folder), written, job, demands=demands, say=say, observe=observe)
+        feed = changefeed(Path(folder), written)
+        job = None if scenario is None else _folders_job(feed, written, scenario, sets, state_at)
+        return _verify_folder(Path(folder), feed, written, job, demands=demands, say=say, observe=observe)
     job = (
         None
         if scenario is None
@@ -116,17 +120,26 @@ def verify(
 
 
 def _folders_job(
-    written: dict[str, Any], scenario: str | Path, sets: Sequence[str], state_at: Sequence[int]
+    feed: Changefeed,
+    written: dict[str, Any],
+    scenario: str | Path,
+    sets: Sequence[str],
+    state_at: Sequence[int],
 ) -> Job:
     """The scenario as a folder was made of it; ``written`` is the folder's manifest."""
-    feed, traps = Changefeed.from_manifest(written.get("changefeed", {})), settings_of(written)
-    return prepare(scenario, sets=sets, changefeed=feed, inject=traps, state_at=state_at)
+    return prepare(scenario, sets=sets, changefeed=feed, inject=settings_of(written), state_at=state_at)
 
 
 def _verify_folder(
-    folder: Path, written: dict[str, Any], job: Job | None, *, demands: Demands, say: Say, observe: Observe
+    folder: Path,
+    feed: Changefeed,
+    written: dict[str, Any],
+    job: Job | None,
+    *,
+    demands: Demands,
+    say: Say,
+    observe: Observe,
 ) -> Verdict:
-    feed = Changefeed.from_manifest(written.get("changefeed", {}))
     say("starting Spark")
     spark = folder_session(feed, folder)
     back = folder_messages(spark, folder)

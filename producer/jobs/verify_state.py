@@ -12,7 +12,6 @@ from urllib.parse import quote
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from producer.changefeed import Changefeed
 from producer.changefeed.environment import with_environment
 from producer.codec import registry
 from producer.codec.zone import zone_of
@@ -20,7 +19,7 @@ from producer.errors import StateError, StateSourceError
 from producer.jobs.prepare import codec_options
 from producer.kept import kept
 from producer.session import spark_session
-from producer.source.folder import manifest
+from producer.source.folder import changefeed, manifest
 from producer.state.compare import Pair, Tally, compare_rows
 from producer.state.expected import ExpectedTable, chosen, expected_tables
 from producer.state.files import Files
@@ -63,7 +62,7 @@ def verify_state(
     :raises ProducerError: for a folder, database or name that is wrong; differences are in the outcome.
     """
     content = manifest(Path(expected))
-    feed = Changefeed.from_manifest(content.get("changefeed", {}))
+    feed = changefeed(Path(expected), content)
     wanted = chosen(expected_tables(Path(expected), content, at), tables)
     names = _checked(names or {}, wanted)
     losses = registry.encoder(protocol or feed.protocol, codec_options(feed)).losses
@@ -111,7 +110,7 @@ def _plans(
 
 def _checked(names: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
     for name in names:
-        chosen(tables, [name])
+        chosen(tables, [name], option="--map")
     return names
 
 
@@ -134,6 +133,8 @@ def _source(
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
         return _database(with_environment(actual, "--actual", partial(quote, safe="")))
+    if not str(actual):
+        raise StateError("it is empty", source="--actual", hint="a database URL, a folder or a file")
     return Files(Path(actual), start, tables=tables)
 
 

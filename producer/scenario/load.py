@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from producer.changefeed.model_errors import Path as KeyPath
+from producer.changefeed.model_errors import spell
 from producer.errors import ScenarioError, nearest
 from producer.scenario.check_form import check_form
 from producer.scenario.data_step import Data
@@ -94,6 +95,7 @@ class ScenarioFile:
     :param resolved_every: spacing of resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``producer.changefeed.resolve``.
     :param faults: traps to set, by id; ``fault_lines`` are their lines in the file.
+    :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
     """
 
     file: str
@@ -114,6 +116,7 @@ class ScenarioFile:
     start_given: bool = False
     faults: Mapping[str, Fault] = field(default_factory=dict)
     fault_lines: Mapping[str, int] = field(default_factory=dict)
+    changefeed_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> ScenarioFile:
@@ -148,6 +151,9 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> Scenari
         start_given="start" in scenario.clock.model_fields_set,
         faults=scenario.faults,
         fault_lines={name: tree.keys.get(("faults", name), 0) for name in scenario.faults},
+        changefeed_lines={
+            spell(path[1:]): line for path, line in tree.keys.items() if path[:1] == ("changefeed",)
+        },
     )
 
 
@@ -157,7 +163,7 @@ def _find(name: str) -> Traversable:
     library = shipped()
     if name in library:
         return library[name]
-    if Path(name).exists():
+    if Path(name).exists() or Path(name).name != name:
         raise ScenarioError("a scenario is a .yaml or a .sql file", file=name)
     raise ScenarioError(f"there is no shipped scenario {name!r}", hint=nearest(name, library))
 
@@ -178,7 +184,8 @@ def _text(content: bytes, file: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ScenarioError("the scenario is not UTF-8", file=file, line=line) from None
+        hint = "save it in that encoding"
+        raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
 
 def _tree(text: str, file: str) -> YAMLTree:

@@ -43,6 +43,16 @@ def play(
     return _played(scenario, force_replicate, profile, after)
 
 
+def check_commits(scenario: ScenarioFile, history: History) -> None:
+    """Refuse a scenario of which there is nothing to write.
+
+    :raises ScenarioError: if it commits nothing.
+    """
+    if history.commits == 0:
+        hint = "it needs SQL that changes something, such as CREATE TABLE"
+        raise ScenarioError("the scenario commits nothing", file=scenario.file, hint=hint)
+
+
 def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
     """How many commits of a played scenario have a commit-ts up to ``ts``."""
     return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)

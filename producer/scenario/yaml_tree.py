@@ -19,6 +19,13 @@ from producer.errors import ScenarioError
 
 MAX_DEPTH = 50
 _INT_TAG, _FLOAT_TAG = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_NO_ALIASES = "aliases are not supported"
+_ADVICE = {
+    "'\\t'": "indent with spaces: YAML takes no tabs",
+    "mapping values are not allowed": "a text with ': ' in it stands in quotes",
+    "expected <block end>": "keys of one mapping start in the same column, and so do the entries of a list",
+    "unexpected end of stream": "a quote is not closed",
+}
 _STR_TAG = "tag:yaml.org,2002:str"
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _ENVIRONMENT = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -49,7 +56,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise self._refused("aliases are not supported")
+            raise self._refused(_NO_ALIASES)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self._refused("nested too deeply")
@@ -78,7 +85,7 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise ScenarioError(f"not YAML: {error.problem or error.context}", file=file, line=line) from None
+        raise _not_yaml(error.problem or error.context or "", file, line) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ScenarioError(f"not YAML: {error.reason}", file=file, line=line) from None
@@ -86,6 +93,16 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     if root is not None:
         tree.data = _Reader(loader, tree, file).value(root, ())
     return tree
+
+
+def _not_yaml(told: str, file: str, line: int) -> ScenarioError:
+    """The parser's sentence, and what is mostly behind it."""
+    if told == "but found another document":
+        return ScenarioError("a scenario is one YAML document, and here starts another", file=file, line=line)
+    if told == _NO_ALIASES:
+        return ScenarioError(told, file=file, line=line, hint="write the value out")
+    hint = next((advice for part, advice in _ADVICE.items() if part in told), "")
+    return ScenarioError(f"not YAML: {told}", file=file, line=line, hint=hint)
 
 
 class _Reader:

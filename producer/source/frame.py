@@ -35,6 +35,8 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Range
 def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     """Records that the driver holds, as a DataFrame of shape ``MESSAGES``."""
     table = pa.Table.from_batches(list(record_batches(records)), schema=MESSAGES_ARROW)
+    if not table.num_rows:  # which pyspark does not make of Arrow
+        return spark.createDataFrame([], MESSAGES)
     return spark.createDataFrame(table, MESSAGES)
 
 

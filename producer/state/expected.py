@@ -81,18 +81,20 @@ def _table(file: Path, form: Mapping[str, Any]) -> ExpectedTable:
         raise FolderError(what, path=str(file), hint=_AGAIN) from None
 
 
-def chosen(tables: Sequence[ExpectedTable], patterns: Sequence[str]) -> list[ExpectedTable]:
+def chosen(
+    tables: Sequence[ExpectedTable], patterns: Sequence[str], *, option: str = "--table"
+) -> list[ExpectedTable]:
     """The tables that are asked for.
 
+    :param option: what to name as the place in errors.
     :param patterns: ``SCHEMA.TABLE``, where ``*`` stands for any characters; none: all.
     :raises StateError: for a pattern that no table has.
     """
     names = [table.qualified_name for table in tables]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise StateError(
-                f"no table {pattern!r} is expected", source="--table", hint=nearest(pattern, names)
-            )
+            what = f"no table {pattern!r} is expected"
+            raise StateError(what, source=option, hint=nearest(pattern, names))
     return [
         table
         for table in tables

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from producer.errors import StateError
 from producer.model.json_value import from_json
+from producer.spark_words import READ_ERRORS, first_sentence
 from producer.state.cell import UNREADABLE
 from producer.state.csv_rows import csv_columns, csv_reader
 from producer.state.expected import ExpectedTable
@@ -71,9 +71,8 @@ class Files:
                 return csv_columns(_files(path))
         try:
             return tuple(self._start().read.parquet(str(path)).columns)
-        except PySparkException as error:
-            what = f"Spark cannot read it: {str(error).splitlines()[0]}"
-            raise StateError(what, source=str(path)) from None
+        except READ_ERRORS as error:
+            raise StateError(f"Spark cannot read it: {first_sentence(error)}", source=str(path)) from None
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
         path = Path(plan.actual)
@@ -110,8 +109,8 @@ def _line_columns(path: Path) -> tuple[str, ...] | None:
     names: dict[str, None] = {}
     for file in _files(path):
         with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
-            for line in islice(lines, _SEEN_LINES):
-                names |= dict.fromkeys(_object(line))
+            for number, line in enumerate(islice(lines, _SEEN_LINES), start=1):
+                names |= dict.fromkeys(_object(line, f"{file}:{number}"))
     return tuple(names) or None
 
 
@@ -119,7 +118,7 @@ def _read_lines(plan: TablePlan) -> BatchReader:
     def read(frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row, names = plan.actual_row(), plan.actual_columns
         lines = (line for frame in frames for line in frame.column(0).to_pylist() if line.strip())
-        yield from batches(plan.number, (_row(row, names, _object(line)) for line in lines))
+        yield from batches(plan.number, (_row(row, names, _object(line, plan.actual)) for line in lines))
 
     return read
 
@@ -145,13 +144,12 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _object(line: str) -> dict[str, Any]:
+def _object(line: str, source: str) -> dict[str, Any]:
     try:
         content = json.loads(line, parse_float=str)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise StateError(
-            "a line of JSON is no object", source=line[:60].strip(), hint='{"id": 1, …} per line'
-        )
+        what = f"a line of JSON is no object: {line[:60].strip()!r}"
+        raise StateError(what, source=source, hint='{"id": 1, …} per line')
     return content

@@ -10,12 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from producer.errors import StateError
+from producer.spark_words import READ_ERRORS, first_sentence
 from producer.state.expected import ExpectedTable
 from producer.state.plan import TablePlan
 from producer.state.rows import ROWS, batches
 from producer.state.source import BatchReader, Found
 
 PREFIX = "spark:"
+_NOT_THERE = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
 _FORM = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{schema}.{table}"
 
 
@@ -63,10 +65,10 @@ class SparkTables:
         place = self._place.replace("{schema}", schema).replace("{table}", relation)
         try:
             return Found(name=place, columns=tuple(self._frame(place).columns))
-        except PySparkException as error:
-            if error.getCondition() in ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND"):
+        except READ_ERRORS as error:
+            if isinstance(error, PySparkException) and error.getCondition() in _NOT_THERE:
                 return None
-            what = f"Spark cannot read it: {str(error).splitlines()[0]}"
+            what = f"Spark cannot read it: {first_sentence(error)}"
             raise StateError(what, source=self.label, hint=_FORM) from None
 
     def _frame(self, place: str) -> DataFrame:

@@ -16,7 +16,7 @@ from producer.changefeed.filter_section import EventFilter, FilterSection
 from producer.dispatch.matcher import Matcher
 from producer.model.event import Op
 from producer.model.table import TableInfo
-from producer.stream.value_condition import value_condition
+from producer.stream.value_condition import check_names, value_condition
 
 _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), "all dml": tuple(Op)}
 
@@ -40,6 +40,18 @@ def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iter
     for table in tables:
         if section.ignore_txn_start_ts or any(rule.accepts(table.schema, table.name) for rule in rules):
             yield table
+
+
+def check_expressions(table: TableInfo, section: FilterSection) -> None:
+    """What can be told of the value expressions for one table without Spark.
+
+    :raises ChangefeedError: for one that cannot be read, or names no column of the table.
+    """
+    for rule in section.event_filters:
+        if _matcher(rule).accepts(table.schema, table.name):
+            for _, _, expression in _expressions(rule):
+                if expression:
+                    check_names(expression, table)
 
 
 def drops_rows(rule: EventFilter) -> bool:

@@ -65,12 +65,34 @@ def value_condition(expression: str, table: TableInfo, image: str) -> Column:
     :param image: the column of the stream with the row image that it speaks of.
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
+    reader = _Reader(expression, table, image)
+    return reader.condition(_parsed(expression))
+
+
+def check_names(expression: str, table: TableInfo) -> None:
+    """What can be told of an expression without Spark.
+
+    :raises ChangefeedError: for SQL that cannot be read, or names no column of the table.
+    """
+    for node in _parsed(expression).find_all(exp.Column):
+        _offset(expression, table, node)
+
+
+def _parsed(expression: str) -> exp.Expr:
     try:
-        tree = parse_one(expression, dialect="mysql")
+        return parse_one(expression, dialect="mysql")
     except SqlglotError:
         raise _error(expression, "it is no SQL expression", "CDC:ErrExpressionParseFailed") from None
-    reader = _Reader(expression, table, image)
-    return reader.condition(tree)
+
+
+def _offset(expression: str, table: TableInfo, node: exp.Column) -> int:
+    names = [column.name for column in table.columns]
+    offset = next((i for i, name in enumerate(names) if name.lower() == node.name.lower()), None)
+    if offset is None:
+        what = f"{table.qualified_name} has no column {node.name!r}"
+        hint = f"TiCDC stops here; {nearest(node.name, names)}"
+        raise _error(expression, what, "CDC:ErrExpressionColumnNotFound", hint)
+    return offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +196,7 @@ class _Reader:
         return _Typed("number", F.lit(text).cast(f"decimal({digits})"))
 
     def _column(self, node: exp.Column) -> _Typed:
-        names = [column.name for column in self.table.columns]
-        offset = next((i for i, name in enumerate(names) if name.lower() == node.name.lower()), None)
-        if offset is None:
-            what = f"{self.table.qualified_name} has no column {node.name!r}"
-            hint = f"TiCDC stops here; {nearest(node.name, names)}"
-            raise _error(self.expression, what, "CDC:ErrExpressionColumnNotFound", hint)
+        offset = _offset(self.expression, self.table, node)
         place = self.table.image_place(offset)
         if place is None:
             raise self._refused(f"column {node.name!r} is virtual, and in no row image")

@@ -32,7 +32,7 @@ class Golden:
     @cached_property
     def changefeed(self) -> Changefeed:
         """The changefeed that the messages were made with."""
-        return Changefeed.from_manifest(source.manifest(self.folder)["changefeed"])
+        return source.changefeed(self.folder, source.manifest(self.folder))
 
     @cached_property
     def records(self) -> tuple[Record, ...]:

@@ -82,15 +82,16 @@ def test_every_decoder_reads_every_row() -> None:
     ("content", "told"),
     [
         ("", "has no row events"),
-        ("{}\n", "line 1 is no recorded event"),
-        ("nonsense", "line 1 is no recorded"),
+        ("{}\n", ":1: this line is no recorded event"),
+        ("nonsense", ":1: this line is no recorded event"),
+        ("\udcff", ":1: this line is no recorded event"),
     ],
 )
 def test_a_file_without_rows_is_refused(
     tmp_path: Path, measure: Callable[[Path], object], content: str, told: str
 ) -> None:
     path = tmp_path / "x.events.jsonl"
-    path.write_text(content)
+    path.write_text(content, errors="surrogateescape")
     with pytest.raises(FolderError, match=told):
         measure(path)
     with pytest.raises(FolderError, match="cannot be read"):

@@ -286,7 +286,11 @@ def test_a_secret_of_a_file_is_in_no_error_text() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a = = 1", "not a TOML file"),
+        ("a = = 1", "changefeed.toml:1: not TOML: Invalid value, at column 5"),
+        (
+            "[sink]\ndispatchers = [{ matchr = [] }]",
+            "unknown key 'sink.dispatchers[0].matchr' (did you mean 'matcher'?)",
+        ),
         ("sink-uri = 'kafka:///t'", "give --sink-uri"),
         ("[snk]", "unknown key 'snk'"),
     ],
@@ -298,6 +302,19 @@ def test_a_file_that_is_no_changefeed_file(tmp_path: Path, text: str, told: str)
         load_changefeed_toml(path)
     assert told in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_a_file_in_another_encoding_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "changefeed.toml"
+    path.write_bytes(b'[sink]\nprotocol = "\xe9"\n')
+    with pytest.raises(ChangefeedError) as caught:
+        load_changefeed_toml(path)
+    assert str(caught.value) == f"{path}:2: the changefeed file is not UTF-8"
+
+
+def test_a_sink_uri_that_is_empty_is_not_taken_for_none() -> None:
+    with pytest.raises(ChangefeedError, match="it is empty"):
+        resolve("")
 
 
 def test_a_missing_file() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -13,6 +12,7 @@ from producer.errors import ScenarioError
 from producer.scenario.data_step import DataPlan
 from producer.scenario.dataframe.changes import changes
 from producer.scenario.dataframe.refusal import stop
+from producer.spark_words import READ_ERRORS, first_sentence
 
 
 def data_changes(spark: SparkSession, plan: DataPlan) -> DataFrame:
@@ -60,7 +60,6 @@ def _placed(plan: DataPlan) -> Iterator[None]:
         yield
     except ScenarioError as error:
         raise error.at(plan.file, plan.line) from None
-    except PySparkException as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        what = f"Spark does not read the data of {plan.table.qualified_name}: {first}"
+    except READ_ERRORS as error:
+        what = f"Spark does not read the data of {plan.table.qualified_name}: {first_sentence(error)}"
         raise ScenarioError(what, file=plan.file, line=plan.line) from None

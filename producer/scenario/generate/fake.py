@@ -81,7 +81,7 @@ def _provider(fake: Generator, name: str, locale: str) -> Callable[[], Any]:
         raise _of_today(name)
     if name not in found:
         what = f"faker has no provider {name!r} in locale {locale}"
-        raise ScenarioError(what, hint=nearest(name, sorted(found)))
+        raise ScenarioError(what, hint=nearest(name, found, listed="the documentation of faker"))
     return found[name]
 
 

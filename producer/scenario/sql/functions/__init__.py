@@ -43,7 +43,7 @@ def function_named(name: str) -> Function:
     function = FUNCTIONS.get(name)
     if function is None:
         reason = REFUSED.get(name, "")
-        hint = reason or nearest(name, FUNCTIONS)
+        hint = reason or nearest(name, FUNCTIONS, listed="the page on SQL")
         raise UnsupportedSQL(f"the function {name} is not supported", hint=hint)
     return function
 

@@ -1,0 +1,30 @@
+"""Hints that name the nearest word."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.errors import MOST_LISTED, nearest
+
+MANY = [f"word-{number:03}" for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "hint"),
+    [
+        ("canl-json", ["canal-json", "craft"], "did you mean 'canal-json'?"),
+        ("CANAL-JSON", ["canal-json", "craft"], "did you mean 'canal-json'?"),
+        ("hexx", ["HEX", "MID"], "did you mean 'HEX'?"),
+        ("xyz", ["b", "a"], "allowed: a, b"),
+        ("xyz", [], ""),
+    ],
+)
+def test_the_nearest_word_or_all_of_them(name: str, allowed: list[str], hint: str) -> None:
+    assert nearest(name, allowed) == hint
+
+
+def test_many_words_do_not_hide_the_sentence() -> None:
+    assert nearest("xyz", MANY, listed="traps list") == "traps list tells the 100 that are allowed"
+    told = nearest("xyz", MANY)
+    assert told.endswith(f", and {100 - MOST_LISTED} more")
+    assert told.count("word-") == MOST_LISTED
