@@ -102,9 +102,8 @@ def _as_the_readme(place: PagePlace) -> None:
 
 def _begun(place: PagePlace) -> None:
     """A run whose driver was killed before its first message."""
-    bootstrap = place.known["bootstrap"]
-    job = prepare("sysbench", sink_uri=f"kafka://{bootstrap}/clusters-sysbench")
-    begin(job, bootstrap, append=False, resume=False)
+    job = prepare("sysbench", sink_uri=replaced("kafka://localhost:9092/sysbench", place.known))
+    begin(job, place.known["bootstrap"], append=False, resume=False)
 
 
 def _consumer(place: PagePlace) -> None:
