@@ -81,7 +81,7 @@ def _the_fault_is_named(_: PagePlace, outcome: Outcome) -> None:
 
 def _parquet(place: PagePlace, outcome: Outcome) -> None:
     folder = place.folder / outcome.out.splitlines()[0].partition(" into ")[2]
-    assert list(folder.glob("messages.parquet/*.parquet"))
+    assert list(folder.glob("messages.parquet/**/*.parquet"))
 
 
 def _tree(place: PagePlace, _: Outcome) -> None:
