@@ -26,6 +26,7 @@ class Protocols(StrEnum):
     CANAL_JSON = "canal-json"
     DEBEZIUM = "debezium"
     CRAFT = "craft"
+    SIMPLE = "simple"
 
 
 @app.callback(invoke_without_command=True)

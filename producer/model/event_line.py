@@ -53,7 +53,7 @@ def _row_text(row: Mapping[str, Any]) -> str:
     if row["op"] == "delete":
         return _values(before)
     changed = {name: value for name, value in before.items() if after.get(name) != value}
-    return _values(after) + (f" (was {_values(changed)})" if row["op"] == "update" else "")
+    return _values(after) + (f" (was {_values(changed)})" if changed else "")
 
 
 def _ddl_text(row: Mapping[str, Any]) -> str:

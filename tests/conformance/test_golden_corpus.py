@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from producer.cli import main
+from producer.cli import conformance_command, golden_command, main
 from producer.sink.folder import write_manifest
 from tests.conformance.hand_made import CASE, ROW, keep_by_hand
 
@@ -149,3 +149,8 @@ def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.Capture
     assert "--out" in capsys.readouterr().err
     assert main(["golden", "--out", str(tmp_path / "new"), "--filter", "nothing"]) == 2
     assert not (tmp_path / "new").exists()
+
+
+def test_cases_of_every_protocol_can_be_written_alone() -> None:
+    alone = {one.value for one in golden_command.Protocols} - {"all"}
+    assert alone == {one.value for one in conformance_command.Protocol}

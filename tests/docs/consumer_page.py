@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from tests.docs import page_commands
+from tests.docs.page_commands import ROOT
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "verifying-your-consumer.md"
+PAGE = "verifying-your-consumer.md"
 EXAMPLE = ROOT / "examples" / "sqlite_consumer.py"
-_FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(language: str) -> list[str]:
     """The page's code blocks in a language, in order."""
-    return [text for name, text in _FENCED.findall(PAGE.read_text("utf-8")) if name == language]
+    return page_commands.blocks(PAGE, language)
 
 
 def commands() -> list[str]:
     """The command lines of the page, in order."""
-    return [line for block in blocks("bash") for line in block.replace("\\\n", "").splitlines()]
+    return [command.text for command in page_commands.commands(PAGE)]
 
 
 def fixed(source: str) -> str:

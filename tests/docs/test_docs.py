@@ -18,37 +18,28 @@ from producer.cli.app import app
 from producer.scenario.library import shipped
 from producer.scenario.load import load_scenario
 from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
+from tests.docs.page_commands import FENCED, blocks, joined
 
 ROOT = DOCS.parent
 PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md"]
 IDS = [page.name for page in TEXTS]
-_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|/bin/|[|&$] )ticdc-producer (.+)")
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
-    """Code blocks of a page in one of the languages."""
-    return [text for language, text in _FENCED.findall(page.read_text("utf-8")) if language in languages]
-
-
 def prose(page: Path) -> str:
     """A page without its code blocks."""
-    return _FENCED.sub("", page.read_text("utf-8"))
+    return FENCED.sub("", page.read_text("utf-8"))
 
 
 def commands(page: Path) -> Iterator[list[str]]:
     """Arguments of every ``ticdc-producer`` command, whether in a block or between backquotes."""
-    lines = [line for block in blocks(page, "", "bash") for line in _joined(block)]
+    lines = [line for block in blocks(page.name, "bash") for line in joined(block)]
     lines += re.findall(r"`(ticdc-producer [^`]+)`", prose(page))
     for line in lines:
         if command := _COMMAND.search(line):
             yield _simple(shlex.split(command[1], comments=True))
-
-
-def _joined(block: str) -> list[str]:
-    return block.replace("\\\n", " ").splitlines()
 
 
 def _simple(words: list[str]) -> list[str]:
@@ -118,7 +109,7 @@ def _check_values(params: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
 def test_scenarios_in_the_docs_are_of_the_right_form(page: Path, tmp_path: Path) -> None:
-    for number, block in enumerate(blocks(page, "yaml")):
+    for number, block in enumerate(blocks(page.name, "yaml")):
         if "steps:" in block:
             path = tmp_path / f"{number}.yaml"
             path.write_text(block, "utf-8")
@@ -127,7 +118,7 @@ def test_scenarios_in_the_docs_are_of_the_right_form(page: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
 def test_python_in_the_docs_compiles_and_names_what_there_is(page: Path) -> None:
-    for block in blocks(page, "python"):
+    for block in blocks(page.name, "python"):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 assert node.value.id != "producer" or node.attr in producer.__all__, node.attr

@@ -285,6 +285,18 @@ def test_a_row_that_overtakes_itself_breaks_both_orders(spark: SparkSession) -> 
     assert "1000 ms" in one(findings, "INV-ORDER-KEY").witnesses[0].detail
 
 
+def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal(spark: SparkSession) -> None:
+    """CRC-32 is linear: what the tables' names differ by, their keys make up for."""
+    names, keys = ("t3", "t4"), (6, 1)
+    hashes = [crc("bank", name) ^ crc("id", str(key)) for name, key in zip(names, keys, strict=True)]
+    assert hashes[0] == hashes[1]
+    topic = begun().row(hashes[0] % 2, ts(1), after=account(6), table="t3", offset=2, events=2)
+    topic.row(hashes[0] % 2, ts(1), after=account(1), table="t4", offset=2, index=1, events=2)
+    rules = [DispatchRule(schema="bank", table=name, rule="index-value") for name in names]
+    findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=rules))
+    assert {"INV-BATCH-KEY", "INV-ROW-PARTITION"}.isdisjoint(told(findings))
+
+
 def unfinished() -> Topic:
     return begun().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(2))
 

@@ -1,0 +1,84 @@
+"""What becomes of commands that cannot run as they stand: others in their place, or none, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tests.docs.page_commands import Command
+
+
+class NotRun(NamedTuple):
+    """Commands that :mod:`tests.docs.test_commands_run` does not run."""
+
+    page: str
+    part: str
+    """What stands in the command; all commands of the page have the empty text."""
+    reason: str
+
+
+class Replaced(NamedTuple):
+    """What a test cannot have as the page has it."""
+
+    old: str
+    new: str
+    """``{bootstrap}`` and the like are what a test knows when it runs."""
+    reason: str
+
+
+NOT_RUN = (
+    NotRun("README.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
+    NotRun("README.md", "pytest -n 2", "these tests are what it runs"),
+    NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
+    NotRun("avro.md", "pip install", "fetches from a package index"),
+    NotRun("clusters.md", "docker compose", "the broker of the tests stands for it"),
+    NotRun("clusters.md", "kafka.example.com", "no such host; tests/jobs/test_secured_kafka.py has its like"),
+    NotRun("clusters.md", "spark-submit", "no such cluster; tests/jobs/test_standalone.py starts one"),
+    NotRun("clusters.md", "venv-pack", "fetches from a package index"),
+    NotRun("conformance.md", "mvn", "fetches from Maven Central; tests/peers/test_testee_java.py does"),
+    NotRun(
+        "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
+    ),
+    NotRun("storage.md", "s3://", "no such bucket; tests/jobs/test_storage_runs.py writes into folders"),
+    NotRun("testing.md", "kafka.example.com", "no such host; tests/testing/test_topics.py has its like"),
+    NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
+)
+
+REPLACED = (
+    Replaced("kafka://localhost:9092/", "kafka://{bootstrap}/{page}-", "one broker, topics of each page"),
+    Replaced("http://localhost:8081", "mock://{page}", "a registry that lives in this process"),
+    Replaced("//tester:secret@localhost/", "//{server}/", "a server that the test starts"),
+    Replaced("/mnt/large/", "large/", "stays in the test's folder"),
+    Replaced("file:///tmp/", "file://{folder}/tmp/", "stays in the test's folder"),
+    Replaced("python examples/", "{python} examples/", "the interpreter of the tests"),
+    Replaced("generate.rows=250000", "generate.rows=40", "a large run, small"),
+    Replaced("generate.transactions=2250000", "generate.transactions=20", "a large run, small"),
+    Replaced("generate.transactions=5000000", "generate.transactions=20", "a large run, small"),
+    Replaced(
+        "--rate 5000/s --duration 10m", "--rate 200/s --duration 2s", "two seconds instead of ten minutes"
+    ),
+    Replaced(
+        "golden --protocol all",
+        "golden --protocol all --filter required.*.rows.* --filter required.craft.apply.seed_t1.truncate",
+        "Spark takes a quarter of an hour for the topics of all cases",
+    ),
+)
+
+
+def not_run(command: Command) -> str | None:
+    """Why a command is not run; None if it is."""
+    for one in NOT_RUN:
+        if one.page == command.page and one.part in command.text:
+            return one.reason
+    return None
+
+
+def replaced(text: str, known: Mapping[str, str]) -> str:
+    """A command with what a test has in the place of what the page has.
+
+    :param known: what the names in the replacements stand for.
+    """
+    for one in REPLACED:
+        if one.old in text:
+            text = text.replace(one.old, one.new.format_map(known))
+    return text

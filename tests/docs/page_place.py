@@ -1,0 +1,129 @@
+"""A folder in which the commands of a page run, with what the page takes for granted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from producer.jobs.begin import begin
+from producer.jobs.prepare import prepare
+from tests.docs.command_run import Outcome, run
+from tests.docs.command_tables import not_run, replaced
+from tests.docs.consumer_tables import in_server, in_sqlite
+from tests.docs.page_commands import ROOT, Command, blocks, commands
+
+_SERVER = re.compile(r"(mysql|postgresql)://tester:")
+
+
+class PagePlace:
+    """What has been run of a page, and where."""
+
+    def __init__(self, page: str, folder: Path) -> None:
+        self.page = page
+        self.folder = folder
+        self.known = {"folder": str(folder), "page": Path(page).stem, "python": sys.executable}
+        self._outcomes: dict[int, Outcome] = {}
+        self._given: set[Given] = set()
+        for name, text in _files().items():
+            (folder / name).write_text(text, "utf-8")
+        shutil.copytree(ROOT / "examples", folder / "examples")
+
+    def outcome(self, wanted: Command) -> Outcome:
+        """What a command comes to, behind all that stand above it on the page.
+
+        :raises pytest.skip.Exception: if a program is missing that it needs.
+        """
+        for command in commands(self.page)[: wanted.place]:
+            if not_run(command) is None:
+                with suppress(pytest.skip.Exception):
+                    self._once(command)
+        return self._once(wanted)
+
+    def run(self, text: str) -> Outcome:
+        """A command as the page has it, with what is replaced in it."""
+        return run(replaced(text, self.known))
+
+    def _once(self, command: Command) -> Outcome:
+        if command.place not in self._outcomes:
+            self._outcomes[command.place] = self._run(command)
+        return self._outcomes[command.place]
+
+    def _run(self, command: Command) -> Outcome:
+        for given in GIVEN:
+            if given.page == self.page and given.part in command.text and given not in self._given:
+                self._given.add(given)
+                given.make(self)
+        scheme = _SERVER.search(command.text)
+        with in_server(scheme[1]) if scheme else nullcontext("") as server:
+            self.known["server"] = server
+            return self.run(command.text)
+
+
+@contextmanager
+def standing_in(folder: Path) -> Iterator[None]:
+    """The folder is the current one inside."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        yield
+
+
+def _files() -> dict[str, str]:
+    """Files that the pages name and show; each is shown on one of them."""
+    (sql,) = (block for block in blocks("testing.md", "sql") if block.startswith("-- orders.sql\n"))
+    return {
+        "orders.sql": sql,
+        "orders.yaml": blocks("scenarios.md", "yaml")[0],
+        "changefeed.toml": blocks("large-messages.md", "toml")[0],
+    }
+
+
+class Given(NamedTuple):
+    """What must be there before the first command of a page that has a part in it."""
+
+    page: str
+    part: str
+    make: Callable[[PagePlace], None]
+
+
+def _as_the_readme(place: PagePlace) -> None:
+    """A topic and a folder ``orders``, as the commands of the README make them."""
+    makers = [one.text for one in commands("README.md") if "ticdc-producer run orders.sql" in one.text]
+    assert len(makers) == 2
+    for text in makers:
+        assert place.run(text).exit_code == 0
+
+
+def _begun(place: PagePlace) -> None:
+    """A run whose driver was killed before its first message."""
+    job = prepare("sysbench", sink_uri=replaced("kafka://localhost:9092/sysbench", place.known))
+    begin(job, place.known["bootstrap"], append=False, resume=False)
+
+
+def _consumer(place: PagePlace) -> None:
+    in_sqlite(place.folder / "orders.db")
+
+
+def _messages(place: PagePlace) -> None:
+    shutil.copy(place.folder / "golden/orders/messages.jsonl", place.folder)
+
+
+def _next_version(place: PagePlace) -> None:
+    shutil.copytree(place.folder / "corpus", place.folder / "corpus-of-the-next-version")
+
+
+GIVEN = (
+    Given("clusters.md", "--resume", _begun),
+    Given("conformance.md", "golden diff", _next_version),
+    Given("open-protocol.md", "decode", _as_the_readme),
+    Given("traps.md", "coverage", _as_the_readme),
+    Given("verifying.md", "", _as_the_readme),
+    Given("verifying.md", "sqlite", _consumer),
+    Given("verifying.md", "cat messages.jsonl", _messages),
+)

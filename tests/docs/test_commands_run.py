@@ -1,0 +1,85 @@
+"""Every command of the documentation is run, or stands in a table with the reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from producer.broker import EmbeddedKafka
+from tests.docs.command_tables import NOT_RUN, REPLACED, not_run
+from tests.docs.page_commands import ROOT, Command, all_commands, elsewhere
+from tests.docs.page_place import GIVEN, PagePlace, standing_in
+from tests.docs.told_by_pages import TOLD, check
+
+COMMANDS = tuple(all_commands())
+RUN = tuple(one for one in COMMANDS if not_run(one) is None)
+LEFT_OUT = tuple(one for one in COMMANDS if not_run(one) is not None)
+QUICK = tuple(one for one in RUN if not one.needs_spark)
+REPRESENTATIVE, *LONG = (one for one in RUN if one.needs_spark)
+Pages = Callable[[str], PagePlace]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    """A place for each page; its commands build on one another."""
+    places: dict[str, PagePlace] = {}
+
+    def place(page: str) -> PagePlace:
+        if page not in places:
+            places[page] = PagePlace(page, tmp_path_factory.mktemp(Path(page).stem))
+        return places[page]
+
+    return place
+
+
+def test_every_command_is_run_or_left_out_for_a_reason() -> None:
+    assert [one.text for one in RUN if not one.ours] == []
+    assert list(elsewhere()) == []
+
+
+def test_the_tables_hold_nothing_that_the_pages_do_not() -> None:
+    for left_out in NOT_RUN:
+        assert any(one.page == left_out.page and left_out.part in one.text for one in LEFT_OUT), left_out
+        for test in re.findall(r"tests/\S+\.py", left_out.reason):
+            assert (ROOT / test).is_file(), test
+    for one in REPLACED:
+        assert any(one.old in command.text for command in RUN), one
+    for named in (*GIVEN, *TOLD):
+        assert any(one.page == named.page and named.part in one.text for one in RUN), named
+
+
+@pytest.mark.parametrize("command", LEFT_OUT, ids=str)
+def test_a_command_that_is_left_out(command: Command) -> None:
+    pytest.skip(f"{command.text}: {not_run(command)}")
+
+
+@pytest.mark.parametrize("command", QUICK, ids=str)
+def test_a_command_without_spark(command: Command, pages: Pages) -> None:
+    _run(command, pages(command.page))
+
+
+def test_a_command_with_spark(spark: SparkSession, kafka: EmbeddedKafka, pages: Pages) -> None:
+    _run_with(kafka, REPRESENTATIVE, pages)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", LONG, ids=str)
+def test_the_other_commands_with_spark(
+    command: Command, spark: SparkSession, kafka: EmbeddedKafka, pages: Pages
+) -> None:
+    _run_with(kafka, command, pages)
+
+
+def _run(command: Command, place: PagePlace) -> None:
+    with standing_in(place.folder):
+        check(command, place, place.outcome(command))
+
+
+def _run_with(kafka: EmbeddedKafka, command: Command, pages: Pages) -> None:
+    place = pages(command.page)
+    place.known["bootstrap"] = kafka.bootstrap
+    _run(command, place)
