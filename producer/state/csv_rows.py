@@ -32,7 +32,9 @@ def _names(file: Path) -> list[str]:
         with csv.open_csv(file, parse_options=_FORM) as reader:
             names: list[str] = reader.schema.names
             return names
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise StateError("not a CSV file with a header (it is not UTF-8)", source=str(file)) from None
+    except (pa.ArrowInvalid, OSError) as error:
         raise StateError(f"not a CSV file with a header ({error})", source=str(file)) from None
 
 

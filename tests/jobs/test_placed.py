@@ -23,10 +23,7 @@ RULES = [
         ":8: sink.dispatchers[0]: 'a b' is no topic expression",
     ),
     (
-        (
-            "sink:\n    dispatchers: [{matcher: [a.b]},\n"
-            "      {matcher: [d.t], partition: index-value, index: x}]"
-        ),
+        "sink:\n    dispatchers: [{matcher: [a.b]},\n     {matcher: [d.t], partition: rowid, index: x}]",
         ":7: sink.dispatchers[1]: dispatcher of d.t: there is no index 'x'",
     ),
     (

@@ -15,7 +15,7 @@ from producer.state.files import _line_columns
 def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xff\xfe\n1\n")
-    with pytest.raises(StateError, match=r"t\.csv: not a CSV file with a header"):
+    with pytest.raises(StateError, match=r"t\.csv: not a CSV file with a header .it is not UTF-8"):
         csv_columns([path])
 
 
