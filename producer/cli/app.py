@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)
     try:
-        result = app(args=arguments, prog_name=str(app.info.name), standalone_mode=False)
+        result = app(args=arguments, prog_name="ticdc-producer", standalone_mode=False)
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):

@@ -15,6 +15,7 @@ from producer.errors import FaultError
 from producer.faults.catalogue import trap
 from producer.faults.chance import drawn_number
 from producer.faults.stretches import Stretches
+from producer.faults.trap_setting import TrapSetting
 from producer.model.clock import Clock
 
 AGAIN = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag")
@@ -27,20 +28,6 @@ _ALWAYS = ("duplicate-ddl", "ddl-at-resolved-ts")
 _RUN, _RUN_AT_DDL = 8, 3
 _MOST_SINGLE = 1000
 _TRIES, _MOST_TRIED = 64, 100_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrapSetting:
-    """How often a trap is set; without either number its default.
-
-    :param rate: share of the places where it can be.
-    :param times: how many times.
-    :param window: commits of a stretch.
-    """
-
-    rate: float | None = None
-    times: int | None = None
-    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from producer.codec.base import Encoder
 from producer.dispatch.table_filter import TableFilter
 from producer.errors import EncodeError, ScenarioError
 from producer.faults.message_faults import MessageFaults
-from producer.faults.plan import FaultPlan, TrapSetting, plan_faults
+from producer.faults.plan import FaultPlan, plan_faults
 from producer.faults.stage import EventFaults
 from producer.faults.table_facts import with_drifted
+from producer.faults.trap_setting import TrapSetting
 from producer.jobs.placed import rules_placed
 from producer.jobs.schemas import registered, schemas_of
 from producer.jobs.traps import check_protocol, with_traps

@@ -13,7 +13,7 @@ from producer.changefeed import Changefeed
 from producer.changefeed.model_errors import explain
 from producer.errors import FaultError
 from producer.faults.catalogue import Trap, trap
-from producer.faults.plan import TrapSetting
+from producer.faults.trap_setting import TrapSetting
 from producer.scenario.fault_form import Fault
 from producer.scenario.load import ScenarioFile
 

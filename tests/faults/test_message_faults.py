@@ -14,7 +14,8 @@ from producer.codec import registry
 from producer.codec.message_batch import MessageBatch, of_messages
 from producer.errors import DecodeError
 from producer.faults.message_faults import MessageFaults
-from producer.faults.plan import TrapSetting, plan_faults
+from producer.faults.plan import plan_faults
+from producer.faults.trap_setting import TrapSetting
 from producer.model.clock import Clock
 from producer.model.event import Message, RowEvent
 from tests.codec.golden_messages import load_messages

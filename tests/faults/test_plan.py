@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producer.errors import FaultError
-from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, TrapSetting, plan_faults
+from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, plan_faults
+from producer.faults.trap_setting import TrapSetting
 from producer.model.clock import Clock
 
 SINGLE = ("lost-row", "missing-ddl", "early-resolved", "poison")

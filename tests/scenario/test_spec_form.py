@@ -95,6 +95,16 @@ def test_every_key(write: Any) -> None:
         ),
         on_error="skip",
         start_given=True,
+        changefeed_lines={
+            "": 11,
+            "sink-uri": 12,
+            "sink": 13,
+            "sink.dispatchers": 14,
+            "sink.dispatchers[0]": 14,
+            "sink.dispatchers[0].matcher": 14,
+            "sink.dispatchers[0].matcher[0]": 14,
+            "sink.dispatchers[0].partition": 14,
+        },
     )
     assert resolve(scenario=scenario.changefeed).partition_num == 4
 
