@@ -138,6 +138,14 @@ class Changefeed(BaseModel):
         """
         return self.protocol != "canal-json"
 
+    @property
+    def most_batch_bytes(self) -> int | None:
+        """Largest message of several rows; None where a batch ends with the row that makes it too large.
+
+        Source: tiflow ``pkg/sink/codec/craft/craft_encoder.go`` (AppendRowChangedEvent).
+        """
+        return None if self.protocol == "craft" else self.max_message_bytes
+
     def as_manifest(self) -> dict[str, Any]:
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
         kind = self.sink_uri.kind

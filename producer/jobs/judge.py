@@ -237,7 +237,7 @@ def verify_options(
         strict_seed=demands.strict_seed,
         raw_key_update=changefeed.output_raw_change_event,
         max_batch_size=changefeed.max_batch_size,
-        max_message_bytes=changefeed.max_message_bytes,
+        max_message_bytes=changefeed.most_batch_bytes,
         old_value=losses.old_values != "none",
         commit_ts=losses.commit_ts,
         table_ids=losses.table_ids != "none",
