@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from codecs import escape_decode
 from functools import cache
 from importlib.resources import files
 
@@ -66,8 +67,11 @@ _PIECE = re.compile(
     r"""|\\(?:(?P<short>[abfnrtv\\"])|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})"""
     r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))"""
 )
-_QUOTED = re.compile(r"""(?:[^"\\\n]++|\\(?:[abfnrtv\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}))*+""")
-_ESCAPE = re.compile(r"""\\(x..|[0-7]{3}|.)""")
+_QUOTED = re.compile(
+    r"""[^"\\\n]*+(?:\\(?:x[0-9a-fA-F]{2}|[abfnrtv\\"]|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5}|[0-3][0-7]{2})"""
+    r"""[^"\\\n]*+)*+"""
+)
+_TO_CODE_POINT = re.compile(rb"((?:[^\\]++|\\[^uU])*+)(?:\\u(.{4})|\\U(.{8})|\Z)", re.DOTALL)
 _SHORT_BYTES = {text[1]: bytes([code]) for code, text in _SHORT.items()}
 
 
@@ -80,7 +84,10 @@ def unquote(text: str) -> bytes:
     if "\\" not in text and '"' not in text and "\n" not in text:
         return text.encode()
     if _QUOTED.fullmatch(text):
-        return _ESCAPE.sub(_unescaped, text).encode("utf-8", "surrogateescape")
+        try:
+            return _unescaped(text.encode())
+        except ValueError:
+            pass  # the other way tells where
     out, place = [], 0
     while place < len(text):
         match = _PIECE.match(text, place)
@@ -91,23 +98,20 @@ def unquote(text: str) -> bytes:
     return b"".join(out)
 
 
-class _Unescaped(dict[str, str]):
-    """What stands behind the backslash of an escape to its byte, as Python's surrogateescape shows it.
-
-    There are a few hundred escapes of bytes; those of code points are not asked for here.
-    """
-
-    def __missing__(self, escape: str) -> str:
-        code = int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)
-        self[escape] = byte = chr(code if code < 0x80 else 0xDC00 + code)
-        return byte
+def _unescaped(quoted: bytes) -> bytes:
+    """The bytes behind escapes that are known to be good: Python's are then the same, but for code points."""
+    if b"\\u" in quoted or b"\\U" in quoted:
+        quoted = _TO_CODE_POINT.sub(_with_code_point, quoted)
+    return escape_decode(quoted)[0]
 
 
-_UNESCAPED = _Unescaped({short: content.decode() for short, content in _SHORT_BYTES.items()})
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _UNESCAPED[match[1]]
+def _with_code_point(match: re.Match[bytes]) -> bytes:
+    """What stands before a code point, and that; it stays escaped where it could itself be a backslash."""
+    before, short, long = match.groups()
+    if short is None and long is None:
+        return before
+    code = int(short or long, 16)
+    return before + (b"\\x%02x" % code if code < 0x80 else chr(code).encode())
 
 
 def _piece(match: re.Match[str], place: int) -> bytes:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import TypeAlias
 
-from producer.codec.digit_forms import DATES, DATETIMES, TIMES, has_form
+import msgspec
+
+from producer.codec.digit_forms import DATES, DATETIMES, DECIMALS, TIMES, has_form
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import (
     FLOATS,
@@ -131,20 +133,22 @@ def _float_reader(code: MySQLType) -> Reader:
     longest = _LONGEST_FLOAT if code == T.FLOAT else _LONGEST_DOUBLE
 
     def read(text: str) -> bytes:
-        return text.encode() if len(text) <= longest and _is_shortest(text) else _float(code, text)
+        content = text.encode()
+        return content if len(content) <= longest and _is_shortest(content) else _float(code, text)
 
     return read
 
 
 _LONGEST_FLOAT = 7  # six digits, which any 32 bits keep, and a point
 _LONGEST_DOUBLE = 24
+_digits = msgspec.json.Encoder().encode
 
 
-def _is_shortest(text: str) -> bool:
+def _is_shortest(text: bytes) -> bool:
     """Whether this is a number in plain form with a fraction, of the fewest digits."""
     try:
-        return "1" <= text[-1] <= "9" and repr(float(text)) == text and "e" not in text
-    except (ValueError, IndexError):
+        return _digits(float(text)) == text and b"e" not in text and not text.endswith(b".0")
+    except ValueError:
         return False
 
 
@@ -168,7 +172,9 @@ _FORMS = {
     T.DURATION: (re.compile(f"-?[0-9]{{2,3}}{_TIME}"), "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
-_DIGIT_FORMS = {T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES}
+_DIGIT_FORMS = {
+    T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
+}  # fmt: skip
 
 
 def _digits_reader(forms: frozenset[bytes], others: Reader) -> Reader:

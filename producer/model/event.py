@@ -57,7 +57,7 @@ class EventColumn(msgspec.Struct, frozen=True):
     flag: int = 0
 
 
-class RowEvent(msgspec.Struct, frozen=True, kw_only=True):
+class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row changed event.
 
     :param table_id: physical table id if the message names one (partitioned tables), else 0.

@@ -72,7 +72,9 @@ def test_unquote_refuses_or_returns_bytes(text: str) -> None:
             raise
 
 
-@pytest.mark.parametrize("text", ['"', "\n", "\\'", "\\x4", "\\ud800", "\\U00110000", "\\400", "\\"])
+@pytest.mark.parametrize(
+    "text", ['"', "\n", "\\'", "\\x4", "\\ud800", "\\U00110000", "\\Uffffffff", "\\400", "\\"]
+)
 def test_what_go_cannot_unquote_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="0"):
         go_quote.unquote(text)

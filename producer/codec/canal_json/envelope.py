@@ -61,8 +61,9 @@ def opened(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
     """
     try:
         message, length = _next(memoryview(value)[start:] if start else value)
-        texts = bytes(message.pk_names), bytes(message.sql_type), bytes(message.mysql_type)
-        return message, columns_of(texts), length and start + length
+        table = message.database, message.table
+        columns = columns_of(table, message.pk_names, message.sql_type, message.mysql_type)
+        return message, columns, length and start + length
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _error(error, value, start) from None
 

@@ -24,6 +24,7 @@ from producer.model.float_text import plain_text
 from producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType, bare_name, integer_range
 
 T = MySQLType
+digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
@@ -79,13 +80,11 @@ class ColumnReader:
     optional: bool
     read: Reader
 
-    def value(self, json: JSONValue) -> Value:
-        """Canonical text of one value.
+    def null(self) -> Value:
+        """NULL.
 
-        :raises BadValue: if it does not fit the schema.
+        :raises BadValue: if the column has none.
         """
-        if json is not None:
-            return self.read(json)
         if not self.optional:
             raise BadValue("a value, for the column is not optional")
         return None
@@ -110,9 +109,9 @@ def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, 
         return _integer_reader(code, unsigned)
     match code:
         case T.FLOAT | T.DOUBLE:
-            return partial(number_text, code)
+            return number_reader(code)
         case T.NEW_DECIMAL:
-            return partial(number_text, T.DOUBLE)
+            return number_reader(T.DOUBLE)
         case T.YEAR:
             return _year
         case T.DATE:
@@ -140,23 +139,33 @@ def _integer_reader(code: MySQLType, unsigned: bool) -> Reader:
         low, high = integer_range(code, unsigned=False)
 
     def read(json: JSONValue) -> bytes:
-        if isinstance(json, bool) or not isinstance(json, int) or not low <= json <= high:
+        if type(json) is not int or not low <= json <= high:
             raise BadValue(f"an integer, {low} … {high}")
-        return b"%d" % (json + (1 << 64) if unsigned and json < 0 else json)
+        return digits(json + (1 << 64) if unsigned and json < 0 else json)
 
     return read
 
 
-def number_text(code: MySQLType, json: JSONValue) -> bytes:
-    if isinstance(json, bool | str) or json is None:
+def number_reader(code: MySQLType) -> Reader:
+    """Reads the numbers of a FLOAT or DOUBLE column."""
+    limit = _MAX_FLOAT32 if code == T.FLOAT else math.inf
+
+    def read(json: JSONValue) -> bytes:
+        number = json if isinstance(json, float) else _whole_number(json)
+        if not -limit < number < limit:
+            raise BadValue("a finite number of the column's width")
+        return plain_text(number, code)
+
+    return read
+
+
+def _whole_number(json: JSONValue) -> float:
+    if type(json) is not int:
         raise BadValue("a number")
     try:
-        number = float(json)
+        return float(json)
     except OverflowError:
         raise BadValue("a 64-bit float") from None
-    if not math.isfinite(number) or (code == T.FLOAT and abs(number) >= _MAX_FLOAT32):
-        raise BadValue("a finite number of the column's width")
-    return plain_text(number, code)
 
 
 _YEAR = _integer_reader(T.YEAR, unsigned=False)

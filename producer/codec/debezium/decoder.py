@@ -22,7 +22,7 @@ from producer.errors import DecodeError
 from producer.model.event import DDLEvent, Event, Op, ResolvedEvent
 from producer.model.tso import MAX_TS
 
-_OPS = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
+_OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"
 _UNKNOWN_DDL = 0
 
@@ -41,25 +41,27 @@ class DebeziumDecoder:
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        decompressor = Decompressor()
-        named, marks = ({}, None) if key is None else parse_key(_text(key, "key", decompressor))
+        if not ((key or b"{}").startswith(PLAIN_STARTS) and (value or b"{}").startswith(PLAIN_STARTS)):
+            key, value = _texts(key, value)
+        named, marks = ({}, None) if key is None else parse_key(key)
         if value is not None:
-            yield self._event(parse_value(_text(value, "value", decompressor)), named, marks)
+            yield self._event(parse_value(value), named, marks)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
     def _event(self, parts: ValueParts, key: Mapping[str, JSONValue], key_marks: Marks | None) -> Event:
         payload = parts.payload
         _check_source(parts)
+        op = _OPS.get(payload.op)
+        if op is not None:
+            return row_event(parts, op, key, key_marks, self._readers(parts))
         if payload.op is None:
             return _ddl(parts, key)
         if payload.op == _WATERMARK:
             if key:
                 raise DecodeError("DEBEZIUM-KEY", "an empty key of a watermark", part="key", byte=0)
             return ResolvedEvent(commit_ts=payload.source.commit_ts)
-        if payload.op not in _OPS:
-            raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m", b'"op"')
-        return row_event(parts, _OPS[payload.op], key, key_marks, self._readers(parts))
+        raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m", b'"op"')
 
     def _readers(self, parts: ValueParts) -> RowReaders | None:
         if parts.schema is None:
@@ -75,8 +77,10 @@ class DebeziumDecoder:
         raise _error(parts, "DEBEZIUM-SCHEMA", expected, b'"schema"')
 
 
-def _text(data: bytes, part: str, decompressor: Decompressor) -> bytes:
-    return data if data.startswith(PLAIN_STARTS) else decompressor.text(data, part)
+def _texts(key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
+    decompressor = Decompressor()
+    key_text = None if key is None else decompressor.text(key, "key")
+    return key_text, None if value is None else decompressor.text(value, "value")
 
 
 def _check_source(parts: ValueParts) -> None:

@@ -32,11 +32,14 @@ def enum_reader(parameters: Mapping[str, str]) -> Reader:
 def set_reader(parameters: Mapping[str, str]) -> Reader:
     """Reads the texts of a SET as its bit mask."""
     bits = {member: 1 << place for place, member in enumerate(_allowed(parameters).split(","))}
+    alone = {**{member: b"%d" % bit for member, bit in bits.items()}, "": b"0"}
 
     def read(json: JSONValue) -> bytes:
         if not isinstance(json, str):
             raise BadValue("members' texts")
-        chosen = json.split(",") if json else []
+        if json in alone:
+            return alone[json]
+        chosen = json.split(",")
         if len(set(chosen)) < len(chosen) or not bits.keys() >= set(chosen):
             raise BadValue("members of the allowed ones, each once")
         return b"%d" % sum(bits[member] for member in chosen)

@@ -12,13 +12,13 @@ from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
 
 
-class SourceJSON(msgspec.Struct):
+class SourceJSON(msgspec.Struct, gc=False):
     commit_ts: int
     db: str = ""
     table: str = ""
 
 
-class PayloadJSON(msgspec.Struct):
+class PayloadJSON(msgspec.Struct, gc=False):
     source: SourceJSON
     op: str | None = None
     before: dict[str, JSONValue] | None = None
@@ -27,12 +27,15 @@ class PayloadJSON(msgspec.Struct):
     database_name: str | None = msgspec.field(default=None, name="databaseName")
 
 
-class _ValueJSON(msgspec.Struct):
+_NO_SCHEMA = msgspec.Raw(b"null")
+
+
+class _ValueJSON(msgspec.Struct, gc=False):
     payload: PayloadJSON | msgspec.UnsetType = msgspec.UNSET
-    schema: msgspec.Raw = msgspec.Raw(b"null")
+    schema: msgspec.Raw = _NO_SCHEMA
 
 
-class _KeyJSON(msgspec.Struct):
+class _KeyJSON(msgspec.Struct, gc=False):
     payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -44,7 +47,7 @@ _BAD_JSON = "DEBEZIUM-JSON"
 _PLACE = re.compile(r"\(byte (\d+)\)")
 
 
-class ValueParts(msgspec.Struct, frozen=True):
+class ValueParts(msgspec.Struct, frozen=True, gc=False):
     """A message's value.
 
     :param json: its text, in which ``marks`` stand for bytes that are not UTF-8.
@@ -63,6 +66,8 @@ def parse_value(value: bytes) -> ValueParts:
     :raises DecodeError: if it is not of the protocol's form.
     """
     wrapped, json, marks = _parse_any(_VALUE, "value", value)
+    if wrapped.schema is _NO_SCHEMA and wrapped.payload is not msgspec.UNSET:
+        return ValueParts(json, marks, wrapped.payload, None)
     if wrapped.payload is msgspec.UNSET:
         payload, json, marks = _parse_any(_BARE_VALUE, "value", value)
         return ValueParts(json, marks, payload, None)

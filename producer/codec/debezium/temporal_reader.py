@@ -15,7 +15,8 @@ _EPOCH = datetime(1970, 1, 1)  # DATETIME has no zone
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICRO = timedelta(microseconds=1)
 _MAX_TIME = (838 * 3600 + 59 * 60 + 59) * 1_000_000 + 999_999
-_ISO = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,6})?Z")
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
+_SECONDS = len("2021-12-20T13:30:49")
 _ZERO = "1970-01-01T00:00:00Z"
 """Stands for the zero TIMESTAMP; the first real one is a second later."""
 
@@ -37,7 +38,8 @@ def datetime_text(unit: int, json: JSONValue) -> bytes:
         moment = _EPOCH + _integer(json) * unit * _MICRO
     except OverflowError:
         raise BadValue("a time since 1970 of the years 1 … 9999") from None
-    return moment.isoformat(" ", "seconds").encode() + _fraction(moment.microsecond)
+    text = str(moment).encode()
+    return text.rstrip(b"0") if moment.microsecond else text
 
 
 def time_text(json: JSONValue) -> bytes:
@@ -53,16 +55,16 @@ def time_text(json: JSONValue) -> bytes:
 def timestamp_text(zone: tzinfo, json: JSONValue) -> bytes:
     """``YYYY-MM-DD HH:MM:SS[.f]`` in a zone, of ISO 8601 in UTC."""
     match = _ISO.fullmatch(json) if isinstance(json, str) else None
-    if match is None:
+    if match is None or not isinstance(json, str):
         raise BadValue("YYYY-MM-DDTHH:MM:SS[.f]Z")
     if json == _ZERO:
         return b"0000-00-00 00:00:00"
     try:
-        utc = datetime.fromisoformat(f"{match[1]}T{match[2]}+00:00")
-        there = utc if zone is UTC else utc.astimezone(zone)
+        utc = datetime.fromisoformat(json[:_SECONDS])
+        there = utc if zone is UTC else utc.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
     except (ValueError, OverflowError):
         raise BadValue("a date and time that exist") from None
-    return f"{there.replace(tzinfo=None).isoformat(' ')}{match[3] or ''}".encode()
+    return f"{there}{match[1] or ''}".encode()
 
 
 def _integer(json: JSONValue) -> int:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from producer.codec.open.layout import LENGTH
 from producer.errors import DecodeError
 
+_LENGTH = LENGTH.size
+_length = LENGTH.unpack_from
+
 
 class Blocks:
     """Reads the length-prefixed blocks of a key or value."""
 
+    __slots__ = ("_data", "_part", "_size", "place")
+
     def __init__(self, part: str, data: bytes) -> None:
         self._part = part
         self._data = data
+        self._size = len(data)
         self.place = 0
 
     @property
     def at_end(self) -> bool:
-        return self.place >= len(self._data)
+        return self.place >= self._size
 
     def version(self) -> None:
         if len(self._data) < LENGTH.size:
@@ -30,14 +36,14 @@ class Blocks:
 
         :raises DecodeError: if its length or the block itself is cut short.
         """
-        start, data = self.place, self._data
-        body = start + LENGTH.size
-        if len(data) < body:
+        start, data, size = self.place, self._data, self._size
+        body = start + _LENGTH
+        if size < body:
             raise self._truncated(start, "8 bytes of length")
-        length = int.from_bytes(data[start:body], "big")
+        (length,) = _length(data, start)
         end = body + length
-        if len(data) < end:
-            raise self._truncated(start, f"a length of at most {len(data) - body}, not {length}")
+        if size < end:
+            raise self._truncated(start, f"a length of at most {size - body}, not {length}")
         self.place = end
         return data[body:end]
 

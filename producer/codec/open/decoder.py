@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from producer.codec.compression import PLAIN_STARTS, Decompressor
-from producer.codec.open import values
 from producer.codec.open.blocks import Blocks
 from producer.codec.open.layout import LENGTH
-from producer.codec.open.row_shape import ColumnJSON, ColumnsJSON, Shape, shape_of
+from producer.codec.open.row_shape import ColumnsJSON, Shapes
 from producer.codec.raw_bytes import Marks, readable
 from producer.errors import DecodeError
-from producer.model.event import DDLEvent, Event, Image, Kind, Op, ResolvedEvent, RowEvent, Value
+from producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent, RowEvent, Value
 from producer.model.mysql_type import LOBS
 
 _MAX_TS = (1 << 63) - 1
 
 
-class _KeyJSON(msgspec.Struct):
+class _KeyJSON(msgspec.Struct, gc=False):
     ts: int
     t: int
     scm: str = ""
@@ -39,7 +37,7 @@ class _KeyJSON(msgspec.Struct):
     ccl: str = ""
 
 
-class _RowJSON(msgspec.Struct):
+class _RowJSON(msgspec.Struct, gc=False):
     u: ColumnsJSON | None = None
     p: ColumnsJSON | None = None
     d: ColumnsJSON | None = None
@@ -53,7 +51,10 @@ class _DDLJSON(msgspec.Struct):
 _KEY = msgspec.json.Decoder(_KeyJSON)
 _ROW = msgspec.json.Decoder(_RowJSON)
 _DDL = msgspec.json.Decoder(_DDLJSON)
-_VALUE = attrgetter("v")
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_LENGTH = LENGTH.size
+_, _DDL_EVENT, _RESOLVED_EVENT = _KINDS = tuple(map(int, Kind))
+_INSERT, _UPDATE, _DELETE = Op  # a member is slow to get from its class
 
 
 class OpenDecoder:
@@ -64,7 +65,7 @@ class OpenDecoder:
     """
 
     def __init__(self, *, legacy_varchar_base64: bool = False) -> None:
-        self._legacy = legacy_varchar_base64
+        self._shapes = Shapes(legacy_base64=legacy_varchar_base64)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
         """The events of one message, in order.
@@ -82,83 +83,74 @@ class OpenDecoder:
             )
 
     def _event(self, keys: Blocks, blocks: Blocks, decompressor: Decompressor) -> Event:
-        start = keys.place + LENGTH.size
-        head = _parse(_KEY, "OPEN-KEY-JSON", "key", start, keys.next())
+        start = keys.place + _LENGTH
+        try:
+            head = _KEY.decode(keys.next())
+        except _NOT_JSON as error:
+            raise _refusal(error, "OPEN-KEY-JSON", "key", start) from None
         if not 0 <= head.ts <= _MAX_TS:
             raise DecodeError("OPEN-KEY-JSON", "a ts of 0 … 2^63-1", part="key", byte=start)
-        if head.t not in (Kind.ROW, Kind.DDL, Kind.RESOLVED):
+        kind = head.t
+        if kind not in _KINDS:
             raise DecodeError("OPEN-TYPE", "an event type 1, 2 or 3", part="key", byte=start)
-        if head.t == Kind.RESOLVED:
+        if kind == _RESOLVED_EVENT:
             return _resolved(head, blocks)
         if blocks.at_end:
             raise DecodeError("OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.place)
-        start = blocks.place + LENGTH.size
+        start = blocks.place + _LENGTH
         block = blocks.next()
         text = block if block.startswith(PLAIN_STARTS) else decompressor.text(block, "value", start)
-        if head.t == Kind.DDL:
-            return _ddl(head, *_parse_value(_DDL, start, text), start)
-        row, marks = _parse_value(_ROW, start, text)
-        return self._row(head, row, start, marks, len(text))
+        if kind == _DDL_EVENT:
+            return _ddl(head, *_parse_marked(_DDL, start, text), start)
+        return self._row(head, text, start)
 
-    def _row(self, head: _KeyJSON, row: _RowJSON, start: int, marks: Marks | None, size: int) -> RowEvent:
-        op = _row_kind(row, start)
-        new = row.d if op == Op.DELETE else row.u
-        old = None if op == Op.DELETE else row.p
-        shape = shape_of(new or {}, self._legacy, size)
-        if shape.fault:
-            raise DecodeError("OPEN-COLUMN", shape.fault, part="value", byte=start)
-        before = None if old is None else _image(old, shape_of(old, self._legacy, size), start, marks)
-        image = _image(new or {}, shape, start, marks)
+    def _row(self, head: _KeyJSON, text: bytes, start: int) -> RowEvent:
+        try:
+            row, marks = _ROW.decode(text), None
+        except _NOT_JSON:
+            row, marks = _parse_marked(_ROW, start, text)
+        op, shown = _shown(row, start)
+        shape, image = self._shapes.read(shown, len(text), start)
+        old = {} if row.p is None else self._shapes.read(row.p, len(text), start)[1]
+        if marks is not None:
+            _unmark(shown, image, start, marks)
+            _unmark(row.p or {}, old, start, marks)
         return RowEvent(
             commit_ts=head.ts,
             schema=head.scm,
             table=head.tbl,
             op=op,
             columns=shape.columns,
-            before=image if op == Op.DELETE else before,
-            after=None if op == Op.DELETE else image,
+            before=image if op is _DELETE else old if op is _UPDATE else None,
+            after=None if op is _DELETE else image,
             table_id=head.ptn or 0,
             row_id=head.rid,
-            handle_key_only=head.ohk or bool(head.ccl),
+            handle_key_only=head.ohk or head.ccl != "",
             claim_check=head.ccl,
         )
 
 
-def _image(columns: ColumnsJSON, shape: Shape, start: int, marks: Marks | None) -> Image:
-    if marks is None:
-        try:
-            cells = zip(shape.readers, map(_VALUE, columns.values()), strict=True)
-            return dict(zip(columns, [None if v is None else read(v) for read, v in cells], strict=True))
-        except values.BadValue:
-            pass  # the other way tells whose it is
-    image: dict[str, Value] = {}
-    for (name, column), read in zip(columns.items(), shape.readers, strict=True):
-        if marks is not None and marks.stands_in(name):
+def _unmark(columns: ColumnsJSON, image: dict[str, Value], start: int, marks: Marks) -> None:
+    """Put back the bytes that marks stood for; those of a Base64 text are the value's own."""
+    for name, column in columns.items():
+        if marks.stands_in(name):
             raise DecodeError("OPEN-COLUMN", "column names in UTF-8", part="value", byte=start)
-        try:
-            value = None if column.v is None else read(column.v)
-        except values.BadValue as bad:
-            expected = f"{bad.expected} in column {name!r}"
-            raise DecodeError(bad.code, expected, part="value", byte=start) from None
-        image[name] = _unmarked(column, value, marks)
-    return image
+        value = image[name]
+        if value is None or not isinstance(column.v, str) or column.t in LOBS:
+            continue
+        if marks.stands_in(column.v):
+            image[name] = marks.restored(value)
 
 
-def _unmarked(column: ColumnJSON, value: Value, marks: Marks | None) -> Value:
-    """The value with the bytes that marks stood for; those of a Base64 text are the value's own."""
-    if marks is None or value is None or not isinstance(column.v, str) or column.t in LOBS:
-        return value
-    return marks.restored(value) if marks.stands_in(column.v) else value
-
-
-def _row_kind(row: _RowJSON, start: int) -> Op:
+def _shown(row: _RowJSON, start: int) -> tuple[Op, ColumnsJSON]:
+    """The operation, and the image that tells of all columns."""
     if row.d:
         if row.u or row.p is not None:
             raise DecodeError("OPEN-ROW-EMPTY", "either d, or u with or without p", part="value", byte=start)
-        return Op.DELETE
+        return _DELETE, row.d
     if not row.u:
         raise DecodeError("OPEN-ROW-EMPTY", "columns in u or d", part="value", byte=start)
-    return Op.INSERT if row.p is None else Op.UPDATE
+    return _INSERT if row.p is None else _UPDATE, row.u
 
 
 def _ddl(head: _KeyJSON, ddl: _DDLJSON, marks: Marks | None, start: int) -> DDLEvent:
@@ -176,29 +168,26 @@ def _resolved(head: _KeyJSON, blocks: Blocks) -> ResolvedEvent:
     return ResolvedEvent(commit_ts=head.ts)
 
 
-def _parse_value(decoder: Any, start: int, text: bytes) -> tuple[Any, Marks | None]:
+def _parse_marked(decoder: Any, start: int, text: bytes) -> tuple[Any, Marks | None]:
     """What a value says, and the marks in it; there are none where no byte has to be replaced."""
+    json, marks = readable("value", text, "OPEN-VALUE-JSON")
     try:
-        return decoder.decode(text), None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        json, marks = readable("value", text, "OPEN-VALUE-JSON")
-        return _parse(decoder, "OPEN-VALUE-JSON", "value", start, json), marks
+        return decoder.decode(json), marks
+    except _NOT_JSON as error:
+        raise _refusal(error, "OPEN-VALUE-JSON", "value", start) from None
 
 
 _PLACE = re.compile(r"\(byte (\d+)\)")
 
 
-def _parse(decoder: Any, code: str, part: str, start: int, json: bytes) -> Any:
-    try:
-        return decoder.decode(json)
-    except msgspec.ValidationError as error:
-        raise DecodeError(_code_of(error, code), _sentence(error), part=part, byte=start) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        found = _PLACE.search(str(error))
-        byte = start + int(found[1]) if found else start
-        raise DecodeError(code, f"valid JSON ({_sentence(error)})", part=part, byte=byte) from None
-    except RecursionError:
-        raise DecodeError(code, "JSON of a few levels", part=part, byte=start) from None
+def _refusal(error: Exception, code: str, part: str, start: int) -> DecodeError:
+    if isinstance(error, msgspec.ValidationError):
+        return DecodeError(_code_of(error, code), _sentence(error), part=part, byte=start)
+    if isinstance(error, RecursionError):
+        return DecodeError(code, "JSON of a few levels", part=part, byte=start)
+    found = _PLACE.search(str(error))
+    byte = start + int(found[1]) if found else start
+    return DecodeError(code, f"valid JSON ({_sentence(error)})", part=part, byte=byte)
 
 
 def _code_of(error: msgspec.ValidationError, code: str) -> str:

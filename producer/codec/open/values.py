@@ -12,8 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TypeAlias
 
+import msgspec
+
 from producer.codec import go_quote
-from producer.codec.digit_forms import DATES, DATETIMES, TIMES, has_form
+from producer.codec.digit_forms import DATES, DATETIMES, DECIMALS, TIMES, has_form
 from producer.model.flags import ColumnFlag
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import (
@@ -30,6 +32,7 @@ JSONValue: TypeAlias = int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 T = MySQLType
+digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
 _FRACTION = r"(?:\.\d{1,6})?"
 _TEXT_FORMS = {
@@ -42,7 +45,8 @@ _TEXT_FORMS = {
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
 _USUAL_FORMS = {
-    T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
+    T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES,
+    T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
 }  # fmt: skip
 
 
@@ -67,7 +71,7 @@ def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reade
     if code in INTEGERS or code in NUMBERED:
         return _integer_reader(code, flag)
     if code in FLOATS:
-        return partial(_float, code)
+        return _float_reader(code)
     if code in _TEXT_FORMS:
         return _text_reader(T(code))
     is_binary = bool((flag or 0) & ColumnFlag.BINARY)
@@ -93,21 +97,30 @@ def _integer_reader(code: int, flag: int | None) -> Reader:
             raise BadValue("OPEN-COLUMN", "an integer")
         if not low <= value <= high:
             raise BadValue("OPEN-RANGE", f"{low} … {high}")
-        return b"%d" % value
+        return digits(value)
 
     return read
 
 
-def _float(code: int, value: JSONValue) -> bytes:
-    if isinstance(value, str) or value is None:
+def _float_reader(code: int) -> Reader:
+    limit = _MAX_FLOAT32 if code == T.FLOAT else math.inf
+
+    def read(value: JSONValue) -> bytes:
+        number = value if isinstance(value, float) else _whole_number(value)
+        if not -limit < number < limit:
+            raise BadValue("OPEN-RANGE", "a finite number of the column's width")
+        return plain_text(number, code)
+
+    return read
+
+
+def _whole_number(value: JSONValue) -> float:
+    if not isinstance(value, int):
         raise BadValue("OPEN-COLUMN", "a number")
     try:
-        number = float(value)
+        return float(value)
     except OverflowError:
         raise BadValue("OPEN-RANGE", "a 64-bit float") from None
-    if not math.isfinite(number) or (code == T.FLOAT and abs(number) >= _MAX_FLOAT32):
-        raise BadValue("OPEN-RANGE", "a finite number of the column's width")
-    return plain_text(number, code)
 
 
 def _text_reader(code: MySQLType) -> Reader:
