@@ -204,6 +204,14 @@ def test_options_of_a_broker_that_a_run_does_not_have(
     _refused(capsys, tmp_path, ["run", "seed_t1", *options], part)
 
 
+@pytest.mark.parametrize("options", [["--out", "zz"], ["--protocol", "all"]])
+def test_options_of_golden_before_the_command_below_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str]
+) -> None:
+    part = f"{options[0]} is of golden, and golden diff has options of its own (golden diff A B)"
+    _refused(capsys, tmp_path, ["golden", *options, "diff", str(tmp_path), str(tmp_path)], part)
+
+
 def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody answers there: what is refused is the broker, not the options."""
     assert main(["run", "seed_t1", "--append", "--out", "x", *_HOST]) == 3
