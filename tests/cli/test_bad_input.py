@@ -151,6 +151,11 @@ def test_golden_folders_that_are_damaged(
     messages.unlink()
     _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
     _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in ("verify", "decode"):
+        _refused(capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", "files are no mapping")
     (folder / "manifest.json").write_text("{")
     _refused(capsys, tmp_path, ["decode", "--in", str(folder)], "manifest.json", "not JSON")
 
