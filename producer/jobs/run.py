@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
 from producer.changefeed import SinkKind
-from producer.changefeed.claim_storage import claim_storage
+from producer.changefeed.claim_storage import check_claim_storage
 from producer.changefeed.kafka_client import Brokers
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
@@ -175,6 +175,7 @@ def checked_target(job: Job, out: str | Path | None, manner: Manner) -> Path | N
     :raises FolderError: if the folder exists.
     :raises BrokerError: if nobody answers at the sink URI's address.
     :raises ChangefeedError: for a storage of large rows that nothing is installed for.
+    :raises StorageError: for one that cannot be reached.
     """
     uri = job.changefeed.sink_uri
     check_broker_options(
@@ -190,7 +191,7 @@ def checked_target(job: Job, out: str | Path | None, manner: Manner) -> Path | N
         raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
     storage = job.encode_plan(skip_refused=True).claim_storage
     if storage and (folder is None or not uri.embedded):
-        claim_storage(storage)
+        check_claim_storage(storage)
     if not uri.embedded and not manner.dry_run:
         Topics(job.changefeed.brokers).existing()
     return folder
