@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.options import Json
+from producer.cli.options import Json, refuse_options
 from producer.conformance.level import Level
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def golden(
 ) -> int:
     """Write the cases of the conformance runner as golden folders: messages, expected events, rows."""
     if context.invoked_subcommand is not None:
+        refuse_options(context, "golden diff A B")
         return 0
     from producer.conformance.asked import asked
     from producer.conformance.corpus_folder import write_corpus

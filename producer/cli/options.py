@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from producer.errors import USAGE, ChangefeedError, ProducerError
+from producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
 
 SinkURI = Annotated[
     str | None,
@@ -55,6 +55,20 @@ def with_registry(sink_uri: str | None, url: str | None) -> str | None:
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)
     between = "&" if "?" in sink_uri else "?"
     return f"{sink_uri}{between}schema-registry={quote(url, safe='/:@$%{}')}"
+
+
+def refuse_options(context: typer.Context, usage: str) -> None:
+    """Options of a command before the name of one below it, where they would have no effect.
+
+    :param usage: of the command below.
+    :raises ArgumentError: for the first that was given.
+    """
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            below = f"{context.info_name} {context.invoked_subcommand}"
+            what = f"{option.opts[0]} is of {context.info_name}, and {below} has options of its own"
+            raise ArgumentError(what, argument=option.name or "", hint=usage)
 
 
 def fail(error: ProducerError) -> int:

@@ -8,11 +8,19 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.options import Client, Config, Json, Quiet, SchemaRegistry, SinkURI, with_registry
+from producer.cli.options import (
+    Client,
+    Config,
+    Json,
+    Quiet,
+    SchemaRegistry,
+    SinkURI,
+    refuse_options,
+    with_registry,
+)
 from producer.cli.progress import Progress
 from producer.cli.reports import Html, JunitXml, Reports
 from producer.cli.verify_state_command import state
-from producer.errors import StateError
 
 app = typer.Typer(invoke_without_command=True)
 app.command("state")(state)
@@ -75,7 +83,7 @@ def verify(
     Exit code 1 if something is violated. Below it: verify state, for the tables that a consumer filled.
     """
     if context.invoked_subcommand is not None:
-        _refuse_options(context)
+        refuse_options(context, "verify state --expected DIR --actual URL")
         return 0
     from producer import api
     from producer.cli.verdict_text import show
@@ -104,16 +112,3 @@ def verify(
         show(verdict, quiet=quiet)
     reports.write(verdict)
     return 0 if verdict.ok else 1
-
-
-def _refuse_options(context: typer.Context) -> None:
-    """Options of ``verify`` before the name of a command below it would have no effect."""
-    given = [
-        name
-        for name in context.params
-        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    ]
-    if given:
-        what = f"{context.invoked_subcommand} has options of its own, which stand behind it"
-        hint = "verify state --expected DIR --actual URL"
-        raise StateError(what, source=f"verify {context.invoked_subcommand}", hint=hint)

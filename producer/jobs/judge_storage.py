@@ -13,7 +13,7 @@ from producer.jobs.judge import Judged, Observe, unobserved
 from producer.kept import kept
 from producer.source.decode import decoded
 from producer.source.storage.frame import storage_messages
-from producer.source.storage.listing import Listing, list_storage
+from producer.source.storage.listing import Listing
 from producer.source.storage.reading import Names, reading_options
 from producer.verifier.comparison import compare
 from producer.verifier.finding import Finding, Witness
@@ -34,6 +34,7 @@ _HINTS = {
 def judge_storage(
     spark: SparkSession,
     feed: Changefeed,
+    listing: Listing,
     expected: Callable[[], DataFrame] | None = None,
     names: Names | None = None,
     *,
@@ -42,10 +43,10 @@ def judge_storage(
 ) -> Verdict:
     """Check a storage folder.
 
+    :param listing: what stands in it.
     :param expected: gives the events that must be in it, with their directory as topic.
     :param names: without it rows have all columns that schema files name.
     """
-    listing = list_storage(feed.sink_uri.place, feed.protocol)
     options = feed.codec_options
     back = storage_messages(spark, listing, feed.protocol, options)
     with kept(decoded(back, feed.protocol, reading_options(listing, options, names))) as stream:

@@ -32,6 +32,7 @@ from producer.scenario.play import check_commits, clock_of, commits_until, play,
 from producer.scenario.update_ts import with_update_ts
 from producer.sink.encode import EncodePlan
 from producer.stream.barriers import ResolvedPlan
+from producer.stream.event_filter import check_expressions
 from producer.stream.event_stream import StreamPlan
 
 _FEW = 6
@@ -218,6 +219,8 @@ def prepare(
     check_commits(read, history)
     with rules_placed(read, config):
         _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
+        for table in job.stream.replicated:
+            check_expressions(table, changefeed.filter)
     _ = job.faults  # finds a place for every fault, or none
     return job
 

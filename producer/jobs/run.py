@@ -13,10 +13,11 @@ from pyspark.sql import DataFrame
 
 from producer.broker import EmbeddedKafka
 from producer.changefeed import SinkKind
-from producer.changefeed.claim_storage import claim_storage
+from producer.changefeed.claim_storage import check_claim_storage
 from producer.changefeed.kafka_client import Brokers
 from producer.errors import FolderError
 from producer.jobs.begin import begin, check_resumable
+from producer.jobs.broker_options import check_broker_options
 from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.fault_places import fault_places, summed_faults
 from producer.jobs.judge import Observe, judge, unobserved
@@ -144,7 +145,18 @@ def run(
             "state_at": state_at,
         }
         storage = check_storage(job, dry_run=dry_run, **given)
-    folder = None if storage else checked_target(job, out, dry_run=dry_run, resume=resume)
+    manner = Manner(
+        append=append,
+        resume=resume,
+        dry_run=dry_run,
+        keep=keep,
+        only=only,
+        from_beginning=not job.history.data,
+        say=say,
+        watcher=watcher,
+        observe=observe,
+    )
+    folder = None if storage else checked_target(job, out, manner)
     played = job.history
     say(f"scenario {job.scenario.name}: {played.commits} commits, {played.row_changes} row changes")
     say("starting Spark")
@@ -153,39 +165,34 @@ def run(
     committed = upstream(spark, job.history)
     if storage is not None:
         return run_storage(job, committed, storage, dry_run=dry_run, say=say, observe=observe)
-    manner = Manner(
-        append=append,
-        resume=resume,
-        dry_run=dry_run,
-        keep=keep,
-        only=only,
-        from_beginning=not played.data,
-        say=say,
-        watcher=watcher,
-        observe=observe,
-    )
     return execute(job, committed, folder, manner)
 
 
-def checked_target(job: Job, out: str | Path | None, *, dry_run: bool, resume: bool = False) -> Path | None:
+def checked_target(job: Job, out: str | Path | None, manner: Manner) -> Path | None:
     """The folder to write, if any, after the cheap checks of where a run goes.
 
+    :raises ArgumentError: for an option that has no effect there.
     :raises FolderError: if the folder exists.
     :raises BrokerError: if nobody answers at the sink URI's address.
     :raises ChangefeedError: for a storage of large rows that nothing is installed for.
+    :raises StorageError: for one that cannot be reached.
     """
-    if resume:
+    uri = job.changefeed.sink_uri
+    check_broker_options(
+        uri, to_folder=out is not None, dry_run=manner.dry_run, append=manner.append, keep=manner.keep
+    )
+    if manner.resume:
         check_resumable(job)
     folder = None if out is None else Path(out)
-    if resume and folder is not None and folder.exists():
+    if manner.resume and folder is not None and folder.exists():
         check_same_run(folder, job)  # a folder has its name only when all of it is there
         folder = None
     if folder is not None and folder.exists():
         raise FolderError("the folder exists already", path=str(folder), hint="name a new one")
-    uri, storage = job.changefeed.sink_uri, job.encode_plan(skip_refused=True).claim_storage
+    storage = job.encode_plan(skip_refused=True).claim_storage
     if storage and (folder is None or not uri.embedded):
-        claim_storage(storage)
-    if not uri.embedded and not dry_run:
+        check_claim_storage(storage)
+    if not uri.embedded and not manner.dry_run:
         Topics(job.changefeed.brokers).existing()
     return folder
 

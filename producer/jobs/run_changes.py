@@ -72,11 +72,11 @@ def run_changes(
     given = {"out": out, "append": append, "resume": resume, "keep": keep}
     in_files = changefeed.sink_uri.kind is SinkKind.STORAGE
     storage = check_storage(job, dry_run=dry_run, **given) if in_files else None
-    folder = None if storage else checked_target(job, out, dry_run=dry_run, resume=resume)
+    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
+    folder = None if storage else checked_target(job, out, manner)
     behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
     if storage is not None:
         return run_storage(job, Upstream(behind), storage, dry_run=dry_run, say=say)
-    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
     return execute(job, Upstream(behind), folder, manner)
 
 

@@ -23,7 +23,7 @@ from producer.jobs.prepare import Job, with_registered_schemas
 from producer.jobs.real_time import Pacemaker, RealTime
 from producer.jobs.refused import refused
 from producer.jobs.refused_values import values_refused
-from producer.jobs.run import checked_target, judged
+from producer.jobs.run import Manner, checked_target, judged
 from producer.jobs.run_report import RunReport, Say, silent
 from producer.jobs.slices import Slice, slices
 from producer.jobs.upstream import Upstream, upstream
@@ -68,7 +68,7 @@ def run_paced(
     job = paced_job(
         scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed, client=client
     )
-    checked_target(job, None, dry_run=False)
+    checked_target(job, None, Manner(append=append, keep=keep))
     say(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
     say("starting Spark")
     spark = spark_session()

@@ -27,6 +27,7 @@ from producer.sink.storage.data_files import FileRules
 from producer.sink.storage.directories import in_directories
 from producer.sink.storage.plan import StoragePlan, plan_storage
 from producer.sink.storage.write import check_empty, write_data, write_metadata, write_schema_files
+from producer.source.storage.listing import list_storage
 from producer.source.storage.reading import Names
 
 
@@ -103,6 +104,7 @@ def run_storage(
         verdict = judge_storage(
             committed.spark,
             job.changefeed,
+            list_storage(place, job.changefeed.protocol),
             lambda: expected_events(job, events, encoded),
             row_columns(job, plan),
             scenario=job.scenario.name,

@@ -16,6 +16,7 @@ from producer.kept import kept
 from producer.session import spark_session
 from producer.sink.messages import messages
 from producer.sink.storage.directories import in_directories
+from producer.source.storage.listing import list_storage
 from producer.verifier.verdict import Verdict
 
 
@@ -32,11 +33,12 @@ def verify_storage(
         if value:
             what = f"--{name.replace('_', '-')} does not go with a storage"
             raise ArgumentError(what, argument=name, hint="it is of topics and golden folders")
+    listing = list_storage(feed.sink_uri.place, feed.protocol)
     say("starting Spark")
     spark = spark_session(light=True)
     say("verifying")
     if job is None:
-        return judge_storage(spark, feed, observe=observe)
+        return judge_storage(spark, feed, listing, observe=observe)
     plan, committed = layout_of(job), upstream(spark, job.history)
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, feed)
     with kept(rows, in_order=True) as events:
@@ -44,6 +46,7 @@ def verify_storage(
         return judge_storage(
             spark,
             feed,
+            listing,
             lambda: expected_events(job, events, encoded),
             row_columns(job, plan),
             scenario=job.scenario.name,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from producer.changefeed.claim_storage import claim_storage
+from producer.changefeed.file_system import failures, make_folder, storage_error
 from producer.errors import StorageError
 from producer.model.event import ClaimObject
 from producer.sink.encode import EncodePlan, PartitionEncoder
@@ -33,8 +34,8 @@ class ClaimWriter:
         self._place = place
         self._system, self._folder = claim_storage(place)
         try:
-            self._system.makedirs(self._folder, exist_ok=True)
-        except OSError as error:
+            make_folder(self._system, self._folder)
+        except failures() as error:
             raise self._failure(error) from None
 
     def write(self, claims: Iterable[ClaimObject]) -> None:
@@ -45,13 +46,11 @@ class ClaimWriter:
         try:
             for claim in claims:
                 self._system.pipe_file(f"{self._folder}/{claim.name}", claim.content)
-        except OSError as error:
+        except failures() as error:
             raise self._failure(error) from None
 
-    def _failure(self, error: OSError) -> StorageError:
-        reason = error.strerror or str(error)
-        what = f"claim-check objects cannot be written to {self._place}: {reason}"
-        return StorageError(what, location=self._place)
+    def _failure(self, error: Exception) -> StorageError:
+        return storage_error(f"claim-check objects cannot be written to {self._place}", self._place, error)
 
 
 def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from producer.changefeed.claim_storage import claim_storage
+from producer.changefeed.file_system import failures
 from producer.codec.base import Decoder
 from producer.codec.claim_check import claimed_message
 from producer.codec.compression import MOST_BYTES
@@ -41,7 +42,7 @@ class ClaimReader:
         try:
             with self._system.open(f"{self._folder}/{name}", "rb") as file:
                 content = bytes(file.read(self._most + 1))
-        except OSError as error:
+        except failures() as error:
             reason = type(error).__name__
             raise _error("CLAIM-MISSING", f"a claim-check object ({reason})", location) from None
         if len(content) > self._most:

@@ -29,7 +29,7 @@ def manifest(folder: Path) -> dict[str, Any]:
         raise FolderError("there is no such folder", path=str(folder))
     place = folder / "manifest.json"
     content = _json(place)
-    files = content.get("files", {})
+    files = content.get("files")
     if not isinstance(files, dict):
         raise FolderError("its files are no mapping of names to sha256", path=str(place), hint=_DAMAGED)
     for name, expected in files.items():

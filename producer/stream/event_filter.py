@@ -16,7 +16,7 @@ from producer.changefeed.filter_section import EventFilter, FilterSection
 from producer.dispatch.matcher import Matcher
 from producer.model.event import Op
 from producer.model.table import TableInfo
-from producer.stream.value_condition import check_names, value_condition
+from producer.stream.value_condition import check_expression, value_condition
 
 _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), "all dml": tuple(Op)}
 
@@ -45,13 +45,13 @@ def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iter
 def check_expressions(table: TableInfo, section: FilterSection) -> None:
     """What can be told of the value expressions for one table without Spark.
 
-    :raises ChangefeedError: for one that cannot be read, or names no column of the table.
+    :raises ChangefeedError: for one that cannot be evaluated.
     """
     for rule in section.event_filters:
         if _matcher(rule).accepts(table.schema, table.name):
             for _, _, expression in _expressions(rule):
                 if expression:
-                    check_names(expression, table)
+                    check_expression(expression, table)
 
 
 def drops_rows(rule: EventFilter) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Literal, TypeAlias
 
 from pyspark.sql import Column
@@ -20,6 +22,8 @@ from producer.errors import ChangefeedError, nearest
 from producer.model.mysql_type import INTEGERS, MySQLType
 from producer.model.table import ColumnInfo, TableInfo
 
+_Later: TypeAlias = Callable[[], Column]
+"""Made when Spark is there; what is wrong with an expression is told before."""
 _Kind: TypeAlias = Literal["number", "text", "padded text", "date", "datetime", "condition", "null"]
 _NUMBERS = INTEGERS | {MySQLType.YEAR, MySQLType.BIT}
 _TEXTS = {
@@ -54,7 +58,7 @@ class _Typed:
     """:param digits: behind the point of seconds, of a ``datetime``."""
 
     kind: _Kind
-    value: Column
+    value: _Later
     digits: int = 0
 
 
@@ -65,17 +69,22 @@ def value_condition(expression: str, table: TableInfo, image: str) -> Column:
     :param image: the column of the stream with the row image that it speaks of.
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
-    reader = _Reader(expression, table, image)
-    return reader.condition(_parsed(expression))
+    return _condition(expression, table, image)()
 
 
-def check_names(expression: str, table: TableInfo) -> None:
-    """What can be told of an expression without Spark.
+def check_expression(expression: str, table: TableInfo) -> None:
+    """Says without Spark what ``value_condition`` would.
 
-    :raises ChangefeedError: for SQL that cannot be read, or names no column of the table.
+    :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
-    for node in _parsed(expression).find_all(exp.Column):
+    _condition(expression, table, "")
+
+
+def _condition(expression: str, table: TableInfo, image: str) -> _Later:
+    tree = _parsed(expression)
+    for node in tree.find_all(exp.Column):  # of all that is wrong, TiCDC's own error comes first
         _offset(expression, table, node)
+    return _Reader(expression, table, image).condition(tree)
 
 
 def _parsed(expression: str) -> exp.Expr:
@@ -101,7 +110,7 @@ class _Reader:
     table: TableInfo
     image: str
 
-    def condition(self, node: exp.Expr) -> Column:
+    def condition(self, node: exp.Expr) -> _Later:
         typed = self._typed(node)
         if typed.kind != "condition":
             raise self._refused(f"{node.sql('mysql')!r} is no condition")
@@ -116,47 +125,52 @@ class _Reader:
             return self._constant(node)
         if type(node) in _CALCULATED:
             left, right = self._alike(node.this, node.expression, "number")
-            return _Typed("number", _CALCULATED[type(node)](left.value, right.value))
+            calculate = _CALCULATED[type(node)]
+            return _Typed("number", lambda: calculate(left.value(), right.value()))
         return _Typed("condition", self._condition(node))
 
-    def _condition(self, node: exp.Expr) -> Column:
+    def _condition(self, node: exp.Expr) -> _Later:
         match node:
             case exp.And():
-                return self.condition(node.this) & self.condition(node.expression)
+                left, right = self.condition(node.this), self.condition(node.expression)
+                return lambda: left() & right()
             case exp.Or():
-                return self.condition(node.this) | self.condition(node.expression)
+                left, right = self.condition(node.this), self.condition(node.expression)
+                return lambda: left() | right()
             case exp.Not():
-                return ~self.condition(node.this)
+                inner = self.condition(node.this)
+                return lambda: ~inner()
             case exp.Is() if isinstance(node.expression, exp.Null):
-                return self._typed(node.this).value.isNull()
+                asked = self._typed(node.this)
+                return lambda: asked.value().isNull()
             case exp.In() if node.expressions:
                 return self._any(node.this, node.expressions)
             case exp.Between():
-                low, high = node.args["low"], node.args["high"]
-                return self._compare(exp.GTE, node.this, low) & self._compare(exp.LTE, node.this, high)
+                low = self._compare(exp.GTE, node.this, node.args["low"])
+                high = self._compare(exp.LTE, node.this, node.args["high"])
+                return lambda: low() & high()
             case exp.Like() if node.expression.is_string:
                 return self._like(node)
         if type(node) in _COMPARED:
             return self._compare(type(node), node.this, node.expression)
         raise self._refused(f"{node.sql('mysql')!r} is not evaluated here")
 
-    def _any(self, one: exp.Expr, others: list[exp.Expr]) -> Column:
-        found = self._compare(exp.EQ, one, others[0])
-        for other in others[1:]:
-            found = found | self._compare(exp.EQ, one, other)
-        return found
+    def _any(self, one: exp.Expr, others: list[exp.Expr]) -> _Later:
+        found = [self._compare(exp.EQ, one, other) for other in others]
+        return lambda: reduce(or_, (equal() for equal in found))
 
-    def _like(self, node: exp.Like) -> Column:
+    def _like(self, node: exp.Like) -> _Later:
         column = self._typed(node.this)
         if column.kind not in ("text", "padded text"):
             raise self._refused("LIKE asks for a text column")
-        return column.value.like(node.expression.this)
+        return lambda: column.value().like(node.expression.this)
 
-    def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> Column:
+    def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> _Later:
         left, right = self._alike(one, other)
+        compare = _COMPARED[kind]
         if "padded text" in (left.kind, right.kind):
-            return _COMPARED[kind](F.rtrim(left.value), F.rtrim(right.value))
-        return _COMPARED[kind](left.value, right.value)
+            return lambda: compare(F.rtrim(left.value()), F.rtrim(right.value()))
+        return lambda: compare(left.value(), right.value())
 
     def _alike(self, one: exp.Expr, other: exp.Expr, kind: _Kind | None = None) -> tuple[_Typed, _Typed]:
         """Both operands; constants become what the column beside them is."""
@@ -181,33 +195,36 @@ class _Reader:
         if not re.fullmatch(_FORMS[beside.kind], whole) or len(digits) > beside.digits:
             raise self._refused(f"{text!r} is not written as the column's values are")
         exact = f"{whole}.{digits.ljust(beside.digits, '0')}" if beside.digits else whole
-        return _Typed(beside.kind, F.lit(exact), beside.digits)
+        return _Typed(beside.kind, lambda: F.lit(exact), beside.digits)
 
     def _constant(self, node: exp.Expr) -> _Typed:
         if isinstance(node, exp.Null):
-            return _Typed("null", F.lit(None))
+            return _Typed("null", lambda: F.lit(None))
         if node.is_string:
-            return _Typed("text", F.lit(node.this))
+            return _Typed("text", lambda: F.lit(node.this))
         text = node.sql("mysql").replace(" ", "")
         if not re.fullmatch(r"-?\d{1,20}(\.\d{1,18})?", text):
             raise self._refused(f"{text!r} is not evaluated here")
         whole, _, behind = text.lstrip("-").partition(".")
         digits = f"{len(whole) + len(behind)},{len(behind)}"
-        return _Typed("number", F.lit(text).cast(f"decimal({digits})"))
+        return _Typed("number", lambda: F.lit(text).cast(f"decimal({digits})"))
 
     def _column(self, node: exp.Column) -> _Typed:
         offset = _offset(self.expression, self.table, node)
         place = self.table.image_place(offset)
         if place is None:
             raise self._refused(f"column {node.name!r} is virtual, and in no row image")
-        text = F.get(F.col(self.image), F.lit(place)).cast("string")
-        return self._read(self.table.columns[offset], text)
+        image = self.image
+        return self._read(
+            self.table.columns[offset], lambda: F.get(F.col(image), F.lit(place)).cast("string")
+        )
 
-    def _read(self, column: ColumnInfo, text: Column) -> _Typed:
+    def _read(self, column: ColumnInfo, text: _Later) -> _Typed:
         if column.type in _NUMBERS:
-            return _Typed("number", text.cast("decimal(20,0)"))
+            return _Typed("number", lambda: text().cast("decimal(20,0)"))
         if column.type == MySQLType.NEW_DECIMAL and column.length <= _MOST_DIGITS:
-            return _Typed("number", text.cast(f"decimal({column.length},{max(column.decimal, 0)})"))
+            digits = f"{column.length},{max(column.decimal, 0)}"
+            return _Typed("number", lambda: text().cast(f"decimal({digits})"))
         if column.type == MySQLType.DATE:
             return _Typed("date", text)
         if column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP):

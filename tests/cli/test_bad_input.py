@@ -151,6 +151,11 @@ def test_golden_folders_that_are_damaged(
     messages.unlink()
     _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
     _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in ("verify", "decode"):
+        _refused(capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", "files are no mapping")
     (folder / "manifest.json").write_text("{")
     _refused(capsys, tmp_path, ["decode", "--in", str(folder)], "manifest.json", "not JSON")
 
@@ -165,6 +170,7 @@ def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
     assert "t/1@7[0] ERROR OPEN-KEY-SHORT at byte 0" in capsys.readouterr().out
 
 
+_HOST = ("--sink-uri", "kafka://127.0.0.1:1/t")
 PACED = [
     (["--duration", "10m"], "--rate"),
     (["--rate", "fast"], "no rate"),
@@ -173,6 +179,8 @@ PACED = [
     (["--rate", "5/s", "--duration", "long"], "no duration"),
     (["--rate", "999999999/s"], "microsecond"),
     (["--resume"], "--resume needs the broker"),
+    (["--rate", "5/s", "--append"], "--append needs the broker"),
+    (["--rate", "5/s", "--keep", *_HOST], "--keep is of the embedded broker"),
 ]
 
 
@@ -181,3 +189,35 @@ def test_options_of_long_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], part: str
 ) -> None:
     _refused(capsys, tmp_path, ["run", "bank", *options], part)
+
+
+OF_A_BROKER = [
+    (["--keep", "--out", "x"], "--keep does not go with --out (without a host in the sink URI"),
+    (["--append", "--out", "x"], "--append does not go with --out (without a host in the sink URI"),
+    (["--append", "--only", "messages", "--out", "x"], "--append does not go with --out"),
+    (["--keep", "--dry-run"], "--keep does not go with --dry-run (which writes nothing)"),
+    (["--append", "--dry-run", *_HOST], "--append does not go with --dry-run (which writes nothing)"),
+    (["--append"], "--append needs the broker that holds the topic (kafka://HOST:PORT/TOPIC"),
+    (["--keep", *_HOST], "--keep is of the embedded broker, which this run does not start"),
+]
+
+
+@pytest.mark.parametrize(("options", "part"), OF_A_BROKER)
+def test_options_of_a_broker_that_a_run_does_not_have(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], part: str
+) -> None:
+    _refused(capsys, tmp_path, ["run", "seed_t1", *options], part)
+
+
+@pytest.mark.parametrize("options", [["--out", "zz"], ["--protocol", "all"]])
+def test_options_of_golden_before_the_command_below_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str]
+) -> None:
+    part = f"{options[0]} is of golden, and golden diff has options of its own (golden diff A B)"
+    _refused(capsys, tmp_path, ["golden", *options, "diff", str(tmp_path), str(tmp_path)], part)
+
+
+def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody answers there: what is refused is the broker, not the options."""
+    assert main(["run", "seed_t1", "--append", "--out", "x", *_HOST]) == 3
+    assert "127.0.0.1:1" in capsys.readouterr().err

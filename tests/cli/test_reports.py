@@ -12,6 +12,7 @@ from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
 from producer.cli import main
+from producer.sink.folder import write_manifest
 from tests.published_form import check, schema
 
 SCHEMA = schema("verdict.schema.json")
@@ -73,8 +74,8 @@ def _damaged(work: Path) -> Path:
         lost = next(number for number, line in enumerate(lines) if json.loads(line)["type"] == "row")
         (folder / "messages.jsonl").write_text("".join(lines[:lost] + lines[lost + 1 :]), "utf-8")
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        del manifest["files"]
-        (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        (folder / "manifest.json").unlink()
+        write_manifest(folder, manifest)
     return folder
 
 

@@ -39,7 +39,7 @@ NOT_RUN = (
     NotRun(
         "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
     ),
-    NotRun("storage.md", "s3://", "no such bucket; tests/jobs/test_storage_runs.py writes into folders"),
+    NotRun("storage.md", "s3://", "no such bucket; tests/jobs/test_object_store.py has its like"),
     NotRun("testing.md", "kafka.example.com", "no such host; tests/testing/test_topics.py has its like"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
 )

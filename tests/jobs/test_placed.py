@@ -35,6 +35,10 @@ RULES = [
         ":6: value expression 'x > 5': CDC:ErrExpressionColumnNotFound: d.t has no column 'x'",
     ),
     (
+        "filter:\n    event-filters:\n      - {matcher: ['d.*'], ignore-delete-value-expr: 'abs(id) = 5'}",
+        ":6: value expression 'abs(id) = 5': 'ABS(id)' is not evaluated here",
+    ),
+    (
         "sink:\n    column-selectors:\n      - {matcher: [t], columns: [id]}",
         ":7: sink.column-selectors[0]: matcher 't': ",
     ),
@@ -49,10 +53,12 @@ def _scenario(tmp_path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize(("rules", "told"), RULES)
 def test_a_rule_of_the_scenario(tmp_path: Path, rules: str, told: str) -> None:
+    """Neither of the two starts Spark."""
     path = _scenario(tmp_path, f"{SQL}changefeed:\n  {rules}\n")
-    with pytest.raises(ProducerError) as refused:
-        validate_scenario(path)
-    assert str(refused.value).startswith(f"{path}{told}")
+    for check in (validate_scenario, prepare):
+        with pytest.raises(ProducerError) as refused:
+            check(path)
+        assert str(refused.value).startswith(f"{path}{told}")
 
 
 def test_a_rule_of_the_changefeed_file_that_wins(tmp_path: Path) -> None:

@@ -67,9 +67,9 @@ def test_a_line_that_is_no_message(tmp_path: Path, text: str | bytes, told: str)
         list(records(_line(tmp_path, text)))
 
 
-@pytest.mark.parametrize("files", [5, [], "x", None])
-def test_files_that_are_no_mapping(tmp_path: Path, files: object) -> None:
-    (tmp_path / "manifest.json").write_text(json.dumps({"files": files}))
+@pytest.mark.parametrize("content", [{}, *({"files": files} for files in (5, [], "x", None))])
+def test_a_manifest_that_does_not_list_the_files(tmp_path: Path, content: dict[str, Any]) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(content))
     with pytest.raises(FolderError, match=r"manifest\.json: its files are no mapping"):
         manifest(tmp_path)
 

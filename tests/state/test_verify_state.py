@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from producer import api
 from producer.cli import main
 from producer.report.state_text import state_lines
+from producer.sink.folder import write_manifest
 from producer.state.cell import UNREADABLE
 from producer.state.outcome import RowDifference, StateOutcome, TableOutcome
 from tests.published_form import check, schema
@@ -155,8 +156,8 @@ def test_many_rows_are_compared_by_the_same_plan(spark: SparkSession, golden: Pa
     lines = [f'{{"place": "p{n % 7}", "item": "{n}", "pieces": "{n}"}}\n' for n in range(200_000)]
     (many / "state" / stock.name).write_text("".join(lines), "utf-8")
     manifest = json.loads((many / "manifest.json").read_text("utf-8"))
-    del manifest["files"]
-    (many / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    (many / "manifest.json").unlink()
+    write_manifest(many, manifest)
     place = tmp_path / "many.db"
     with sqlite3.connect(place) as database:
         database.execute("CREATE TABLE stock (place TEXT, item INTEGER, pieces INTEGER)")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from fsspec import AbstractFileSystem
 
+from producer.changefeed.file_system import make_folder
 from producer.codec.message_batch import MessageBatch
 from producer.codec.pieces import Numbers, contents, lengths, numbers
 from producer.codec.storage.layout import INDEX, data_name
@@ -66,9 +67,9 @@ class DataFiles:
     def write(self, batches: Iterable[MessageBatch]) -> Tally:
         """Write rows, each with its end, and the index file.
 
-        :raises OSError: if the file system does not take them.
+        :raises Exception: of ``failures``, if the file system does not take them.
         """
-        self._system.makedirs(f"{self._folder}/meta", exist_ok=True)
+        make_folder(self._system, f"{self._folder}/meta")
         try:
             for batch in batches:
                 self._add(batch.value, numbers(batch.commit_ts))

@@ -8,7 +8,7 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from producer.changefeed.file_system import file_system
+from producer.changefeed.file_system import failures, file_system, make_folder, storage_error, there
 from producer.codec.csv.encoder import CSVEncoder
 from producer.codec.csv.options import CSVOptions
 from producer.codec.registry import known
@@ -39,14 +39,14 @@ def check_empty(place: str) -> None:
 
     :raises FolderError: if it holds anything.
     :raises ChangefeedError: if nothing is installed for its scheme.
-    :raises StorageError: if it cannot be looked at.
+    :raises StorageError: if it cannot be looked at, as for want of its bucket.
     """
     system, folder = file_system(place, _PARAMETER)
     try:
-        there = system.exists(folder) and bool(system.ls(folder, detail=False))
-    except OSError as error:
+        filled = there(system, folder) and bool(system.ls(folder, detail=False))
+    except failures() as error:
         raise _failure(place, error) from None
-    if there:
+    if filled:
         raise FolderError("the folder of the sink URI is not empty", path=place, hint="name a new one")
 
 
@@ -86,7 +86,7 @@ def write_directory(
     encoder = PartitionEncoder(plan, directory)
     try:
         return files.write(encoder.batches(chain([first], events)))
-    except (OSError, NotImplementedError) as error:
+    except failures() as error:
         raise _failure(place, error) from None
 
 
@@ -114,13 +114,12 @@ def _write(place: str, files: Mapping[str, bytes]) -> None:
     system, folder = file_system(place, _PARAMETER)
     try:
         for parent in sorted({path.rpartition("/")[0] for path in files}):
-            system.makedirs(f"{folder}/{parent}".rstrip("/"), exist_ok=True)
+            make_folder(system, f"{folder}/{parent}".rstrip("/"))
         for path, content in files.items():
             system.pipe_file(f"{folder}/{path}", content)
-    except (OSError, NotImplementedError) as error:
+    except failures() as error:
         raise _failure(place, error) from None
 
 
 def _failure(place: str, error: Exception) -> StorageError:
-    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return StorageError(f"files cannot be written to {place}: {reason}", location=place)
+    return storage_error(f"files cannot be written to {place}", place, error)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from fsspec import AbstractFileSystem
 
-from producer.changefeed.file_system import file_system
+from producer.changefeed.file_system import failures, file_system, storage_error, there
 from producer.codec.storage.layout import EXTENSIONS, INDEX, METADATA, SchemaName, data_number, schema_name
 from producer.codec.storage.schema_file import SchemaFile
 from producer.codec.storage.schema_reader import read_schema_file
-from producer.errors import DecodeError, FolderError, StorageError
+from producer.errors import DecodeError, FolderError
 from producer.model.tso import MAX_TS
 
 MOST_BYTES = 1 << 30
@@ -74,16 +74,15 @@ def list_storage(place: str, protocol: str) -> Listing:
     """
     system, folder = file_system(place, "sink-uri")
     try:
-        if not system.exists(folder):
+        if not there(system, folder):
             raise FolderError("there is no such folder", path=place)
         sizes = {
             str(path).removeprefix(folder).lstrip("/"): int(found.get("size") or 0)
             for path, found in system.find(folder, detail=True).items()
         }
         return _Reader(system, folder, place, protocol, sizes).listing()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{place} cannot be read: {reason}", location=place) from None
+    except failures() as error:
+        raise storage_error(f"{place} cannot be read", place, error) from None
 
 
 class _Reader:
@@ -115,6 +114,8 @@ class _Reader:
         self._problems.append(Problem(path, what))
 
     def _content(self, path: str, most: int = _MOST_SCHEMA_BYTES) -> bytes:
+        if not self._sizes[path]:  # of which an object storage gives no range
+            return b""
         return bytes(self._system.cat_file(f"{self._folder}/{path}", start=0, end=most))
 
     def _schema_files(self) -> Iterator[tuple[str, SchemaFile]]:

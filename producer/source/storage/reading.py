@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
-from producer.changefeed.file_system import file_system
+from producer.changefeed.file_system import failures, file_system, storage_error
 from producer.codec.csv.columns import CSVColumn, described_columns
 from producer.codec.registry import Options
-from producer.errors import StorageError
 from producer.model.record import Record
 from producer.source.storage.listing import Listing
 from producer.source.storage.records import file_records
@@ -41,6 +40,6 @@ def records(listing: Listing, protocol: str, options: Options) -> Iterator[Recor
     for file in listing.data:
         try:
             yield from file_records(system, folder, file, protocol, options)
-        except OSError as error:
-            what = f"{file.directory}/{file.name} cannot be read: {error.strerror or error}"
-            raise StorageError(what, location=listing.place) from None
+        except failures() as error:
+            what = f"{file.directory}/{file.name} cannot be read"
+            raise storage_error(what, listing.place, error) from None
