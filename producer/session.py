@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import socket
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ _LOCAL = {
     "spark.log.level": "ERROR",
     # Else each function of a DataFrame tells the JVM first where it was called: half of all calls.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Over loopback TCP a worker and the JVM can wait for each other for ever, once a batch is larger than what
+    # the kernel lets one side receive.
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
 # For a few thousand rows, compiling plans and hot loops costs more than it saves (measured on seed_t1,
 # cold, whole run: 0.42 of the CPU time; docs/decisions/0003).

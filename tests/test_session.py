@@ -1,0 +1,24 @@
+"""The Spark session that is started for whoever has none."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+
+def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        told = os.environ.get("PYTHON_UNIX_DOMAIN_ENABLED", "false")
+        yield pa.RecordBatch.from_pydict({"unix_domain": [told]})
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="not run: no Unix domain sockets here")
+def test_workers_do_not_talk_over_tcp(spark: SparkSession) -> None:
+    """Over loopback TCP worker and JVM may wait for each other for ever."""
+    rows = spark.range(1, numPartitions=1).mapInArrow(_transport, "unix_domain string").collect()
+    assert [row["unix_domain"].lower() for row in rows] == ["true"]
