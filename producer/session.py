@@ -30,8 +30,8 @@ _LOCAL = {
     "spark.log.level": "ERROR",
     # Else each function of a DataFrame tells the JVM first where it was called: half of all calls.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Over loopback TCP a worker and the JVM can wait for each other for ever, once a batch is larger than what
-    # the kernel lets one side receive.
+    # Over loopback TCP a worker and the JVM can wait for each other for ever, once both have filled what the
+    # kernel lets the other receive.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
 # For a few thousand rows, compiling plans and hot loops costs more than it saves (measured on seed_t1,
