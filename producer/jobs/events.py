@@ -10,8 +10,12 @@ from producer.model.shapes import DELIVERY_KEY
 from producer.sink.messages import FAULT, HANDLE_KEY_ONLY, NOTES, REFUSED
 from producer.stream.expected import expected
 from producer.stream.handle_key import shown_by_handle_key
+from producer.stream.order import order
+from producer.stream.slots import Slots
 
 _PARTITION = ("topic", "partition")
+_ROW_OF_PARTITION = (1 << 33) - 1
+"""The bits of Spark's ``monotonically_increasing_id`` that count the rows of a Spark partition."""
 
 
 def expected_events(job: Job, events: DataFrame, messages: DataFrame) -> DataFrame:
@@ -20,11 +24,12 @@ def expected_events(job: Job, events: DataFrame, messages: DataFrame) -> DataFra
     :param events: the event stream; ``messages`` what became of it, notes included.
     """
     losses, catalog = job.encoder.losses, job.catalog
+    slots = job.stream.slots
     if job.changefeed.large_message_handle_option != HANDLE_KEY_ONLY:
-        return placed(expected(events, catalog, losses), messages)
-    told = numbered(expected(events, catalog, losses, with_handle_key=True))
+        return placed(numbered(expected(events, catalog, losses), slots), messages)
+    told = numbered(expected(events, catalog, losses, with_handle_key=True), slots)
     large = _noted(messages, HANDLE_KEY_ONLY).withColumn("large", F.lit(True))
-    marked = told.join(large, [*_PARTITION, "event"], "left").fillna(False, "large").drop("event")
+    marked = told.join(large, [*_PARTITION, "event"], "left").fillna(False, "large")
     return placed(shown_by_handle_key(marked, losses), messages)
 
 
@@ -34,18 +39,25 @@ def placed(expected: DataFrame, messages: DataFrame) -> DataFrame:
     Events and messages of a partition are numbered in delivery order and matched by number; what was
     refused is counted and left out.
 
-    :param expected: as ``stream.expected`` gives them.
-    :param messages: shape ``MESSAGES``, offsets as in their partition.
+    :param expected: as ``stream.expected`` gives them, numbered.
+    :param messages: shape ``MESSAGES`` or their account, offsets as in their partition.
     """
     refused = _noted(messages, REFUSED)
-    sent = _renumbered(numbered(expected).join(refused, [*_PARTITION, "event"], "left_anti"))
+    sent = _renumbered(expected.join(refused, [*_PARTITION, "event"], "left_anti"))
     return sent.join(places(messages), [*_PARTITION, "event"]).drop("event", "slot", *DELIVERY_KEY)
 
 
-def numbered(expected: DataFrame) -> DataFrame:
+def numbered(expected: DataFrame, slots: Slots) -> DataFrame:
     """Events with ``event``, their number in the partition."""
-    in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
-    return expected.withColumn("event", F.row_number().over(in_order) - 1)
+    # A window would hold all events of a partition before it numbers the first.
+    number = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_OF_PARTITION))
+    return order(expected, slots).withColumn("event", number)
+
+
+def account(messages: DataFrame) -> DataFrame:
+    """What of messages tells where events are: whoever keeps it need not encode again."""
+    note = F.when(F.col("type").isin(*NOTES), F.col("value"))
+    return messages.select(*_PARTITION, "offset", "type", "events", note.alias("value"))
 
 
 def _noted(messages: DataFrame, note: str) -> DataFrame:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed, SinkKind
 from producer.errors import ChangefeedError, ScenarioError
-from producer.jobs.events import expected_events
+from producer.jobs.events import account, expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import brokers_of, whole_topics
@@ -190,14 +190,15 @@ def _wanted(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]:
         yield None
         return
     with upstream(spark, job.history).drawn_once(job.stream) as committed:
-        yield _expected(job, committed)
+        events = committed.events(job.stream, job.event_faults(illegal=False))
+        encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
+        with kept(account(encoded)) as told:
+            yield _expected(job, committed, events, told)
 
 
-def _expected(job: Job, committed: Upstream) -> Expected:
-    events = committed.events(job.stream, job.event_faults(illegal=False))
-    encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
-    skipped = tables_with_refused_rows(encoded) if job.scenario.on_error == "skip" else set()
-    return Expected(job, committed, expected_events(job, events, encoded), frozenset(skipped))
+def _expected(job: Job, committed: Upstream, events: DataFrame, told: DataFrame) -> Expected:
+    skipped = tables_with_refused_rows(told) if job.scenario.on_error == "skip" else set()
+    return Expected(job, committed, expected_events(job, events, told), frozenset(skipped))
 
 
 def _topics(feed: Changefeed, job: Job | None) -> list[str]:

@@ -53,7 +53,8 @@ def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
     :param expected: columns of ``DECODED``, offsets counted from the first expected message.
     :param actual: likewise, as the topic has them; damaged messages are nobody's expected event.
     """
-    with kept(_matched(expected, actual.where(sf.col("kind") != "error"))) as both:
+    # Examples of a difference are looked up in what was expected, which would be drawn and encoded once more.
+    with kept(expected) as wanted, kept(_matched(wanted, actual.where(sf.col("kind") != "error"))) as both:
         sums = both.agg(
             _total(_wanted()).alias("expected"),
             _total(sf.greatest(_wanted() - _there(), sf.lit(0))).alias("missing"),
@@ -62,7 +63,7 @@ def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
             _total(sf.col("late").cast("long")).alias("out_of_order"),
         ).collect()[0]
         found = Comparison(**sums.asDict())
-        return found if found.ok else _with_diff(found, both, expected, actual)
+        return found if found.ok else _with_diff(found, both, wanted, actual)
 
 
 def _total(number: Column) -> Column:
