@@ -28,7 +28,7 @@ class Op(IntEnum):
     UPDATE = 2
     DELETE = 3
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name.lower()
 

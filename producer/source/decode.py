@@ -12,35 +12,9 @@ from producer.codec.registry import Options
 from producer.model.shapes import DECODED
 from producer.source.claims import whole_rows
 from producer.source.descriptions import with_descriptions
+from producer.source.event_batch import event_batch
 from producer.source.event_rows import event_rows
 
-_IMAGE = pa.map_(pa.string(), pa.binary())
-_COLUMNS = pa.list_(pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())]))
-_ARROW = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("index", pa.int32()),
-        ("events", pa.int32()),
-        ("size", pa.int64()),
-        ("kind", pa.string()),
-        ("commit_ts", pa.int64()),
-        ("schema", pa.string()),
-        ("table", pa.string()),
-        ("table_id", pa.int64()),
-        ("op", pa.string()),
-        ("columns", _COLUMNS),
-        ("before", _IMAGE),
-        ("after", _IMAGE),
-        ("handle_key_only", pa.int8()),
-        ("query", pa.string()),
-        ("ddl_type", pa.int32()),
-        ("error", pa.string()),
-        ("error_byte", pa.int64()),
-        ("error_expected", pa.string()),
-    ]
-)
 _CHUNK = 1024
 
 
@@ -61,7 +35,7 @@ def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = 
             for start in range(0, batch.num_rows, _CHUNK):
                 records = batch.slice(start, _CHUNK).to_pylist()
                 rows = [row for record in records for row in event_rows(record, decoder)]
-                yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
+                yield event_batch(rows)
 
     needed = messages.select("topic", "partition", "offset", "key", "value")
     return needed.mapInArrow(decode, DECODED)

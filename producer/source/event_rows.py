@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from producer.codec.base import Decoder
 from producer.errors import DecodeError
-from producer.model.event import DDLEvent, Event, ResolvedEvent, RowEvent
+from producer.model.event import DDLEvent, Event, EventColumn, ResolvedEvent, RowEvent
 
 
 def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
@@ -40,9 +41,9 @@ def _fields(event: Event) -> dict[str, Any]:
                 "table": event.table,
                 "table_id": event.table_id,
                 "op": event.op.word,
-                "columns": [{"name": c.name, "type": c.type, "flag": c.flag} for c in event.columns],
-                "before": None if event.before is None else list(event.before.items()),
-                "after": None if event.after is None else list(event.after.items()),
+                "columns": _described(event.columns),
+                "before": event.before,
+                "after": event.after,
                 "handle_key_only": int(event.handle_key_only),
             }
         case DDLEvent():
@@ -56,6 +57,12 @@ def _fields(event: Event) -> dict[str, Any]:
             }
         case ResolvedEvent():
             return {"kind": "resolved", "commit_ts": event.commit_ts}
+
+
+@lru_cache(maxsize=256)
+def _described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
+    """Made once for the rows of a table; nobody changes it."""
+    return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
 
 
 def _error_fields(error: DecodeError) -> dict[str, Any]:
