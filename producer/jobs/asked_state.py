@@ -40,7 +40,8 @@ def asked_state(job: Job, folder: Path, ts: int | None = None) -> list[AskedTabl
 def _tables(job: Job, ts: int | None) -> Iterator[TableInfo]:
     state = job.history.state if ts is None else job.state_until(ts)
     yield from (table for table, _ in replicated_state(job, state))
-    yield from (plan.table for plan in job.history.generated)
+    commits = None if ts is None else job.commits_until(ts)
+    yield from (plan.table_after(commits) for plan in job.history.generated)
 
 
 def _file(place: Path, table: TableInfo) -> Path:

@@ -35,7 +35,7 @@ def generated_state(
 def _made(committed: Upstream, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
     for plan, made in zip(committed.plans, committed.images, strict=True):
         if commits is None or commits > plan.first_commit:
-            yield plan.table, generated_rows(made, commits)
+            yield plan.table_after(commits), generated_rows(made, plan, commits)
     for source in job.history.data:
         if commits is None or commits > source.first_commit:
             yield source.table, data_rows(committed.spark, source, commits)

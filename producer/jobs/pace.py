@@ -77,7 +77,7 @@ def _length(duration: str) -> timedelta:
 
 def _check(job: Job) -> None:
     history, file = job.history, job.scenario.file
-    if not history.generated or paced_from(job) + history.generated[-1].transactions != history.commits:
+    if not history.generated or history.generated[-1].commits_behind != history.commits:
         raise ScenarioError("a rate needs a scenario that ends with a generate step", file=file)
     if job.faults is not None:
         what = "a run in real time has no faults of events and messages"

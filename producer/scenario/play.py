@@ -11,8 +11,13 @@ from producer.errors import ScenarioError
 from producer.model.catalog import Catalog, DDLJob
 from producer.model.clock import Clock
 from producer.model.profile import Profile
+from producer.model.table import TableInfo
 from producer.scenario.data_step import DataPlan, bind_data
+from producer.scenario.generate.alterations import Alterations
 from producer.scenario.generate.bind import bind
+from producer.scenario.generate.bind_versions import with_table_versions
+from producer.scenario.generate.ddl_form import DDLMix
+from producer.scenario.generate.form import Generate
 from producer.scenario.generate.places import Lines
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.history import History
@@ -163,8 +168,28 @@ def _generate(
     )
     for name, line in names.items():
         session.leave(name, line=line)
-    session.pass_over(step.form.commits)
-    return plans
+    if step.form.ddl is None:
+        session.pass_over(step.form.commits)
+        return plans
+    [plan] = plans
+    versions = _changed(session, step.form, step.form.ddl, plan, lines.of("ddl"))
+    return (with_table_versions(plan, versions),)
+
+
+def _changed(session: Session, form: Generate, mix: DDLMix, plan: GeneratePlan, line: int) -> list[TableInfo]:
+    """The versions of a step's table, its DDLs being run between its transactions."""
+    versions = [plan.table]
+    drawn = Alterations(mix.weights(), plan.table, f"{plan.seed}/{plan.step_commit}")
+    session.pass_over(plan.first_transaction - session.commits)
+    for _ in range(form.ddls):
+        session.pass_over(mix.every)
+        try:
+            alteration = drawn.next(versions[-1])
+        except ScenarioError as error:
+            raise error.at(plan.file, line) from None
+        versions.append(session.change(versions[-1], alteration.text, alteration.name, line=line))
+    session.pass_over(plan.commits_behind - session.commits)
+    return versions
 
 
 def _data(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:

@@ -74,6 +74,7 @@ _GIVEN = {
     "version": "required",
     "steps": "required",
     "tables[].table": "required",
+    "ddl.every": "required",
     "tables[].share": "`1`",
     "transactions": "required",
     **{f"steps[].data.{key}": "required" for key in ("table", "transactions", "format", "order")},

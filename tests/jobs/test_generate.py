@@ -63,6 +63,55 @@ def test_a_run_with_a_generate_step_verifies(spark: SparkSession, tmp_path: Path
     assert earlier.read_text() not in ("", (out / "state" / "test.accounts.jsonl").read_text())
 
 
+CHANGED = """\
+version: 1
+resolved: {every: 2s}
+clock: {every: 100ms}
+changefeed:
+  sink-uri: "kafka:///t?protocol=PROTOCOL&partition-num=3"
+  sink: {dispatchers: [{matcher: ['*.*'], partition: index-value}]}
+steps:
+  - sql: CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40));
+  - generate:
+      table: t
+      rows: 10
+      transactions: 80
+      rows-per-transaction: 3
+      ddl: {every: 8, KINDS}
+"""
+KINDS = {
+    "all": "add-column: 2, drop-column: 1, add-index: 1, drop-index: 1, rename-table: 1, truncate-table: 1",
+    "indexes and truncation": "add-index: 1, drop-index: 1, truncate-table: 1",
+}
+"""A table is compared by its rows at the end unless columns were added, or the name changed."""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kinds"),
+    [
+        ("open-protocol", "indexes and truncation"),
+        pytest.param("open-protocol", "all", marks=pytest.mark.slow),
+        pytest.param("craft", "all", marks=pytest.mark.slow),
+        pytest.param("simple", "all", marks=pytest.mark.slow),
+        pytest.param("debezium&output-ddl=true&enable-tidb-extension=true", "all", marks=pytest.mark.slow),
+        ("canal-json&enable-tidb-extension=true", "all"),
+    ],
+)
+def test_ddl_between_generated_transactions_verifies(
+    spark: SparkSession, tmp_path: Path, protocol: str, kinds: str
+) -> None:
+    scenario, out = tmp_path / "changed.yaml", tmp_path / "out"
+    scenario.write_text(CHANGED.replace("PROTOCOL", protocol).replace("KINDS", KINDS[kinds]))
+    report = run(scenario, out=out, state_at=[429918007904436226 + (4_000 << 18)])
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    assert report.verdict.of_severity("error", "warning") == []
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    assert len({event["commit_ts"] for event in events if event["kind"] == "ddl"}) == 1 + 9
+    assert report.verdict.state is not None
+    assert bool(report.verdict.state.rows) == (kinds != "all")
+
+
 @pytest.mark.slow
 def test_rows_of_another_seed_are_found(spark: SparkSession, tmp_path: Path) -> None:
     scenario, out = tmp_path / "accounts.yaml", tmp_path / "out"
@@ -85,7 +134,7 @@ WORKLOADS = {
     "all-types": ([FEW, "steps[1].generate.rows=20"], 0),
     "large-rows": ([FEW], 0),
     "wide": ([FEW], 0),
-    "ddl-mix": ([FEW, "steps[3].generate.transactions=20", "steps[5].generate.transactions=20"], 0),
+    "ddl-mix": ([FEW, *(f"steps[{step}].generate.transactions=20" for step in (3, 5, 7))], 0),
 }
 """Small sizes, and the rows at the end where they are known."""
 

@@ -110,6 +110,7 @@ class _Binder:
             key_changes=self.form.key_changes,
             each=self._places(columns),
             columns=columns,
+            ddl_every=self.step.ddl.every if self.step.ddl else 0,
         )
         for column in columns:
             if column.adds:

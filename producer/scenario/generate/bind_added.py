@@ -47,10 +47,9 @@ def _updates(plan: GeneratePlan, column: ColumnPlan) -> int:
 
 
 def _names(plan: GeneratePlan) -> dict[str, Bounds]:
-    last_commit = plan.first_transaction + plan.transactions - 1
     counted = {
         "row": (0, plan.all_rows - 1),
-        "transaction": (plan.step_commit, last_commit),
+        "transaction": (plan.step_commit, plan.commits_behind - 1),
         "place": (0, plan.rows_per_transaction - 1),
     }
     return {name: Bounds(Fraction(low), Fraction(high)) for name, (low, high) in counted.items()} | {

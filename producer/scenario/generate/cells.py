@@ -53,7 +53,11 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
         value = _referring(plan, column, column.reference, version)
     else:
         value = _own(plan, column, version, number)
-    return _varied(plan, column, version, value)
+    value = _varied(plan, column, version, value)
+    if column.since:
+        before = F.lit(column.column.origin_default).cast("binary")
+        value = F.when(version < column.since, before).otherwise(value)
+    return value
 
 
 def _own(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from producer.scenario.generate.column_form import ColumnForm, Exponent, Share
+from producer.scenario.generate.ddl_form import MOST_DDLS, DDLMix
 from producer.scenario.generate.table_form import (
     MOST_EVENTS,
     Mix,
@@ -78,6 +79,7 @@ class Generate(Part):
     )
     key_changes: Share = Field(default=0.0, description="Ratio of updates that change the keys, too.")
     columns: dict[str, ColumnForm] = Field(default_factory=dict, description="Columns by name.")
+    ddl: DDLMix | None = Field(default=None, description="DDL of the table between its transactions.")
 
     def works(self) -> tuple[TableWork, ...]:
         """What is asked of each table."""
@@ -100,8 +102,13 @@ class Generate(Part):
 
     @property
     def commits(self) -> int:
-        """Transactions in all, those of the rows that come first included."""
-        return sum(load_commits(work.rows) for work in self.works()) + self.transactions
+        """Transactions in all, those of the rows that come first included, and DDLs."""
+        return sum(load_commits(work.rows) for work in self.works()) + self.transactions + self.ddls
+
+    @property
+    def ddls(self) -> int:
+        """DDLs between the transactions."""
+        return self.ddl.count(self.transactions) if self.ddl else 0
 
     @property
     def names_tables(self) -> bool:
@@ -122,12 +129,19 @@ class Generate(Part):
             raise ValueError(f"more than {MOST_EVENTS} row changes")
         if not self.names_tables and not any(work.share for work in self.works()):
             raise ValueError("the shares are all 0")
+        self._check_ddl()
         for work in self.works():
             if not work.rows and self._needs_rows(work):
                 of_table = f"{work.table}: " if self.tables else ""
                 what = "there are no rows to begin with; say how many in rows, or insert"
                 raise ValueError(f"{of_table}{what} {'first' if self.each else 'more'}")
         return self
+
+    def _check_ddl(self) -> None:
+        if self.ddl is not None and (self.tables is not None or self.each is not None):
+            raise ValueError("ddl is of a step with one table, and with a mix")
+        if self.ddls > MOST_DDLS:
+            raise ValueError(f"{self.ddls} DDLs, more than {MOST_DDLS}: let more transactions come between")
 
     def _changes(self) -> int:
         """Row changes of a transaction."""

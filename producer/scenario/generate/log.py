@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from producer.errors import ScenarioError
 from producer.model.event import Op
 from producer.model.shapes import CHANGE_LOG, IMAGE
+from producer.model.table import TableInfo
 from producer.scenario.dataframe.key_part import int_key
 from producer.scenario.dataframe.row_key import stored_key
 from producer.scenario.generate.cells import cell
@@ -20,7 +21,8 @@ from producer.scenario.generate.versions import with_versions
 def generated_images(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     """What each event of the step leaves of the row that it hits; changes and rows are made of it.
 
-    :return: ``event, slot, commit_seq, row_seq, op, row_key, row_id, after``.
+    :return: ``event, slot, commit_seq, row_seq, op, row_key, row_id, after``; with DDLs ``version`` and
+        ``era``, as ``steps`` gives them, and ``after`` has all columns that the table ever has.
     :raises ScenarioError: with the step's place, for a key or an expression that Spark has no way for.
     """
     try:
@@ -34,7 +36,7 @@ def generated_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 
     :return: shape ``CHANGE_LOG``.
     """
-    looked_back = _looked_back(images)
+    looked_back = _looked_back(images, plan)
     is_update = F.col("op") == Op.UPDATE
     moved = is_update & (F.col("left_key") != F.col("row_key"))
     whole = looked_back.withColumns({
@@ -53,11 +55,11 @@ def net_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 
     :return: shape ``CHANGE_LOG``, at most one change of a row in a transaction.
     """
-    following = F.lead("commit_seq").over(by_row())
+    following = F.lead("commit_seq").over(by_row(plan))
     last = images.withColumn("following", following).where(
         ~F.col("following").eqNullSafe(F.col("commit_seq"))
     )
-    looked_back = _looked_back(last)
+    looked_back = _looked_back(last, plan)
     there, stays = F.col("left").isNotNull(), F.col("after").isNotNull()
     moved = there & stays & (F.col("left_key") != F.col("row_key"))
     whole = looked_back.where(there | stays).withColumns({
@@ -72,9 +74,9 @@ def net_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
     return _of_table(whole, plan)
 
 
-def _looked_back(images: DataFrame) -> DataFrame:
+def _looked_back(images: DataFrame, plan: GeneratePlan) -> DataFrame:
     """With what the event before left of the row: its image, key and id."""
-    in_row = by_row()
+    in_row = by_row(plan)
     return images.withColumns({
         "left": F.lag("after").over(in_row),
         "left_key": F.lag("row_key").over(in_row),
@@ -83,22 +85,55 @@ def _looked_back(images: DataFrame) -> DataFrame:
 
 
 def _of_table(log: DataFrame, plan: GeneratePlan) -> DataFrame:
-    table_id = F.lit(plan.table.table_id)
     placed = log.withColumns({
         "table_version": F.lit(plan.table.version),
-        "table_id": table_id,
-        "old_table_id": F.when(F.col("old_row_key").isNotNull(), table_id),
-    })  # fmt: skip
+        "table_id": F.lit(plan.table.table_id),
+    }) if not plan.versions else _in_version(log, plan)  # fmt: skip
+    moved = F.col("old_row_key").isNotNull()
+    placed = placed.withColumn("old_table_id", F.when(moved, F.col("table_id")))
     return placed.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
 
 
-def generated_rows(images: DataFrame, commits: int | None = None) -> DataFrame:
-    """The rows that the step leaves: ``row_key`` and ``row``, an image.
+def _in_version(log: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """Changes with the version of the table that they are of, and images of its columns.
+
+    TiCDC reads the old row, too, by the table as it is when the change commits.
+    """
+    spark = log.sparkSession
+    known = [
+        (number, table.version, table.table_id, _places(plan, table))
+        for number, table in enumerate(plan.versions)
+    ]
+    told = spark.createDataFrame(known, "version long, table_version int, table_id long, places array<int>")
+    joined = log.join(F.broadcast(told), "version")
+    return joined.withColumns({image: _image("places", image) for image in ("before", "after")})
+
+
+def _image(places: str, image: str) -> Column:
+    """An image of all columns there ever are as one of those at some places."""
+    shown = F.transform(places, lambda place: F.get(image, place))
+    return F.when(F.col(image).isNotNull(), shown)
+
+
+def _places(plan: GeneratePlan, table: TableInfo) -> list[int]:
+    """Where in the plan the columns are that a version of its table has."""
+    names = [column.column.name for column in plan.columns]
+    return [names.index(column.name) for column in table.sent_columns]
+
+
+def generated_rows(images: DataFrame, plan: GeneratePlan, commits: int | None = None) -> DataFrame:
+    """The rows that the step leaves: ``row_key`` and ``row``, an image of ``plan.table_after``.
 
     :param commits: those there are after so many commits of the whole history; None: at the end.
     """
+    table = plan.table_after(commits)
     if commits is not None:
         images = images.where(F.col("commit_seq") < commits)
+    if plan.eras:
+        images = images.where(F.col("era") == plan.eras[plan.versions.index(table)])
+    if plan.versions:
+        places = F.array(*map(F.lit, _places(plan, table)))
+        images = images.withColumn("places", places).withColumn("after", _image("places", "after"))
     # A struct, since max_by would pass over the NULL that a delete leaves.
     last = images.groupBy("slot").agg(F.max_by(F.struct("row_key", "after"), "event").alias("last"))
     return last.where("last.after IS NOT NULL").select("last.row_key", F.col("last.after").alias("row"))
@@ -106,6 +141,7 @@ def generated_rows(images: DataFrame, commits: int | None = None) -> DataFrame:
 
 def _filled(versions: DataFrame, plan: GeneratePlan) -> DataFrame:
     head = ["event", "slot", "commit_seq", "row_seq", "op"]
+    head += [name for name in ("version", "era") if name in versions.columns]
     computed = with_expressions(versions, plan)
     cells = [cell(plan, column, computed).alias(f"cell_{column.offset}") for column in plan.columns]
     filled = computed.select(*head, "made", *cells)

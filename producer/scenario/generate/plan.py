@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 
 from producer.model.event import Value
 from producer.model.table import ColumnInfo, TableInfo
@@ -16,7 +17,7 @@ from producer.scenario.generate.turns import ALWAYS, Turns
 class ColumnPlan:
     """How the values of one column are made.
 
-    :param offset: in the table.
+    :param offset: in the table; of columns that a DDL of the step adds, a number behind those.
     :param keyed: whether it belongs to a unique key, and changes only where the key does.
     :param sequence: whether each value is made of a number of its own.
     :param low: smallest ordinal (``domain``) that is drawn, and ``high`` the largest.
@@ -28,6 +29,7 @@ class ColumnPlan:
     :param nulls: ratio of NULLs, and ``edge_share`` of the canonical values in ``edges``.
     :param line: in the scenario file.
     :param reference: the other table's key that a value is one of, None for most columns.
+    :param since: event from which the column is there; what was drawn before shows its ``origin_default``.
     """
 
     column: ColumnInfo
@@ -48,6 +50,7 @@ class ColumnPlan:
     edges: tuple[Value, ...]
     line: int
     reference: Reference | None = None
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,9 @@ class GeneratePlan:
     :param updates: offsets of the columns that every update changes; empty: a hash chooses.
     :param key_changes: ratio of updates that change the key.
     :param each: the changes of every transaction; empty where a mix decides.
+    :param columns: all that the table ever has.
+    :param ddl_every: so many transactions come between two DDLs of the table; 0: there are none.
+    :param versions: the table as the step finds it, and as each of its DDLs leaves it; empty without DDLs.
     """
 
     file: str
@@ -121,6 +127,33 @@ class GeneratePlan:
     key_changes: float
     each: tuple[Place, ...]
     columns: tuple[ColumnPlan, ...]
+    ddl_every: int = 0
+    versions: tuple[TableInfo, ...] = ()
+
+    @property
+    def commits_behind(self) -> int:
+        """Number of the first commit behind the step."""
+        return self.first_transaction + self.transactions + self._ddls
+
+    @property
+    def _ddls(self) -> int:
+        return (self.transactions - 1) // self.ddl_every if self.ddl_every else 0
+
+    def table_after(self, commits: int | None) -> TableInfo:
+        """The table after so many commits of the history; None: as the step leaves it."""
+        if not self.versions:
+            return self.table
+        if commits is None:
+            return self.versions[-1]
+        passed = (commits - self.first_transaction) // (self.ddl_every + 1)
+        return self.versions[min(max(passed, 0), len(self.versions) - 1)]
+
+    @cached_property
+    def eras(self) -> tuple[int, ...]:
+        """How often the table was truncated before each of its versions; empty if it never is."""
+        ids = [table.table_id for table in self.versions]
+        counts = tuple(accumulate((one != other for one, other in pairwise(ids)), initial=0))
+        return counts if ids and counts[-1] else ()
 
     @property
     def events(self) -> int:
@@ -161,8 +194,8 @@ class GeneratePlan:
 
     @property
     def deletes(self) -> bool:
-        """Whether a row is ever deleted."""
-        return self.delete_chance > 0 or self._second_changes > 0
+        """Whether a row is ever deleted, or goes with all others."""
+        return self.delete_chance > 0 or self._second_changes > 0 or bool(self.eras)
 
     def births_before(self, pick: int) -> int:
         """How many rows are born in the transactions before a pick of the step."""
@@ -175,8 +208,8 @@ class GeneratePlan:
 
     @cached_property
     def updatable(self) -> tuple[int, ...]:
-        """Offsets of the columns that updates may change: all outside of unique keys."""
-        return tuple(column.offset for column in self.columns if not column.keyed)
+        """Offsets of the columns that updates may change: all outside of unique keys that stay."""
+        return tuple(column.offset for column in self.columns if not column.keyed and not column.since)
 
     def salt(self, purpose: str) -> int:
         """A number that parts the hashes of one purpose from those of all others, as a signed long."""

@@ -7,6 +7,8 @@ brings the events of a row together, in order; everything else about a row follo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
@@ -21,11 +23,14 @@ def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     """One line per row change: ``event, slot, commit_seq, row_seq, op, born, made``.
 
     ``slot`` is the number of the row, ``born`` the event of its birth, ``made`` the one that last
-    inserted it.
+    inserted it. With DDLs there is ``version``, the number of the table's version, too, and ``era`` where
+    rows are truncated: how often the table was; a row is born in each era anew.
     """
-    in_row = by_row()
+    in_row = by_row(plan)
     so_far = in_row.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     picked = _picked(spark, plan).withColumn("step", F.row_number().over(in_row))
+    if plan.eras:
+        picked = picked.withColumn("deletes", F.col("deletes") & (F.col("step") > 1))
     # In a run of events that would delete, every other one meets a row that is gone, and inserts it.
     calm = F.max(F.when(~F.col("deletes"), F.col("step"))).over(so_far)
     there = picked.withColumn("there", (F.col("step") - calm) % 2 == 0)
@@ -39,9 +44,10 @@ def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     })  # fmt: skip
 
 
-def by_row() -> WindowSpec:
-    """The events of a row, in order."""
-    return Window.partitionBy("slot").orderBy("event")
+def by_row(plan: GeneratePlan) -> WindowSpec:
+    """The events of a row, in order; of an era, where a truncation ends the rows there are."""
+    row = ("slot", "era") if plan.eras else ("slot",)
+    return Window.partitionBy(*row).orderBy("event")
 
 
 def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
@@ -59,13 +65,28 @@ def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
         F.when(loads, number).otherwise(later).alias("event"),
         F.when(loads, number).when(is_birth, fresh).otherwise(old).alias("slot"),
         F.when(loads, quotient(number, ROWS_PER_LOAD) + plan.first_commit)
-        .otherwise(F.col("transaction") + plan.first_transaction)
+        .otherwise(_commit_of(plan, F.col("transaction")))
         .alias("commit_seq"),
         F.when(loads, number % ROWS_PER_LOAD).otherwise(place).alias("row_seq"),
         (~loads & ~is_birth).alias("visits"),
+        *_version(plan, F.when(loads, 0).otherwise(F.col("transaction"))),
     )  # fmt: skip
     deletes = F.col("visits") & _deletes(plan, F.col("event"), F.col("row_seq"))
     return chosen.withColumn("deletes", deletes).drop("visits")
+
+
+def _commit_of(plan: GeneratePlan, transaction: Column) -> Column:
+    """Number of a transaction's commit: DDLs between the step's transactions are commits, too."""
+    commit = transaction + plan.first_transaction
+    return commit + quotient(transaction, plan.ddl_every) if plan.ddl_every else commit
+
+
+def _version(plan: GeneratePlan, transaction: Column) -> Iterator[Column]:
+    if plan.ddl_every:
+        version = quotient(transaction, plan.ddl_every)
+        yield version.alias("version")
+        if plan.eras:
+            yield lookup(plan.eras, version).alias("era")
 
 
 def _counted(spark: SparkSession, plan: GeneratePlan) -> DataFrame:

@@ -21,7 +21,7 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     A row that is inserted again keeps its keys and gets all else anew. ``added_N`` is what updates added
     to the column since.
     """
-    so_far = by_row().rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    so_far = by_row(plan).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     versions = {
         f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far)
         for column in plan.columns
@@ -67,8 +67,10 @@ def _updates(plan: GeneratePlan, offset: int) -> Column:
     if plan.updates:
         return F.lit(offset in plan.updates)
     event = F.col("event")
-    first = uniform(draw(plan.salt("updated"), event), len(plan.updatable))
     also = happens(_ALSO, draw(plan.salt(f"{offset}/updated"), event))
+    if offset not in plan.updatable:  # it is not there in all versions, and an update changes something
+        return also
+    first = uniform(draw(plan.salt("updated"), event), len(plan.updatable))
     return (first == plan.updatable.index(offset)) | also
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from producer.errors import UnsupportedSQL
 from producer.model.table import TableInfo
@@ -16,6 +17,7 @@ class GeneratedTables:
 
     def __init__(self) -> None:
         self._closed: dict[tuple[str, str], TableInfo] = {}
+        self._changing = False
 
     def __contains__(self, name: tuple[str, str]) -> bool:
         """Whether the table of that schema and name is one."""
@@ -38,6 +40,22 @@ class GeneratedTables:
         self._closed[info.schema.lower(), info.name.lower()] = info
         self.check(tables)
 
+    @contextmanager
+    def changing(self, table: TableInfo, name: str, changed: Callable[[], TableInfo]) -> Iterator[None]:
+        """While the step that a table was left to changes it: it is closed under both of its names.
+
+        :param name: what the table is called in the end; ``changed`` gives it as it is then.
+        """
+        before, behind = (table.schema.lower(), table.name.lower()), (table.schema.lower(), name.lower())
+        self._closed[behind] = table
+        self._changing = True
+        try:
+            yield
+        finally:
+            self._changing = False
+        del self._closed[before]
+        self._closed[behind] = changed()
+
     def refuse(self, table: TableInfo) -> None:
         """:raises UnsupportedSQL: for a table whose rows were generated."""
         if (table.schema, table.name) in self:
@@ -48,6 +66,8 @@ class GeneratedTables:
 
         :raises UnsupportedSQL: if it changed a closed one, or tied another to it.
         """
+        if self._changing:
+            return
         there = {(table.info.schema.lower(), table.info.name.lower()): table for table in tables}
         for name, info in self._closed.items():
             if name not in there or there[name].info != info:

@@ -141,6 +141,20 @@ class Session:
         with self._placed(line):
             self._generated.add(self._named(name), self._cluster.tables())
 
+    def change(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
+        """Run a DDL of a table that was left to a ``generate`` step, on that step's behalf.
+
+        :param name: what the table is called behind it, without its database.
+        :return: the table behind it.
+        """
+
+        def changed() -> TableInfo:
+            return self._cluster.table(table.schema, name).info
+
+        with self._placed(line), self._generated.changing(table, name, changed):
+            self.run(ddl, line=line)
+        return changed()
+
     def pass_over(self, commits: int) -> None:
         """Count the commits of a ``generate`` step."""
         reached = [count for count in self._snapshots if self._commits < count <= self._commits + commits]

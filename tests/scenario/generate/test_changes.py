@@ -105,7 +105,7 @@ def test_the_state_is_what_the_changes_leave(
 ) -> None:
     for commits in (None, busy.first_commit + 1, busy.first_commit + 70):
         wanted = replayed([row for row in changes if commits is None or row.commit_seq < commits])
-        rows = generated_rows(generated_images(spark, busy), commits).collect()
+        rows = generated_rows(generated_images(spark, busy), busy, commits).collect()
         assert {row.row_key: row.row for row in rows} == wanted
         assert len(rows) == len(wanted)
 

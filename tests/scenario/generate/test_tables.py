@@ -50,7 +50,7 @@ def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[R
     for plan in found:
         of_table = [change for change in changes if change.table_id == plan.table.table_id]
         assert len(of_table) == plan.events
-        rows = generated_rows(generated_images(spark, plan)).collect()
+        rows = generated_rows(generated_images(spark, plan), plan).collect()
         assert {row.row_key: row.row for row in rows} == replayed(of_table)
     return transactions
 

@@ -53,7 +53,7 @@ def test_the_bank_never_gains_or_loses(spark: SparkSession) -> None:
         moved += any(change.op == Op.UPDATE for change in changes)
     assert moved == 150
     assert len(set(balances.values())) > 20
-    rows = generated_rows(generated_images(spark, plan)).collect()
+    rows = generated_rows(generated_images(spark, plan), plan).collect()
     assert {row.row_key: Decimal(row.row[2].decode()) for row in rows} == balances
 
 

@@ -1,0 +1,188 @@
+"""DDL between the transactions of a step: every change is of the table as it is by then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from producer.errors import ProducerError
+from producer.model.catalog import DDLJob
+from producer.model.ddl_action import Action
+from producer.model.event import Op
+from producer.model.table import TableInfo
+from producer.scenario.generate.log import generated_images, generated_rows, net_changes
+from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.history import History
+from producer.scenario.load import load_scenario
+from producer.scenario.play import play
+from tests.scenario.generate.plans import changes_of
+
+TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40))"
+SCENARIO = f"""\
+version: 1
+seed: 5
+steps:
+  - sql: {TABLE}
+  - generate:
+      table: t
+      rows: 12
+      transactions: 240
+      rows-per-transaction: 3
+      changes-per-row: 3
+      key-changes: 0.1
+      ddl: {{every: 10, add-column: 3, drop-column: 2, add-index: 1, drop-index: 1, rename-table: 1,
+            truncate-table: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    path = tmp_path_factory.mktemp("ddl") / "ddl.yaml"
+    path.write_text(SCENARIO)
+    return play(load_scenario(path))
+
+
+@pytest.fixture(scope="module")
+def plan(history: History) -> GeneratePlan:
+    return history.generated[0]
+
+
+@pytest.fixture(scope="module")
+def changes(spark: SparkSession, plan: GeneratePlan) -> list[Row]:
+    return changes_of(spark, plan).orderBy("commit_seq", "row_seq").collect()
+
+
+Image = dict[str, bytes | None]
+
+
+def image(history: History, change: Row, values: list[bytes | None] | None) -> Image | None:
+    """Values by column name, under the version that the change says it is of."""
+    if values is None:
+        return None
+    names = [column.name for column in history.catalog.tables[change.table_version].sent_columns]
+    return dict(zip(names, values, strict=True))
+
+
+def altered(rows: dict[bytes, Image], job: DDLJob, before: TableInfo, after: TableInfo) -> None:
+    """What a DDL does to the rows there are."""
+    if job.job_type == Action.TRUNCATE_TABLE:
+        rows.clear()
+    there = {column.name for column in before.columns}
+    for row in rows.values():
+        for column in after.columns:
+            if column.name not in there:
+                row[column.name] = column.origin_default
+        for name in there - {column.name for column in after.columns}:
+            del row[name]
+
+
+def replayed(history: History, changes: list[Row], commits: int) -> dict[bytes, Image]:
+    """The rows after so many commits; every change must fit what is there, and the table of its time."""
+    rows: dict[bytes, Image] = {}
+    tables = history.catalog.tables
+    jobs = {job.commit_seq: job for job in history.catalog.ddls if job.version_before >= 0}
+    version = 0
+    for number in range(commits):
+        if number in jobs:
+            job = jobs[number]
+            altered(rows, job, tables[job.version_before], tables[job.version_after])
+            version = job.version_after
+        for change in (change for change in changes if change.commit_seq == number):
+            assert (change.table_version, change.table_id) == (version, tables[version].table_id)
+            if change.op != Op.INSERT:
+                there = rows.pop(change.old_row_key or change.row_key)
+                assert image(history, change, change.before) == there
+            left = image(history, change, change.after)
+            if left is not None:
+                assert change.row_key not in rows
+                assert change.op == Op.INSERT or left != image(history, change, change.before)
+                rows[change.row_key] = left
+            assert (change.before is None, change.after is None) == (
+                change.op == Op.INSERT,
+                change.op == Op.DELETE,
+            )
+    return rows
+
+
+def test_ddls_of_all_kinds_stand_between_the_transactions(history: History, plan: GeneratePlan) -> None:
+    jobs = [job for job in history.catalog.ddls if job.version_before >= 0]
+    first = plan.first_transaction
+    assert [job.commit_seq for job in jobs] == [first + 10 + 11 * number for number in range(23)]
+    assert history.commits == first + 240 + 23
+    kinds = Counter(Action(job.job_type) for job in jobs)
+    assert set(kinds) == {
+        Action.ADD_COLUMN,
+        Action.DROP_COLUMN,
+        Action.ADD_INDEX,
+        Action.DROP_INDEX,
+        Action.RENAME_TABLE,
+        Action.TRUNCATE_TABLE,
+    }
+    assert all(one.version_after == other.version_before for one, other in pairwise(jobs))
+
+
+def test_every_change_fits_the_rows_and_the_table_before_it(history: History, changes: list[Row]) -> None:
+    rows = replayed(history, changes, history.commits)
+    assert len(rows) > 5
+
+
+def test_the_state_is_what_changes_and_ddls_leave(
+    spark: SparkSession, history: History, plan: GeneratePlan, changes: list[Row]
+) -> None:
+    truncated = next(job.commit_seq for job in history.catalog.ddls if job.job_type == Action.TRUNCATE_TABLE)
+    images = generated_images(spark, plan)
+    for commits in (truncated, truncated + 1, truncated + 8, None):
+        names = [column.name for column in plan.table_after(commits).sent_columns]
+        found = generated_rows(images, plan, commits).collect()
+        rows = {row.row_key: dict(zip(names, row.row, strict=True)) for row in found}
+        wanted = replayed(history, changes, history.commits if commits is None else commits)
+        assert rows == wanted
+        assert bool(rows) == (commits != truncated + 1)
+
+
+def test_net_changes_lead_to_the_same_rows(
+    spark: SparkSession, history: History, plan: GeneratePlan, changes: list[Row]
+) -> None:
+    net = net_changes(generated_images(spark, plan), plan).collect()
+    assert len(net) < len(changes)
+    one_each = Counter((change.commit_seq, change.old_row_key or change.row_key) for change in net)
+    assert set(one_each.values()) == {1}
+    deletes_first = sorted(net, key=lambda change: (change.commit_seq, -change.op))
+    assert replayed(history, deletes_first, history.commits) == replayed(history, changes, history.commits)
+
+
+def test_columns_that_were_added_are_written_too(history: History, changes: list[Row]) -> None:
+    inserted = [image(history, change, change.after) or {} for change in changes if change.op == Op.INSERT]
+    added = [row[name] for row in inserted for name in row if name.startswith("added_")]
+    assert len(set(added)) > 10
+
+
+@pytest.mark.parametrize(
+    ("ddl", "told"),
+    [
+        ("{every: 0, add-column: 1}", "ddl.every: "),
+        ("{every: 10}", "the weights are all 0"),
+        ("{every: 10, drop-index: 1}", "drop-index takes away what add-index brought"),
+        ("{every: 1, truncate-table: 1}", "239 DDLs, more than 100"),
+        ("{every: 10, add-index: 1}", "s.yaml:12: DDL 3 of test.t: all columns have an index already"),
+    ],
+)
+def test_ddl_that_cannot_be_is_refused(tmp_path: Path, ddl: str, told: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO[: SCENARIO.index("ddl:")] + f"ddl: {ddl}\n")
+    with pytest.raises(ProducerError) as caught:
+        play(load_scenario(path))
+    assert told in str(caught.value)
+
+
+def test_ddl_needs_a_single_table_and_a_mix(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    for other in ("each: [{does: insert}]", "tables: [{table: t}]"):
+        text = SCENARIO.replace("table: t\n", "table: t\n      " + other + "\n", 1)
+        path.write_text(text if "each" in other else text.replace("      table: t\n", "", 1))
+        with pytest.raises(ProducerError, match=r"ddl is of a step with one table|each stands with"):
+            play(load_scenario(path))
