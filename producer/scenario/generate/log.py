@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from producer.errors import ScenarioError
 from producer.model.event import Op
 from producer.model.shapes import CHANGE_LOG, IMAGE
-from producer.model.table import TableInfo
 from producer.scenario.dataframe.key_part import int_key
 from producer.scenario.dataframe.row_key import stored_key
 from producer.scenario.generate.cells import cell
 from producer.scenario.generate.expressions import with_expressions
+from producer.scenario.generate.in_version import in_version, shown_by
 from producer.scenario.generate.plan import GeneratePlan
 from producer.scenario.generate.steps import by_row, steps
 from producer.scenario.generate.versions import with_versions
@@ -85,40 +85,9 @@ def _looked_back(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 
 
 def _of_table(log: DataFrame, plan: GeneratePlan) -> DataFrame:
-    placed = log.withColumns({
-        "table_version": F.lit(plan.table.version),
-        "table_id": F.lit(plan.table.table_id),
-    }) if not plan.versions else _in_version(log, plan)  # fmt: skip
     moved = F.col("old_row_key").isNotNull()
-    placed = placed.withColumn("old_table_id", F.when(moved, F.col("table_id")))
+    placed = in_version(log, plan).withColumn("old_table_id", F.when(moved, F.col("table_id")))
     return placed.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
-
-
-def _in_version(log: DataFrame, plan: GeneratePlan) -> DataFrame:
-    """Changes with the version of the table that they are of, and images of its columns.
-
-    TiCDC reads the old row, too, by the table as it is when the change commits.
-    """
-    spark = log.sparkSession
-    known = [
-        (number, table.version, table.table_id, _places(plan, table))
-        for number, table in enumerate(plan.versions)
-    ]
-    told = spark.createDataFrame(known, "version long, table_version int, table_id long, places array<int>")
-    joined = log.join(F.broadcast(told), "version")
-    return joined.withColumns({image: _image("places", image) for image in ("before", "after")})
-
-
-def _image(places: str, image: str) -> Column:
-    """An image of all columns there ever are as one of those at some places."""
-    shown = F.transform(places, lambda place: F.get(image, place))
-    return F.when(F.col(image).isNotNull(), shown)
-
-
-def _places(plan: GeneratePlan, table: TableInfo) -> list[int]:
-    """Where in the plan the columns are that a version of its table has."""
-    names = [column.column.name for column in plan.columns]
-    return [names.index(column.name) for column in table.sent_columns]
 
 
 def generated_rows(images: DataFrame, plan: GeneratePlan, commits: int | None = None) -> DataFrame:
@@ -131,9 +100,7 @@ def generated_rows(images: DataFrame, plan: GeneratePlan, commits: int | None = 
         images = images.where(F.col("commit_seq") < commits)
     if plan.eras:
         images = images.where(F.col("era") == plan.eras[plan.versions.index(table)])
-    if plan.versions:
-        places = F.array(*map(F.lit, _places(plan, table)))
-        images = images.withColumn("places", places).withColumn("after", _image("places", "after"))
+    images = images.withColumn("after", shown_by(plan, table, "after"))
     # A struct, since max_by would pass over the NULL that a delete leaves.
     last = images.groupBy("slot").agg(F.max_by(F.struct("row_key", "after"), "event").alias("last"))
     return last.where("last.after IS NOT NULL").select("last.row_key", F.col("last.after").alias("row"))
