@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from producer.faults.catalogue import trap
 from producer.faults.illegal import DROPPED
 from producer.faults.plan import AGAIN
-from producer.jobs.events import places
 from producer.jobs.prepare import Job
 from producer.model.shapes import DELIVERY_KEY
 from producer.sink.messages import FAULT
@@ -39,20 +38,21 @@ class Faults:
     places: tuple[dict[str, Any], ...] = ()
 
 
-def fault_places(planned: DataFrame, encoded: DataFrame) -> DataFrame:
+def fault_places(planned: DataFrame, places: DataFrame, encoded: DataFrame) -> DataFrame:
     """One row per fault: trap, topic, partition, offsets ``offset`` to ``until`` of its messages, how many
     events it concerns, and their lowest commit-ts.
 
     What is delivered again is one fault in each partition. What a fault took away has the offset of the next
     message, NULL at the end.
 
-    :param planned: the event stream with what faults took away; ``encoded`` what became of the rest.
+    :param planned: the event stream with what faults took away; ``encoded`` the messages of the rest.
+    :param places: where they carry its events (shape ``EVENT_PLACES``).
     """
     in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
     kept = (F.col("kind") != DROPPED).cast("long")
     number = F.coalesce(F.sum(kept).over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     faulty = planned.withColumn("event", number).where("fault is not null")
-    found = faulty.join(places(encoded), [*_PARTITION, "event"], "left")
+    found = faulty.join(places.select(*_PARTITION, "event", "offset"), [*_PARTITION, "event"], "left")
     again = F.col("fault").isin(*AGAIN)
     stretches = found.where(again).groupBy(F.col("fault").alias("trap"), *_PARTITION, "epoch")
     of_stretches = stretches.agg(

@@ -75,7 +75,7 @@ def judge(
     job: Job,
     committed: Upstream,
     events: DataFrame,
-    encoded: DataFrame,
+    places: DataFrame,
     back: DataFrame,
     skipped: Collection[str] = (),
     *,
@@ -85,14 +85,14 @@ def judge(
 ) -> Verdict:
     """The verdict on messages that were read back.
 
-    :param events: the event stream of ``committed``; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``places`` where its messages carry them.
     :param back: messages as the topic or folder has them.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     :param from_beginning: the messages are all that was ever sent of the tables.
     :param claims: where claim-check objects are, as URI or path.
     :param observe: is handed the stream and the verdict before the stream is let go.
     """
-    wanted = expected_events(job, *truth(job, committed, events, encoded))
+    wanted = expected_events(job, *truth(job, committed, events, places))
     expected = Expected(job, committed, wanted, frozenset(skipped))
     demands = Demands(from_beginning=from_beginning)
     return verdict(job.changefeed, back, expected, demands=demands, claims=claims, observe=observe)

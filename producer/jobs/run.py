@@ -34,6 +34,7 @@ from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, folder_messages, write_folder, write_only_messages
 from producer.kept import kept
 from producer.session import spark_session
+from producer.sink.event_places import event_places
 from producer.sink.messages import messages
 from producer.sink.topics import Topics
 from producer.source import folder as source
@@ -223,24 +224,28 @@ class _Run:
         return self.planned if self.job.faults is None else sent(self.planned)
 
     def execute(self) -> RunReport:
-        encoded = messages(self.events, self.job.encode_plan(skip_refused=True))
+        plan = self.job.encode_plan(skip_refused=True)
+        encoded = messages(self.events, plan)
         counts = count(encoded)
         skipped = skipped_events(self.job, encoded, counts.refused)
         self.manner.say(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = self._report(counts, skipped)
-        if self.job.faults is None:
-            return self._written(encoded, report, None)
-        with kept(fault_places(self.planned, encoded)) as places:
-            report = replace(report, faults=summed_faults(self.job, places))
-            return self._written(encoded, report, places)
-
-    def _written(self, encoded: DataFrame, report: RunReport, places: DataFrame | None) -> RunReport:
-        if self.manner.dry_run:
+        if self.job.faults is None and self.manner.dry_run:
             return report
+        with kept(event_places(self.events, plan)) as places:
+            if self.job.faults is None:
+                return self._written(encoded, places, report, None)
+            with kept(fault_places(self.planned, places, encoded)) as faults:
+                report = replace(report, faults=summed_faults(self.job, faults))
+                return report if self.manner.dry_run else self._written(encoded, places, report, faults)
+
+    def _written(
+        self, encoded: DataFrame, places: DataFrame, report: RunReport, faults: DataFrame | None
+    ) -> RunReport:
         if self.folder is not None:
-            report = self._to_folder(self.folder, encoded, report, places)
+            report = self._to_folder(self.folder, encoded, places, report, faults)
         if self.folder is None or not self.job.changefeed.sink_uri.embedded:
-            report = self._to_kafka(encoded, report)
+            report = self._to_kafka(places, report)
         return report
 
     def only_messages(self) -> RunReport:
@@ -290,37 +295,42 @@ class _Run:
         return f"kafka://{brokers}/{self.job.changefeed.sink_uri.topic}"
 
     def _to_folder(
-        self, folder: Path, encoded: DataFrame, report: RunReport, places: DataFrame | None
+        self,
+        folder: Path,
+        encoded: DataFrame,
+        places: DataFrame,
+        report: RunReport,
+        faults: DataFrame | None,
     ) -> RunReport:
         self.manner.say(f"writing {folder}")
-        write_folder(folder, self.job, self.committed, self.events, encoded, report, places)
+        write_folder(folder, self.job, self.committed, self.events, encoded, places, report, faults)
         if not self.manner.read_back:
             return replace(report, target=str(folder))
         source.manifest(folder)
         back = folder_messages(self.committed.spark, folder)
-        return self._judged(back, encoded, report, str(folder), source.claims(folder))
+        return self._judged(back, places, report, str(folder), source.claims(folder))
 
-    def _to_kafka(self, encoded: DataFrame, report: RunReport) -> RunReport:
+    def _to_kafka(self, places: DataFrame, report: RunReport) -> RunReport:
         feed = self.job.changefeed
         if not feed.sink_uri.embedded:
-            return self._deliver(feed.brokers, encoded, report)
+            return self._deliver(feed.brokers, places, report)
         self.manner.say("starting the embedded Kafka broker")
         with EmbeddedKafka(keep=self.manner.keep) as broker:
-            done = self._deliver(broker.bootstrap, encoded, report)
+            done = self._deliver(broker.bootstrap, places, report)
             pid = broker.pid if self.manner.keep else 0
         return replace(done, broker_pid=pid)
 
-    def _deliver(self, brokers: Brokers, encoded: DataFrame, report: RunReport) -> RunReport:
+    def _deliver(self, brokers: Brokers, places: DataFrame, report: RunReport) -> RunReport:
         topics = self.job.stream.slots.topics
         target = self._target(brokers)
         self.manner.say(f"writing {report.counts.total} messages to {brokers}, topic {', '.join(topics)}")
         with watched(target, report.counts.total, self.manner.watcher):
             target.write(self.events, self.job.encode_plan(skip_refused=True))
         storage = self.job.changefeed.claim_check_storage_uri
-        return self._judged(target.read(self.committed.spark), encoded, report, self._name(brokers), storage)
+        return self._judged(target.read(self.committed.spark), places, report, self._name(brokers), storage)
 
     def _judged(
-        self, back: DataFrame, encoded: DataFrame, report: RunReport, target: str, claims: str
+        self, back: DataFrame, places: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
         self.manner.say("reading back and verifying")
         whole = self.manner.from_beginning and not self.manner.append
@@ -328,7 +338,7 @@ class _Run:
             self.job,
             self.committed,
             self.events,
-            encoded,
+            places,
             back,
             report,
             from_beginning=whole,
@@ -342,7 +352,7 @@ def judged(
     job: Job,
     committed: Upstream,
     events: DataFrame,
-    encoded: DataFrame,
+    places: DataFrame,
     back: DataFrame,
     report: RunReport,
     *,
@@ -352,7 +362,7 @@ def judged(
 ) -> RunReport:
     """A report with the verdict on the messages that were read back.
 
-    :param events: the event stream of ``committed``; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``places`` where its messages carry them.
     :param from_beginning: these messages are all that was ever sent of the tables.
     """
     with kept(back) as there:
@@ -361,7 +371,7 @@ def judged(
             job,
             committed,
             events,
-            encoded,
+            places,
             there,
             tables,
             from_beginning=from_beginning,

@@ -30,6 +30,7 @@ from producer.jobs.upstream import Upstream, upstream
 from producer.kept import kept
 from producer.model import tso
 from producer.session import spark_session
+from producer.sink.event_places import event_places
 from producer.sink.messages import messages
 from producer.sink.topics import Offsets
 from producer.stream.event_stream import event_stream
@@ -156,7 +157,8 @@ def _judged(
     *,
     from_beginning: bool,
 ) -> RunReport:
-    encoded = messages(events, job.encode_plan(skip_refused=True))
+    plan = job.encode_plan(skip_refused=True)
+    encoded = messages(events, plan)
     counts = count(encoded)
     report = RunReport(
         scenario=job.scenario.name,
@@ -173,7 +175,7 @@ def _judged(
         job,
         committed,
         events,
-        encoded,
+        event_places(events, plan),
         back,
         report,
         from_beginning=from_beginning,

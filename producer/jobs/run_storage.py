@@ -22,6 +22,7 @@ from producer.jobs.run_report import RunReport, Say
 from producer.jobs.upstream import Upstream
 from producer.kept import kept
 from producer.model.event import Kind
+from producer.sink.event_places import event_places
 from producer.sink.messages import messages
 from producer.sink.storage.data_files import FileRules
 from producer.sink.storage.directories import in_directories
@@ -82,7 +83,8 @@ def run_storage(
     place = job.changefeed.sink_uri.place
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
     with kept(rows, in_order=True) as events:
-        encoded = messages(events, job.encode_plan(skip_refused=True))
+        plan_of_rows = job.encode_plan(skip_refused=True)
+        encoded = messages(events, plan_of_rows)
         counts = count(encoded)
         skipped = skipped_events(job, encoded, counts.refused)
         say(f"encoded {sum(counts.events.values())} rows")
@@ -105,7 +107,7 @@ def run_storage(
             committed.spark,
             job.changefeed,
             list_storage(place, job.changefeed.protocol),
-            lambda: expected_events(job, events, encoded),
+            lambda: expected_events(job, events, event_places(events, plan_of_rows)),
             row_columns(job, plan),
             scenario=job.scenario.name,
             observe=observe,

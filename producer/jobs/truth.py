@@ -9,7 +9,7 @@ from producer.faults.catalogue import trap
 from producer.faults.illegal import DROPPED
 from producer.jobs.prepare import Job
 from producer.jobs.upstream import Upstream
-from producer.sink.messages import messages
+from producer.sink.event_places import event_places
 
 
 def sent(planned: DataFrame) -> DataFrame:
@@ -17,15 +17,13 @@ def sent(planned: DataFrame) -> DataFrame:
     return planned.where(F.col("kind") != DROPPED)
 
 
-def truth(
-    job: Job, committed: Upstream, events: DataFrame, encoded: DataFrame
-) -> tuple[DataFrame, DataFrame]:
-    """The events that a right stream has, and their messages: with legal faults, without illegal ones.
+def truth(job: Job, committed: Upstream, events: DataFrame, places: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """The events that a right stream has, and where its messages carry them: legal faults, no illegal ones.
 
-    :param events: the event stream of ``committed``; ``encoded`` its messages.
+    :param events: the event stream of ``committed``; ``places`` where its messages carry them.
     """
     if job.faults is None:
-        return events, encoded
+        return events, places
     if any(trap(one.trap).means == "event" for one in job.faults.single):
         events = committed.events(job.stream, job.event_faults(illegal=False))
-    return events, messages(events, job.encode_plan(skip_refused=True, faults=False))
+    return events, event_places(events, job.encode_plan(skip_refused=True, faults=False))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from producer.jobs.prepare import Job
 from producer.model.catalog import DDLJob
 from producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
 from producer.model.losses import tells_time
 from producer.model.table import TableInfo
-from producer.sink.messages import REFUSED
 from producer.stream.event_filter import filtered_tables
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
@@ -123,14 +121,13 @@ def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:
             yield table.qualified_name
 
 
-def tables_with_refused_rows(messages: DataFrame) -> set[str]:
+def tables_with_refused_rows(places: DataFrame) -> set[str]:
     """``schema.table`` of the tables with rows that TiCDC would not send.
 
-    :param messages: notes included.
+    :param places: shape ``EVENT_PLACES``.
     """
-    notes = messages.where(F.col("type") == REFUSED)
-    table = F.get_json_object(F.col("value").cast("string"), "$.table")
-    return {row["table"] for row in notes.select(table.alias("table")).distinct().collect()}
+    refused = places.where("refused is not null").select("refused").distinct()
+    return {row["refused"] for row in refused.collect()}
 
 
 def tables_in_part(stream: DataFrame) -> set[str]:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from producer.changefeed import Changefeed, SinkKind
 from producer.errors import ChangefeedError, ScenarioError
-from producer.jobs.events import account, expected_events
+from producer.jobs.events import expected_events
 from producer.jobs.judge import Expected, Observe, unobserved, verdict
 from producer.jobs.prepare import Job, changefeed_of, prepare
 from producer.jobs.ranges import brokers_of, whole_topics
@@ -20,11 +20,11 @@ from producer.jobs.reading import folder_session, topic_session
 from producer.jobs.refused_values import values_refused
 from producer.jobs.traps import settings_of
 from producer.jobs.untold import tables_with_refused_rows
-from producer.jobs.upstream import Upstream, upstream
+from producer.jobs.upstream import upstream
 from producer.jobs.verify_storage import verify_storage
 from producer.jobs.write_folder import folder_messages
 from producer.kept import kept
-from producer.sink.messages import messages
+from producer.sink.event_places import event_places
 from producer.source.folder import changefeed, claims, manifest, schemas
 from producer.source.frame import kafka_messages
 from producer.verifier.options import Demands
@@ -191,14 +191,9 @@ def _wanted(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]:
         return
     with upstream(spark, job.history).drawn_once(job.stream) as committed:
         events = committed.events(job.stream, job.event_faults(illegal=False))
-        encoded = messages(events, job.encode_plan(skip_refused=True, faults=False))
-        with kept(account(encoded)) as told:
-            yield _expected(job, committed, events, told)
-
-
-def _expected(job: Job, committed: Upstream, events: DataFrame, told: DataFrame) -> Expected:
-    skipped = tables_with_refused_rows(told) if job.scenario.on_error == "skip" else set()
-    return Expected(job, committed, expected_events(job, events, told), frozenset(skipped))
+        with kept(event_places(events, job.encode_plan(skip_refused=True, faults=False))) as places:
+            skipped = tables_with_refused_rows(places) if job.scenario.on_error == "skip" else set()
+            yield Expected(job, committed, expected_events(job, events, places), frozenset(skipped))
 
 
 def _topics(feed: Changefeed, job: Job | None) -> list[str]:

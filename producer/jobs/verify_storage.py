@@ -14,7 +14,7 @@ from producer.jobs.run_storage import layout_of, row_columns
 from producer.jobs.upstream import upstream
 from producer.kept import kept
 from producer.session import spark_session
-from producer.sink.messages import messages
+from producer.sink.event_places import event_places
 from producer.sink.storage.directories import in_directories
 from producer.source.storage.listing import list_storage
 from producer.verifier.verdict import Verdict
@@ -42,12 +42,12 @@ def verify_storage(
     plan, committed = layout_of(job), upstream(spark, job.history)
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, feed)
     with kept(rows, in_order=True) as events:
-        encoded = messages(events, job.encode_plan(skip_refused=True))
+        places = event_places(events, job.encode_plan(skip_refused=True))
         return judge_storage(
             spark,
             feed,
             listing,
-            lambda: expected_events(job, events, encoded),
+            lambda: expected_events(job, events, places),
             row_columns(job, plan),
             scenario=job.scenario.name,
             observe=observe,

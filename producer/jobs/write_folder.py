@@ -37,17 +37,19 @@ def write_folder(
     committed: Upstream,
     events: DataFrame,
     encoded: DataFrame,
+    places: DataFrame,
     report: RunReport,
-    places: DataFrame | None = None,
+    faults: DataFrame | None = None,
 ) -> None:
     """Messages, expected events, claim-check objects, expected state and the manifest.
 
     :param events: the event stream of ``committed``; ``encoded`` its messages.
+    :param places: where these carry its events.
     :param report: what was counted, discarded and skipped.
-    :param places: where faults happened, if there are any.
+    :param faults: where faults happened, if there are any.
     """
     told = encoded.where(~F.col("type").isin(*NOTES))
-    wanted = expected_events(job, events, encoded)
+    wanted = expected_events(job, events, places)
     plan = job.encode_plan(skip_refused=True)
     with sink.golden_folder(place) as folder:
         sink.write_messages(folder, told, report.counts.total)
@@ -56,8 +58,8 @@ def write_folder(
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
         tables = _write_states(folder, job, committed)
-        if places is not None:
-            sink.write_faults(folder, places)
+        if faults is not None:
+            sink.write_faults(folder, faults)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     ByteType,
     DataType,
     IntegerType,
@@ -100,6 +101,30 @@ MESSAGES_ARROW = pa.schema(
     ]
 )
 """The same for the workers: ``mapInArrow`` wants the very types and casts nothing."""
+
+EVENT_PLACES = _struct(
+    ("topic", StringType()),
+    ("partition", IntegerType()),
+    ("event", LongType()),
+    ("offset", LongType()),
+    ("index", IntegerType()),
+    ("handle_key_only", BooleanType()),
+    ("refused", StringType()),
+)
+"""Where the messages of an event stream carry its events. ``event`` is the number of one in its partition;
+``refused`` names the table of one that is in no message, and has no offset."""
+
+EVENT_PLACES_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("event", pa.int64()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("handle_key_only", pa.bool_()),
+        ("refused", pa.string()),
+    ]
+)
 
 EVENT_COLUMN = _struct(("name", StringType()), ("type", StringType()), ("flag", IntegerType()))
 EVENT_IMAGE = MapType(StringType(), BinaryType(), valueContainsNull=True)

@@ -32,14 +32,14 @@ class MessageLines:
 
     def lines(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
         """Lines in Arrow batches of bounded size."""
-        return _chunks(map(self._placed, batches))
+        return chunks(map(self._placed, batches))
 
     def notes(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
         """Lines that are no messages, without a place of their own.
 
         :param notes: type, commit-ts and value of each.
         """
-        return _chunks(
+        return chunks(
             self._lines(of_messages([Message(None, value, kind, ts)]), np.full(1, -1))
             for kind, ts, value in notes
         )
@@ -65,7 +65,7 @@ class MessageLines:
         return pa.record_batch(typed, schema=MESSAGES_ARROW)
 
 
-def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same lines, small batches put together."""
     chunk: list[pa.RecordBatch] = []
     rows = size = 0
