@@ -31,14 +31,14 @@ def event_places(events: DataFrame, plan: EncodePlan) -> DataFrame:
     def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for (topic, partition), events in by_place(batches):
             encoder = PartitionEncoder(plan, topic, partition)
-            places = _Places(topic, partition, encoder)
+            places = PartitionPlaces(topic, partition, encoder)
             yield from chunks(map(places.carried, encoder.batches(events)))
             yield places.refused()
 
     return events.select(*NEEDED).mapInArrow(place, EVENT_PLACES)
 
 
-class _Places:
+class PartitionPlaces:
     """Counts the events of one partition.
 
     :param encoder: what it says so far of refused and large events and of faults holds for all messages that
