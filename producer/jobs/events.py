@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 from producer.changefeed import SinkKind
 from producer.jobs.prepare import Job
 from producer.model.shapes import DELIVERY_KEY
-from producer.sink.messages import HANDLE_KEY_ONLY
 from producer.stream.expected import expected
 from producer.stream.handle_key import shown_by_handle_key
 from producer.stream.order import order
@@ -24,7 +23,7 @@ def expected_events(job: Job, events: DataFrame, places: DataFrame) -> DataFrame
     :param events: the event stream; ``places`` where its messages carry them (shape ``EVENT_PLACES``).
     """
     losses, catalog = job.encoder.losses, job.catalog
-    by_handle_key = job.changefeed.large_message_handle_option == HANDLE_KEY_ONLY
+    by_handle_key = job.changefeed.large_message_handle_option == "handle-key-only"
     told = _numbered(job, expected(events, catalog, losses, with_handle_key=by_handle_key))
     carried = places.where("offset is not null").select(
         *_EVENT, "offset", "index", F.col("handle_key_only").alias("large")

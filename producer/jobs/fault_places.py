@@ -61,7 +61,7 @@ def fault_places(planned: DataFrame, places: DataFrame, encoded: DataFrame) -> D
         F.count("*").alias("events"),
         F.min("commit_ts").alias("commit_ts"),
     )
-    told = _of_messages(encoded).select(*_PARTITION, "told.*").where("trap is not null")
+    told = _of_messages(encoded).select(*_PARTITION, "told.*")
     frames = [
         of_stretches.select(*_COLUMNS),
         _single(found.where(~again).withColumn("trap", F.col("fault"))),

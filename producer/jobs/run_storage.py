@@ -83,8 +83,8 @@ def run_storage(
     place = job.changefeed.sink_uri.place
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
     with kept(rows, in_order=True) as events:
-        plan_of_rows = job.encode_plan(skip_refused=True)
-        encoded = messages(events, plan_of_rows)
+        encode_plan = job.encode_plan(skip_refused=True)
+        encoded = messages(events, encode_plan)
         counts = count(encoded)
         skipped = skipped_events(job, encoded, counts.refused)
         say(f"encoded {sum(counts.events.values())} rows")
@@ -107,7 +107,7 @@ def run_storage(
             committed.spark,
             job.changefeed,
             list_storage(place, job.changefeed.protocol),
-            lambda: expected_events(job, events, event_places(events, plan_of_rows)),
+            lambda: expected_events(job, events, event_places(events, encode_plan)),
             row_columns(job, plan),
             scenario=job.scenario.name,
             observe=observe,

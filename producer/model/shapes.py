@@ -125,6 +125,7 @@ EVENT_PLACES_ARROW = pa.schema(
         ("refused", pa.string()),
     ]
 )
+"""The same for the workers."""
 
 EVENT_COLUMN = _struct(("name", StringType()), ("type", StringType()), ("flag", IntegerType()))
 EVENT_IMAGE = MapType(StringType(), BinaryType(), valueContainsNull=True)
@@ -155,3 +156,32 @@ DECODED = _struct(
 """One row per decoded event. ``index`` is its place in the message, which carries ``events`` of them in
 ``size`` bytes of key and value. A message that does not decode is one row of kind ``error``, with the
 decode error's code in ``error``."""
+
+_EVENT_COLUMN_ARROW = pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())])
+
+DECODED_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("events", pa.int32()),
+        ("size", pa.int64()),
+        ("kind", pa.string()),
+        ("commit_ts", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("table_id", pa.int64()),
+        ("op", pa.string()),
+        ("columns", pa.list_(_EVENT_COLUMN_ARROW)),
+        ("before", pa.map_(pa.string(), pa.binary())),
+        ("after", pa.map_(pa.string(), pa.binary())),
+        ("handle_key_only", pa.int8()),
+        ("query", pa.string()),
+        ("ddl_type", pa.int32()),
+        ("error", pa.string()),
+        ("error_byte", pa.int64()),
+        ("error_expected", pa.string()),
+    ]
+)
+"""The same for the workers."""

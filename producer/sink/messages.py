@@ -19,15 +19,10 @@ REFUSED = "refused"
 """``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and
 which event of the partition it was."""
 
-HANDLE_KEY_ONLY = "handle-key-only"
-"""``type`` of the line that says which event of the partition was too large, and is sent as its handle
-key."""
-
 FAULT = "fault"
-"""``type`` of the line that tells a fault of messages: which one and where, or where the events of the
-partition go on with another number."""
+"""``type`` of the line that tells a fault of messages: which one and where."""
 
-NOTES = (REFUSED, HANDLE_KEY_ONLY, FAULT)
+NOTES = (REFUSED, FAULT)
 """Types of the lines that are about the messages, and no messages."""
 
 
@@ -53,10 +48,8 @@ def _encoded(
     encoder, lines = PartitionEncoder(plan, topic, partition), MessageLines(topic, partition)
     yield from lines.lines(encoder.batches(events))
     yield from lines.notes(map(_refusal, encoder.refused, encoder.refused.values()))
-    yield from lines.notes(
-        (HANDLE_KEY_ONLY, 0, json.dumps({"event": place}).encode()) for place in encoder.handle_key_only
-    )
-    yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in encoder.faults)
+    told = (fault for fault in encoder.faults if "trap" in fault)
+    yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in told)
 
 
 def _refusal(place: int, error: EncodeError) -> tuple[str, int, bytes]:

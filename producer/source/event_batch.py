@@ -7,33 +7,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-_IMAGE = pa.map_(pa.string(), pa.binary())
-_COLUMNS = pa.list_(pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())]))
-_ARROW = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("index", pa.int32()),
-        ("events", pa.int32()),
-        ("size", pa.int64()),
-        ("kind", pa.string()),
-        ("commit_ts", pa.int64()),
-        ("schema", pa.string()),
-        ("table", pa.string()),
-        ("table_id", pa.int64()),
-        ("op", pa.string()),
-        ("columns", _COLUMNS),
-        ("before", _IMAGE),
-        ("after", _IMAGE),
-        ("handle_key_only", pa.int8()),
-        ("query", pa.string()),
-        ("ddl_type", pa.int32()),
-        ("error", pa.string()),
-        ("error_byte", pa.int64()),
-        ("error_expected", pa.string()),
-    ]
-)
+from producer.model.shapes import DECODED_ARROW
+
+_IMAGE = DECODED_ARROW.field("before").type
+_COLUMNS = DECODED_ARROW.field("columns").type
 _Cells: TypeAlias = Sequence[Any]
 
 
@@ -41,9 +18,10 @@ def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     """Rows as ``event_rows`` gives them."""
     nested = {"columns": _descriptions, "before": _images, "after": _images}
     arrays = [
-        nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows]) for field in _ARROW
+        nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows])
+        for field in DECODED_ARROW
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+    return pa.RecordBatch.from_arrays(arrays, schema=DECODED_ARROW)
 
 
 def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:

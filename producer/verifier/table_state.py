@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from producer.kept import kept
 from producer.verifier.identity import entries, fingerprint, handle_entries, marked, readable_entries, row_key
 from producer.verifier.options import VerifyOptions
 from producer.verifier.stream import PLACE
@@ -99,7 +100,11 @@ def compare_state(
     ).collect()[0]  # fmt: skip
     diff: tuple[str, ...] = ()
     if sums["missing"] or sums["unexpected"]:
-        diff = (*_examples("-", both.where(lacking > 0)), *_examples("+", both.where(surplus > 0)))
+        with kept(both.where("wanted != there")) as different:
+            diff = (
+                *_examples("-", different.where(lacking > 0)),
+                *_examples("+", different.where(surplus > 0)),
+            )
     return StateComparison(tables=tables.count(), **sums.asDict(), not_compared=not_compared, diff=diff)
 
 
