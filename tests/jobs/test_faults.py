@@ -20,7 +20,7 @@ from producer.model.event_line import event_line
 from producer.model.json_value import json_line
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
-URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true"
+URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
 PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",

@@ -7,6 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import producer
+from producer.codec.open.encoder import OpenEncoder
+from producer.jobs.log import first_lines
+from producer.model.shapes import MESSAGES
 
 OLDER_FORMS = (
     "kafka:///seed_t1?protocol=open-protocol&partition-num=2"
@@ -35,3 +38,11 @@ def test_the_older_forms_print_as_the_seeds_log_and_verify(spark: SparkSession, 
     decoded = [row for row in producer.decode(folder_in=tmp_path / "seed") if row["kind"] == "row"]
     values = {bytes(dict(row["after"])["val"]) for row in decoded if row["after"]}
     assert values == {b"aa", b"bb", b"cc", b"dd", b"ee"}
+
+
+def test_what_does_not_decode_is_not_in_the_log(spark: SparkSession) -> None:
+    good = OpenEncoder().resolved(7)
+    sent = [(b"junk", b""), (good.key, good.value), (good.key[:-1], good.value)]
+    rows = [("t", 0, offset, key, value, [], 0, "row", 1) for offset, (key, value) in enumerate(sent)]
+    lines = first_lines(spark.createDataFrame(rows, MESSAGES), "open-protocol")
+    assert [line[:17] for line in lines] == ["1. [partition=0] "]
