@@ -5,6 +5,9 @@ The same rule as ``partition.dispatch``, which a test holds against this one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -12,21 +15,22 @@ NULL_TEXT = b"null"
 """What the classic program hashes for SQL NULL."""
 
 
-def row_hash(image: Column, base_hash: Column, key_columns: Column, *, skips_null: bool = False) -> Column:
+def row_hash(
+    image: Column, base_hash: Column, key_columns: Iterable[Column], *, skips_null: bool = False
+) -> Column:
     """Hash of a row: schema and table, xor name and value of every key column (CRC-32 IEEE).
 
     :param image: the new image, of a delete the old one.
-    :param key_columns: array of (name, place in the image).
+    :param key_columns: each a pair of name and place in the image, or NULL, which adds nothing.
     :param skips_null: whether NULL columns are left out, as by the new program.
     """
 
-    def add(hashed: Column, column: Column) -> Column:
+    def part(column: Column) -> Column:
         value = F.get(image, column["place"])
-        part = F.crc32(F.concat(column["name"], F.coalesce(value, F.lit(NULL_TEXT))))
-        with_part = hashed.bitwiseXOR(part)
-        return F.when(value.isNull(), hashed).otherwise(with_part) if skips_null else with_part
+        text = value if skips_null else F.coalesce(value, F.lit(NULL_TEXT))
+        return F.coalesce(F.crc32(F.concat(column["name"], text)), F.lit(0))
 
-    return F.aggregate(key_columns, base_hash, add)
+    return reduce(Column.bitwiseXOR, map(part, key_columns), base_hash)
 
 
 def dispatch_key(rule: Column, hashed: Column, base_text: Column, commit_ts: Column) -> Column:

@@ -64,7 +64,8 @@ class Upstream:
         """The row events of that stream alone, in no order."""
         if self.drawn is not None:
             return self.drawn
-        return row_events(self.spark, self.told, plan, self.net)
+        moves = any(plan.rows_move for plan in self.plans)
+        return row_events(self.spark, self.told, plan, self.net, net_moves=moves)
 
     @contextmanager
     def drawn_once(self, plan: StreamPlan) -> Iterator[Upstream]:

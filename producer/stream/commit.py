@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.model.clock import Clock
-from producer.stream.facts import with_facts
+from producer.stream.facts import Facts, with_facts
 
 
 def commit_ts(clock: Clock, commit_seq: Column) -> Column:
@@ -26,7 +26,7 @@ def commit(changes: DataFrame, clock: Clock) -> DataFrame:
     return changes.withColumn("commit_ts", commit_ts(clock, F.col("commit_seq")))
 
 
-def localise(changes: DataFrame, facts: DataFrame, time_zone: str) -> DataFrame:
+def localise(changes: DataFrame, facts: Facts, time_zone: str) -> DataFrame:
     """Render TIMESTAMP columns in the changefeed's time zone.
 
     The change log holds them as UTC text; TiCDC's mounter prints them in its own zone (server option
@@ -36,7 +36,7 @@ def localise(changes: DataFrame, facts: DataFrame, time_zone: str) -> DataFrame:
     """
     if is_utc(time_zone):
         return changes
-    joined = with_facts(changes, facts, "timestamp_places")
+    joined = with_facts(changes, facts.frame, "timestamp_places")
     for image in ("before", "after"):
         rendered = F.transform(
             F.col(image),

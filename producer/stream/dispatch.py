@@ -9,21 +9,20 @@ from producer.dispatch import spark as rules
 from producer.model.event import Kind
 from producer.model.profile import Profile
 from producer.model.shapes import EVENT_STREAM
-from producer.stream.facts import with_facts
+from producer.stream.facts import Facts, with_facts
 from producer.stream.slots import Slots
 
 _NEEDED = ("topic", "rule", "base_hash", "base_text", "key_columns")
 
 
-def dispatch(
-    changes: DataFrame, facts: DataFrame, slots: Slots, *, profile: Profile = "classic"
-) -> DataFrame:
+def dispatch(changes: DataFrame, facts: Facts, slots: Slots, *, profile: Profile = "classic") -> DataFrame:
     """Row changes with a place in their transaction → row events of the event stream."""
     skips_null = profile == "new"
-    joined = with_facts(changes, facts, *_NEEDED)
+    joined = with_facts(changes, facts.frame, *_NEEDED)
     image = F.coalesce("after", "before")
     # `table` has no key columns, so its hash is that of schema and table alone.
-    hashed = rules.row_hash(image, F.col("base_hash"), F.col("key_columns"), skips_null=skips_null)
+    keys = [F.get("key_columns", F.lit(number)) for number in range(facts.key_columns)]
+    hashed = rules.row_hash(image, F.col("base_hash"), keys, skips_null=skips_null)
     rule, ts = F.col("rule"), F.col("commit_ts")
     placed = joined.withColumn("partition", rules.partition(rule, hashed, ts, slots.partitions))
     return placed.select(

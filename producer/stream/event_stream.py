@@ -142,11 +142,17 @@ def ordered_events(rows: DataFrame, plan: StreamPlan, faults: Faults | None = No
 
 
 def row_events(
-    spark: SparkSession, changes: DataFrame, plan: StreamPlan, net: DataFrame | None = None
+    spark: SparkSession,
+    changes: DataFrame,
+    plan: StreamPlan,
+    net: DataFrame | None = None,
+    *,
+    net_moves: bool = True,
 ) -> DataFrame:
     """The row events of the stream, in no order yet.
 
     :param net: as in ``event_stream``.
+    :param net_moves: whether any of those may have taken its row to another key.
     """
     feed, clock = plan.changefeed, plan.resolved.clock
     known = facts(spark, plan.replicated, plan.routes)
@@ -156,7 +162,7 @@ def row_events(
 
     kept = mutations(committed(changes))
     if net is not None:
-        kept = kept.unionByName(net_mutations(committed(net)))
+        kept = kept.unionByName(net_mutations(committed(net), moves=net_moves))
     kept = event_filter(kept, plan.replicated, feed.filter)
     placed = split(kept, known, raw_change_event=feed.output_raw_change_event, profile=feed.profile)
     if not feed.output_raw_change_event and feed.profile == "classic":

@@ -5,7 +5,8 @@ Made on the driver from the catalog, joined to the changes by broadcast.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from producer.dispatch.rules import Route
-from producer.model.mysql_type import MySQLType
+from producer.model.mysql_type import INTEGERS, MySQLType
 from producer.model.table import TableInfo
 
 KEY_COLUMNS = ArrayType(
@@ -41,8 +42,25 @@ FACTS = StructType(
 )
 
 
-def facts(spark: SparkSession, tables: Iterable[TableInfo], routes: Mapping[int, Route]) -> DataFrame:
-    """One row of facts per table version.
+@dataclass(frozen=True)
+class Facts:
+    """The facts of all table versions.
+
+    Spark compiles no expression that goes through an array, but one that names its first, second, … item; so
+    it counts how many there are at most.
+
+    :param frame: one row per table version (``FACTS``).
+    :param key_columns: the most columns of a table that are hashed.
+    :param split_places: the most columns of a table whose change splits an update.
+    """
+
+    frame: DataFrame
+    key_columns: int
+    split_places: int
+
+
+def facts(spark: SparkSession, tables: Collection[TableInfo], routes: Mapping[int, Route]) -> Facts:
+    """The facts of each table version.
 
     :param tables: the versions that are replicated; the others' rows find no facts and are left out.
     :param routes: where the rows of each version go, by version.
@@ -60,7 +78,11 @@ def facts(spark: SparkSession, tables: Iterable[TableInfo], routes: Mapping[int,
         )
         for table in tables
     ]
-    return spark.createDataFrame(rows, FACTS)
+    return Facts(
+        frame=spark.createDataFrame(rows, FACTS),
+        key_columns=max((len(routes[table.version].key_columns) for table in tables), default=0),
+        split_places=max((len(split_places(table)) for table in tables), default=0),
+    )
 
 
 def with_facts(changes: DataFrame, facts: DataFrame, *names: str) -> DataFrame:
@@ -71,10 +93,15 @@ def with_facts(changes: DataFrame, facts: DataFrame, *names: str) -> DataFrame:
 def split_places(table: TableInfo) -> list[int]:
     """Image places of the columns whose change splits an update: handle key and unique ones.
 
+    A mutation stays on its row key, so that the integers of a clustered key are not looked at: they cannot
+    change. Its texts can, to others that are equal by their collation.
+
     Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
     """
     keys = [index for index in table.indexes if index.unique or index.primary]
-    offsets = set(chain.from_iterable(index.offsets for index in keys))
+    stored_under = table.clustered_key.offsets if table.clustered_key else ()
+    steady = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
+    offsets = set(chain.from_iterable(index.offsets for index in keys)) - steady
     return [place for offset in sorted(offsets) if (place := table.image_place(offset)) is not None]
 
 

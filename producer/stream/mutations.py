@@ -37,9 +37,13 @@ def mutations(changes: DataFrame) -> DataFrame:
     return _told(net)
 
 
-def net_mutations(changes: DataFrame) -> DataFrame:
-    """The same for changes of which no transaction has two of one row: nothing has to be shuffled."""
-    return _told(_one_key_each(changes).drop("row_seq"))
+def net_mutations(changes: DataFrame, *, moves: bool = True) -> DataFrame:
+    """The same for changes of which no transaction has two of one row: nothing has to be shuffled.
+
+    :param moves: whether any of them may have taken its row to another key.
+    """
+    stay = _one_key_each(changes) if moves else changes.drop("old_table_id", "old_row_key", "old_row_id")
+    return _told(stay.drop("row_seq"))
 
 
 def _told(net: DataFrame) -> DataFrame:

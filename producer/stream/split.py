@@ -10,12 +10,15 @@ Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; ticdc ``pkg/co
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.model.event import Op
 from producer.model.profile import Profile
-from producer.stream.facts import with_facts
+from producer.stream.facts import Facts, with_facts
 
 _KIND_ORDER = {Op.DELETE: "00", Op.UPDATE: "01", Op.INSERT: "02"}
 _BEHIND_ALL = "03"
@@ -24,7 +27,7 @@ _WHOLE, _DELETED, _INSERTED = 0, 1, 2
 
 def split(
     mutations: DataFrame,
-    facts: DataFrame,
+    facts: Facts,
     *,
     raw_change_event: bool = False,
     profile: Profile = "classic",
@@ -33,17 +36,19 @@ def split(
 
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
     """
-    placed = with_facts(mutations, facts, "split_places").withColumn("kind_before", F.col("op"))
-    if not raw_change_event:
-        placed = _halved(placed)
+    placed = mutations.withColumn("kind_before", F.col("op"))
+    if facts.split_places and not raw_change_event:
+        placed = _halved(placed, facts)
     kinds = _kinds if profile == "classic" else _kinds_unsorted
     place = F.concat(_eight_bytes(F.col("table_id")), kinds(), F.col("row_key"))
-    return placed.withColumn("place", place).drop("split_places", "kind_before", "row_key")
+    return placed.withColumn("place", place).drop("kind_before", "row_key")
 
 
-def _halved(updates: DataFrame) -> DataFrame:
+def _halved(mutations: DataFrame, facts: Facts) -> DataFrame:
     """Multiplied by numbers: an array of halves would copy the images of every row into it."""
-    differs = F.exists("split_places", lambda at: ~_at("before", at).eqNullSafe(_at("after", at)))
+    updates = with_facts(mutations, facts.frame, "split_places")
+    places = [F.get("split_places", F.lit(number)) for number in range(facts.split_places)]
+    differs = reduce(or_, (~_at("before", place).eqNullSafe(_at("after", place)) for place in places))
     parted = (F.col("op") == Op.UPDATE) & differs
     halves = F.when(parted, F.array(F.lit(_DELETED), F.lit(_INSERTED))).otherwise(F.array(F.lit(_WHOLE)))
     deleted, inserted = F.col("half") == _DELETED, F.col("half") == _INSERTED
@@ -53,7 +58,7 @@ def _halved(updates: DataFrame) -> DataFrame:
         "before": F.when(~inserted, F.col("before")),
         "after": F.when(~deleted, F.col("after")),
     })  # fmt: skip
-    return both.drop("half")
+    return both.drop("half", "split_places")
 
 
 def _at(image: str, place: Column) -> Column:

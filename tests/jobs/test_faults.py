@@ -30,6 +30,7 @@ LEGAL = (
 ILLEGAL = tuple(
     name for name, one in catalogue().items() if not one.legal and name not in ("unsplit", "oversized")
 )
+ONLY_WARNED = ("mixed-kinds",)  # what it breaks, INV-BATCH-KIND, is a warning in the catalogue of invariants
 SOME_ILLEGAL = ("lost-row", "early-resolved", "missing-ddl", "stale-before-image", "poison")
 
 
@@ -89,7 +90,8 @@ def test_each_fault_alone_is_named_by_what_it_breaks(
         assert report.verdict is not None
         found = sorted({one.id for one in report.verdict.of_severity("error", "warning")})
         print(f"{protocol:14} {name:22} {report.faults.counts[0]['places']:4} {' '.join(found)}")
-        if not (report.faults.counts[0]["places"] and report.ok and report.verdict.ok == trap(name).legal):
+        right = report.ok and report.verdict.ok == (trap(name).legal or name in ONLY_WARNED)
+        if not (report.faults.counts[0]["places"] and right):
             wrong.append(name)
     assert not wrong
 

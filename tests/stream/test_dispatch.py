@@ -113,7 +113,7 @@ def _dispatched(placed: DataFrame, job: Job, routes: dict[int, Route]) -> DataFr
     hashed = F.when(rule == "table", F.col("base_hash")).otherwise(F.col("dispatch_key").cast("long"))
     counts = [rules.partition(rule, hashed, ts, count).alias(f"of_{count}") for count in COUNTS]
     shown = ("commit_ts", "place", "partition", "dispatch_key", *counts)
-    return with_facts(events, known, "rule", "base_hash").select(*shown).orderBy("commit_ts", "place")
+    return with_facts(events, known.frame, "rule", "base_hash").select(*shown).orderBy("commit_ts", "place")
 
 
 FEW = {"keys", "partition", "nokey_force", "generated_defaults", "fuzz02", "fuzz04"}
@@ -132,7 +132,7 @@ def test_partition_and_key_under_every_rule_and_count(
     job = prepare(path, sink_uri=f"kafka:///{TOPIC}?protocol=open-protocol", config=config)
     placed = _placed(spark, job)
     known = facts(spark, job.stream.replicated, job.stream.routes)
-    in_order = with_facts(placed, known, "rule").orderBy("commit_ts", "place")
+    in_order = with_facts(placed, known.frame, "rule").orderBy("commit_ts", "place")
     versions = [row["table_version"] for row in in_order.select("table_version").collect()]
     golden = golden_dispatch(path)
     results = [golden[event.seq] for event in load_rows(path.with_suffix(".events.jsonl"))]

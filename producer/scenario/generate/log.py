@@ -21,8 +21,9 @@ from producer.scenario.generate.versions import with_versions
 def generated_images(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     """What each event of the step leaves of the row that it hits; changes and rows are made of it.
 
-    :return: ``event, slot, commit_seq, row_seq, op, row_key, row_id, after``; with DDLs ``version`` and
-        ``era``, as ``steps`` gives them, and ``after`` has all columns that the table ever has.
+    :return: ``event, slot, commit_seq, row_seq, following, op, row_key, row_id, after``; with DDLs
+        ``version`` and ``era``, as ``steps`` gives them, and ``after`` has all columns that the table ever
+        has.
     :raises ScenarioError: with the step's place, for a key or an expression that Spark has no way for.
     """
     try:
@@ -55,11 +56,8 @@ def net_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 
     :return: shape ``CHANGE_LOG``, at most one change of a row in a transaction.
     """
-    following = F.lead("commit_seq").over(by_row(plan))
-    last = images.withColumn("following", following).where(
-        ~F.col("following").eqNullSafe(F.col("commit_seq"))
-    )
-    looked_back = _looked_back(last, plan)
+    last_of_transaction = ~F.col("following").eqNullSafe(F.col("commit_seq"))
+    looked_back = _looked_back(images.where(last_of_transaction), plan)
     there, stays = F.col("left").isNotNull(), F.col("after").isNotNull()
     moved = there & stays & (F.col("left_key") != F.col("row_key"))
     whole = looked_back.where(there | stays).withColumns({
@@ -107,7 +105,7 @@ def generated_rows(images: DataFrame, plan: GeneratePlan, commits: int | None = 
 
 
 def _filled(versions: DataFrame, plan: GeneratePlan) -> DataFrame:
-    head = ["event", "slot", "commit_seq", "row_seq", "op"]
+    head = ["event", "slot", "commit_seq", "row_seq", "following", "op"]
     head += [name for name in ("version", "era") if name in versions.columns]
     computed = with_expressions(versions, plan)
     cells = [cell(plan, column, computed).alias(f"cell_{column.offset}") for column in plan.columns]

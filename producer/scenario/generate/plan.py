@@ -131,6 +131,11 @@ class GeneratePlan:
     versions: tuple[TableInfo, ...] = ()
 
     @property
+    def rows_move(self) -> bool:
+        """Whether a row may get another key, or another hidden row id when it is inserted again."""
+        return bool(self.key_changes) or self.table.clustered_key is None
+
+    @property
     def commits_behind(self) -> int:
         """Number of the first commit behind the step."""
         return self.first_transaction + self.transactions + self._ddls

@@ -20,28 +20,33 @@ from producer.scenario.generate.table_form import ROWS_PER_LOAD
 
 
 def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
-    """One line per row change: ``event, slot, commit_seq, row_seq, op, born, made``.
+    """One line per row change: ``event, slot, commit_seq, row_seq, following, op, born, made``.
 
     ``slot`` is the number of the row, ``born`` the event of its birth, ``made`` the one that last
-    inserted it. With DDLs there is ``version``, the number of the table's version, too, and ``era`` where
-    rows are truncated: how often the table was; a row is born in each era anew.
+    inserted it; ``following`` is the commit of the row's next event. With DDLs there is ``version``, the
+    number of the table's version, too, and ``era`` where rows are truncated: how often the table was; a row
+    is born in each era anew.
     """
     in_row = by_row(plan)
     so_far = in_row.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    picked = _picked(spark, plan).withColumn("step", F.row_number().over(in_row))
+    picked = _picked(spark, plan).withColumns({
+        "step": F.row_number().over(in_row),
+        "born": F.min("event").over(so_far),
+    })  # fmt: skip
     if plan.eras:
         picked = picked.withColumn("deletes", F.col("deletes") & (F.col("step") > 1))
     # In a run of events that would delete, every other one meets a row that is gone, and inserts it.
     calm = F.max(F.when(~F.col("deletes"), F.col("step"))).over(so_far)
     there = picked.withColumn("there", (F.col("step") - calm) % 2 == 0)
-    before = F.coalesce(F.lag("there").over(in_row), F.lit(False))
-    op = F.when(~F.col("there"), Op.DELETE).when(before, Op.UPDATE).otherwise(Op.INSERT)
-    done = there.withColumn("op", op.cast("byte")).drop("deletes", "step", "there")
-    inserted = F.when(F.col("op") == Op.INSERT, F.col("event"))
-    return done.withColumns({
-        "born": F.min("event").over(so_far),
-        "made": F.max(inserted).over(so_far),
+    there = there.withColumns({
+        "before": F.coalesce(F.lag("there").over(in_row), F.lit(False)),
+        "following": F.lead("commit_seq").over(in_row),
     })  # fmt: skip
+    before = F.col("before")
+    op = F.when(~F.col("there"), Op.DELETE).when(before, Op.UPDATE).otherwise(Op.INSERT)
+    done = there.withColumn("op", op.cast("byte")).drop("deletes", "step", "there", "before")
+    inserted = F.when(F.col("op") == Op.INSERT, F.col("event"))
+    return done.withColumn("made", F.max(inserted).over(so_far))
 
 
 def by_row(plan: GeneratePlan) -> WindowSpec:

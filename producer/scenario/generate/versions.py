@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from producer.model.event import Op
@@ -21,7 +21,7 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     A row that is inserted again keeps its keys and gets all else anew. ``added_N`` is what updates added
     to the column since.
     """
-    so_far = by_row(plan).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    so_far = _so_far(plan)
     versions = {
         f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far)
         for column in plan.columns
@@ -32,17 +32,26 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     return _with_sums(steps, plan).withColumns(versions).withColumns(numbers)
 
 
+def _so_far(plan: GeneratePlan) -> WindowSpec:
+    return by_row(plan).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+
+
 def _with_sums(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
-    since_made = Window.partitionBy("slot", "made").orderBy("event")
-    so_far = since_made.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    """What was added to the row in all, less what was when it was last inserted.
+
+    A window over ``slot`` and ``made`` would say the same, and have Spark sort all events by it, and back.
+    """
+    so_far, inserted = _so_far(plan), F.col("op") == Op.INSERT
     summed = steps
     for column in plan.columns:
         if column.adds:
             name = f"added_{column.offset}"
-            summed = with_added(summed, plan, column, name)
             counts = (F.col("op") == Op.UPDATE) & _updates(plan, column.offset)
-            total = F.sum(F.when(counts, F.col(name))).over(so_far)
-            summed = summed.withColumn(name, F.coalesce(total, F.lit(0)))
+            each = F.when(counts, F.col(name)).otherwise(F.lit(0))
+            summed = with_added(summed, plan, column, name).withColumn(name, F.sum(each).over(so_far))
+            at_insert = F.last(F.when(inserted, F.col(name)), ignorenulls=True).over(so_far)
+            # Never NULL, as the first event of a row inserts it; without saying so Spark checks it per cell.
+            summed = summed.withColumn(name, F.coalesce(F.col(name) - at_insert, F.lit(0)))
     return summed
 
 
