@@ -21,6 +21,7 @@ from producer.cli import (
     verify_command,
 )
 from producer.cli.options import fail, fail_usage
+from producer.cli.worker_failure import worker_failure
 from producer.errors import ProducerError
 
 INTERRUPTED = 130
@@ -85,7 +86,10 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if _came_of_interrupt(error):
             return _interrupted()
-        raise
+        told = worker_failure(error)
+        if told is None:
+            raise
+        return fail(told)
     return result if isinstance(result, int) else 0
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from producer.errors import ScenarioError
 from producer.model.event import Op
 from producer.model.shapes import CHANGE_LOG
-from producer.scenario.generate.log import generated_images, generated_rows
+from producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from producer.scenario.generate.plan import GeneratePlan
 from tests.scenario.generate.plans import changes_of, planned
 
@@ -163,6 +163,19 @@ def test_without_a_clustered_key_an_insert_takes_a_new_row_id(spark: SparkSessio
     assert len({row.row_id for row in changes if row.op == Op.INSERT}) == sum(
         row.op == Op.INSERT for row in changes
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "key_changes", "moves"),
+    [("PRIMARY KEY", 0, False), ("PRIMARY KEY", 0.5, True), ("PRIMARY KEY NONCLUSTERED", 0, True)],
+)
+def test_a_plan_knows_whether_its_rows_move(
+    spark: SparkSession, tmp_path: Path, key: str, key_changes: float, moves: bool
+) -> None:
+    table = f"CREATE TABLE t (id BIGINT {key}, n INT)"
+    plan = planned(tmp_path, table, rows=5, transactions=40, rows_per_transaction=4, key_changes=key_changes)
+    net = net_changes(generated_images(spark, plan), plan)
+    assert plan.rows_move == bool(net.where("old_row_key is not null").count()) == moves
 
 
 def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""What workers refuse is told as what the driver refuses is: a sentence, and the exit code of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from producer.cli.worker_failure import worker_failure
+from producer.errors import ENVIRONMENT, BrokerError
+
+ACTIONS: dict[str, Callable[[DataFrame], object]] = {
+    "collected": DataFrame.collect,
+    "written": lambda frame: frame.write.format("noop").mode("overwrite").save(),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_error_of_ours_in_a_worker_keeps_its_sentence_and_exit_code(
+    spark: SparkSession, action: str
+) -> None:
+    def silent(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise BrokerError("no answer within 30 s", address="kafka:9092", hint="is it there?")
+
+    frame = spark.range(1).mapInArrow(silent, "id long")
+    with pytest.raises(Exception, match="no answer") as raised:
+        ACTIONS[action](frame)
+    told = worker_failure(raised.value)
+    assert told is not None
+    assert (str(told), told.exit_code) == ("kafka:9092: no answer within 30 s (is it there?)", ENVIRONMENT)
+
+
+def test_other_failures_are_not_taken_for_ours() -> None:
+    assert worker_failure(ValueError("Traceback: ValueError: producer.errors.BrokerError: no")) is None
