@@ -27,32 +27,34 @@ def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
     number of the table's version, too, and ``era`` where rows are truncated: how often the table was; a row
     is born in each era anew.
     """
-    in_row = by_row(plan)
-    so_far = in_row.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    in_row, until_now = by_row(plan), so_far(plan)
     picked = _picked(spark, plan).withColumns({
         "step": F.row_number().over(in_row),
-        "born": F.min("event").over(so_far),
+        "born": F.min("event").over(until_now),
     })  # fmt: skip
     if plan.eras:
         picked = picked.withColumn("deletes", F.col("deletes") & (F.col("step") > 1))
     # In a run of events that would delete, every other one meets a row that is gone, and inserts it.
-    calm = F.max(F.when(~F.col("deletes"), F.col("step"))).over(so_far)
-    there = picked.withColumn("there", (F.col("step") - calm) % 2 == 0)
-    there = there.withColumns({
-        "before": F.coalesce(F.lag("there").over(in_row), F.lit(False)),
+    calm = F.max(F.when(~F.col("deletes"), F.col("step"))).over(until_now)
+    there = picked.withColumn("there", (F.col("step") - calm) % 2 == 0).withColumns({
+        "was_there": F.coalesce(F.lag("there").over(in_row), F.lit(False)),
         "following": F.lead("commit_seq").over(in_row),
     })  # fmt: skip
-    before = F.col("before")
-    op = F.when(~F.col("there"), Op.DELETE).when(before, Op.UPDATE).otherwise(Op.INSERT)
-    done = there.withColumn("op", op.cast("byte")).drop("deletes", "step", "there", "before")
+    op = F.when(~F.col("there"), Op.DELETE).when(F.col("was_there"), Op.UPDATE).otherwise(Op.INSERT)
+    done = there.withColumn("op", op.cast("byte")).drop("deletes", "step", "there", "was_there")
     inserted = F.when(F.col("op") == Op.INSERT, F.col("event"))
-    return done.withColumn("made", F.max(inserted).over(so_far))
+    return done.withColumn("made", F.max(inserted).over(until_now))
 
 
 def by_row(plan: GeneratePlan) -> WindowSpec:
     """The events of a row, in order; of an era, where a truncation ends the rows there are."""
     row = ("slot", "era") if plan.eras else ("slot",)
     return Window.partitionBy(*row).orderBy("event")
+
+
+def so_far(plan: GeneratePlan) -> WindowSpec:
+    """Those up to an event, with it."""
+    return by_row(plan).rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
 
 def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:

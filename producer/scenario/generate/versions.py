@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from producer.model.event import Op
 from producer.scenario.generate.draw import draw, happens, uniform
 from producer.scenario.generate.expressions import with_added
 from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
-from producer.scenario.generate.steps import by_row
+from producer.scenario.generate.steps import so_far
 
 _ALSO = 0.25
 """Chance of each further column to change in an update that changes another one."""
@@ -21,9 +21,8 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     A row that is inserted again keeps its keys and gets all else anew. ``added_N`` is what updates added
     to the column since.
     """
-    so_far = _so_far(plan)
     versions = {
-        f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far)
+        f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far(plan))
         for column in plan.columns
     }
     numbers = {
@@ -32,24 +31,20 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     return _with_sums(steps, plan).withColumns(versions).withColumns(numbers)
 
 
-def _so_far(plan: GeneratePlan) -> WindowSpec:
-    return by_row(plan).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-
-
 def _with_sums(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     """What was added to the row in all, less what was when it was last inserted.
 
     A window over ``slot`` and ``made`` would say the same, and have Spark sort all events by it, and back.
     """
-    so_far, inserted = _so_far(plan), F.col("op") == Op.INSERT
+    until_now, inserted = so_far(plan), F.col("op") == Op.INSERT
     summed = steps
     for column in plan.columns:
         if column.adds:
             name = f"added_{column.offset}"
             counts = (F.col("op") == Op.UPDATE) & _updates(plan, column.offset)
             each = F.when(counts, F.col(name)).otherwise(F.lit(0))
-            summed = with_added(summed, plan, column, name).withColumn(name, F.sum(each).over(so_far))
-            at_insert = F.last(F.when(inserted, F.col(name)), ignorenulls=True).over(so_far)
+            summed = with_added(summed, plan, column, name).withColumn(name, F.sum(each).over(until_now))
+            at_insert = F.last(F.when(inserted, F.col(name)), ignorenulls=True).over(until_now)
             # Never NULL, as the first event of a row inserts it; without saying so Spark checks it per cell.
             summed = summed.withColumn(name, F.coalesce(F.col(name) - at_insert, F.lit(0)))
     return summed
