@@ -7,6 +7,7 @@ module of the model that needs Spark; nothing that a codec imports leads here.
 from __future__ import annotations
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -185,3 +186,11 @@ DECODED_ARROW = pa.schema(
     ]
 )
 """The same for the workers."""
+
+
+def in_shape(frame: DataFrame, shape: StructType) -> DataFrame:
+    """The columns of a shape, by name.
+
+    ``DataFrame.to`` says the same, and has Spark copy every image, value by value and not compiled.
+    """
+    return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in shape))

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from producer.dispatch import spark as rules
 from producer.model.event import Kind
 from producer.model.profile import Profile
-from producer.model.shapes import EVENT_STREAM
+from producer.model.shapes import EVENT_STREAM, in_shape
 from producer.stream.facts import Facts, with_facts
 from producer.stream.slots import Slots
 
@@ -25,7 +25,7 @@ def dispatch(changes: DataFrame, facts: Facts, slots: Slots, *, profile: Profile
     hashed = rules.row_hash(image, F.col("base_hash"), keys, skips_null=skips_null)
     rule, ts = F.col("rule"), F.col("commit_ts")
     placed = joined.withColumn("partition", rules.partition(rule, hashed, ts, slots.partitions))
-    return placed.select(
+    events = placed.select(
         slots.number(F.col("topic"), F.col("partition")).alias("slot"),
         "topic",
         "partition",
@@ -45,4 +45,5 @@ def dispatch(changes: DataFrame, facts: Facts, slots: Slots, *, profile: Profile
         F.lit(0).cast("byte").alias("rank"),
         "place",
         F.lit(0).alias("copy"),
-    ).to(EVENT_STREAM)
+    )
+    return in_shape(events, EVENT_STREAM)

@@ -20,30 +20,49 @@ from producer.scenario.generate.table_form import ROWS_PER_LOAD
 
 
 def steps(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
-    """One line per row change: ``event, slot, commit_seq, row_seq, following, op, born, made``.
+    """One line per row change: ``event, slot, commit_seq, row_seq, op, first``.
 
-    ``slot`` is the number of the row, ``born`` the event of its birth, ``made`` the one that last
-    inserted it; ``following`` is the commit of the row's next event. With DDLs there is ``version``, the
-    number of the table's version, too, and ``era`` where rows are truncated: how often the table was; a row
-    is born in each era anew.
+    ``slot`` is the number of the row, ``first`` whether the event is its birth. With DDLs there is
+    ``version``, the number of the table's version, too, and ``era`` where rows are truncated: how often the
+    table was; a row is born in each era anew.
     """
-    in_row, until_now = by_row(plan), so_far(plan)
-    picked = _picked(spark, plan).withColumns({
-        "step": F.row_number().over(in_row),
-        "born": F.min("event").over(until_now),
-    })  # fmt: skip
+    picked = _picked(spark, plan)
+    return _without_looking_back(picked, plan) if _is_known(plan) else _looking_back(picked, plan)
+
+
+def _is_known(plan: GeneratePlan) -> bool:
+    """Whether the number of an event tells what it does to its row, whatever was done to it before."""
+    return not plan.eras and bool(plan.each or not plan.delete_chance)
+
+
+def _without_looking_back(picked: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """With ``op`` where a row that is deleted is inserted again by the next change."""
+    deleting = [number for number, one in enumerate(plan.each) if one.deletes]
+    again = F.col("row_seq").isin([number + 1 for number in deleting])
+    inserts = ~F.col("visits") | again
+    op = F.when(F.col("deletes"), Op.DELETE).when(inserts, Op.INSERT).otherwise(Op.UPDATE)
+    done = picked.withColumns({"op": op.cast("byte"), "first": ~F.col("visits")})
+    return done.drop("visits", "deletes")
+
+
+def _looking_back(picked: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """With ``op`` where a hash says what deletes: that meets a row, or one that is gone, and inserts it.
+
+    So in a run of events that would delete, every other one inserts; all others find the row there.
+    """
+    in_row = by_row(plan)
+    counted = picked.withColumn("step", F.row_number().over(in_row))
+    first = F.col("step") == 1
     if plan.eras:
-        picked = picked.withColumn("deletes", F.col("deletes") & (F.col("step") > 1))
-    # In a run of events that would delete, every other one meets a row that is gone, and inserts it.
-    calm = F.max(F.when(~F.col("deletes"), F.col("step"))).over(until_now)
-    there = picked.withColumn("there", (F.col("step") - calm) % 2 == 0).withColumns({
-        "was_there": F.coalesce(F.lag("there").over(in_row), F.lit(False)),
-        "following": F.lead("commit_seq").over(in_row),
-    })  # fmt: skip
-    op = F.when(~F.col("there"), Op.DELETE).when(F.col("was_there"), Op.UPDATE).otherwise(Op.INSERT)
-    done = there.withColumn("op", op.cast("byte")).drop("deletes", "step", "there", "was_there")
-    inserted = F.when(F.col("op") == Op.INSERT, F.col("event"))
-    return done.withColumn("made", F.max(inserted).over(until_now))
+        counted = counted.withColumn("deletes", F.col("deletes") & ~first)
+    calm = F.max(F.when(~F.col("deletes"), F.col("step")))
+    before = in_row.rowsBetween(Window.unboundedPreceding, -1)
+    found = counted.withColumns({"calm": calm.over(so_far(plan)), "calm_before": calm.over(before)})
+    there = (F.col("step") - F.col("calm")) % 2 == 0
+    was_there = (F.col("step") - 1 - F.col("calm_before")) % 2 == 0  # NULL at the first event
+    op = F.when(~there, Op.DELETE).when(was_there, Op.UPDATE).otherwise(Op.INSERT)
+    done = found.withColumns({"op": op.cast("byte"), "first": first})
+    return done.drop("visits", "deletes", "step", "calm", "calm_before")
 
 
 def by_row(plan: GeneratePlan) -> WindowSpec:
@@ -58,7 +77,8 @@ def so_far(plan: GeneratePlan) -> WindowSpec:
 
 
 def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
-    """Event by event: its place in the history, its row, and whether it would delete."""
+    """Event by event: its place in the history, its row, whether that was born before (``visits``), and
+    whether it would be deleted."""
     counted = _counted(spark, plan)
     loads, number, nth = F.col("loads"), F.col("id"), F.col("nth")
     is_last = F.col("born_then") > F.col("born_before")
@@ -79,7 +99,7 @@ def _picked(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
         *_version(plan, F.when(loads, 0).otherwise(F.col("transaction"))),
     )  # fmt: skip
     deletes = F.col("visits") & _deletes(plan, F.col("event"), F.col("row_seq"))
-    return chosen.withColumn("deletes", deletes).drop("visits")
+    return chosen.withColumn("deletes", deletes)
 
 
 def _commit_of(plan: GeneratePlan, transaction: Column) -> Column:

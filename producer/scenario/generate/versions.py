@@ -9,7 +9,7 @@ from producer.model.event import Op
 from producer.scenario.generate.draw import draw, happens, uniform
 from producer.scenario.generate.expressions import with_added
 from producer.scenario.generate.plan import ColumnPlan, GeneratePlan
-from producer.scenario.generate.steps import so_far
+from producer.scenario.generate.steps import by_row, so_far
 
 _ALSO = 0.25
 """Chance of each further column to change in an update that changes another one."""
@@ -19,48 +19,71 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     """Add ``version_N`` for the column at offset N, and ``number_N``, which a sequence counts by.
 
     A row that is inserted again keeps its keys and gets all else anew. ``added_N`` is what updates added
-    to the column since.
+    to the column since, ``born`` the event of the row's birth, ``made`` the one that last inserted it, and
+    ``following`` the commit of its next event.
     """
-    versions = {
-        f"version_{column.offset}": F.max(F.when(_changes(plan, column), F.col("event"))).over(so_far(plan))
-        for column in plan.columns
-    }
-    numbers = {
-        f"number_{column.offset}": _number(plan, F.col(f"version_{column.offset}")) for column in plan.columns
-    }
-    return _with_sums(steps, plan).withColumns(versions).withColumns(numbers)
+    told = _with_history(steps, plan)
+    versions = {column.offset: _version(plan, column) for column in plan.columns}
+    return told.withColumns(
+        {f"version_{offset}": version for offset, version in versions.items()}
+    ).withColumns({f"number_{offset}": _number(plan, F.col(f"version_{offset}")) for offset in versions})
 
 
-def _with_sums(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
-    """What was added to the row in all, less what was when it was last inserted.
-
-    A window over ``slot`` and ``made`` would say the same, and have Spark sort all events by it, and back.
-    """
+def _with_history(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
+    """With what the events of the row up to now say: one window for all, as Spark goes through all rows
+    again for each that waits for another."""
     until_now, inserted = so_far(plan), F.col("op") == Op.INSERT
-    summed = steps
-    for column in plan.columns:
-        if column.adds:
-            name = f"added_{column.offset}"
-            counts = (F.col("op") == Op.UPDATE) & _updates(plan, column.offset)
-            each = F.when(counts, F.col(name)).otherwise(F.lit(0))
-            summed = with_added(summed, plan, column, name).withColumn(name, F.sum(each).over(until_now))
-            at_insert = F.last(F.when(inserted, F.col(name)), ignorenulls=True).over(until_now)
-            # Never NULL, as the first event of a row inserts it; without saying so Spark checks it per cell.
-            summed = summed.withColumn(name, F.coalesce(F.col(name) - at_insert, F.lit(0)))
-    return summed
+    adding = [column for column in plan.columns if column.adds]
+    for column in adding:
+        steps = with_added(steps, plan, column, f"added_{column.offset}")
+    sums = {f"added_{column.offset}": F.sum(_added(plan, column)).over(until_now) for column in adding}
+    changed = {
+        f"changed_{column.offset}": F.max(F.when(change, F.col("event"))).over(until_now)
+        for column in plan.columns
+        if (change := _changes(plan, column)) is not None
+    }
+    told = steps.withColumns({
+        "born": F.min("event").over(until_now),
+        "made": F.max(F.when(inserted, F.col("event"))).over(until_now),
+        "following": F.lead("commit_seq").over(by_row(plan)),
+        **changed,
+        **sums,
+    })  # fmt: skip
+    # A window over ``slot`` and ``made`` would sum since then, and have Spark sort all by it, and back again.
+    at_insert = {
+        name: F.last(F.when(inserted, F.col(name)), ignorenulls=True).over(until_now) for name in sums
+    }
+    # Never NULL, as the first event of a row inserts it; without saying so Spark checks it per cell.
+    return told.withColumns(
+        {name: F.coalesce(F.col(name) - last, F.lit(0)) for name, last in at_insert.items()}
+    )
 
 
-def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column:
-    """Whether an event gives the column a new value."""
-    event, op = F.col("event"), F.col("op")
-    is_update = op == Op.UPDATE
-    if column.adds:
-        return op == Op.INSERT
-    if column.keyed:
-        return (event == F.col("born")) | (
-            is_update & happens(plan.key_changes, draw(plan.salt("key"), event))
-        )
-    return (op == Op.INSERT) | (is_update & _updates(plan, column.offset))
+def _added(plan: GeneratePlan, column: ColumnPlan) -> Column:
+    counts = (F.col("op") == Op.UPDATE) & _updates(plan, column.offset)
+    return F.when(counts, F.col(f"added_{column.offset}")).otherwise(F.lit(0))
+
+
+def _version(plan: GeneratePlan, column: ColumnPlan) -> Column:
+    if _changes(plan, column) is not None:
+        return F.col(f"changed_{column.offset}")
+    return F.col("born" if column.keyed else "made")
+
+
+def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column | None:
+    """Whether an event gives the column a new value; None if births or inserts alone do."""
+    event, is_update = F.col("event"), F.col("op") == Op.UPDATE
+    if column.keyed and plan.key_changes:
+        return F.col("first") | (is_update & happens(plan.key_changes, draw(plan.salt("key"), event)))
+    if column.keyed or column.adds or not _may_update(plan, column.offset):
+        return None
+    return (F.col("op") == Op.INSERT) | (is_update & _updates(plan, column.offset))
+
+
+def _may_update(plan: GeneratePlan, offset: int) -> bool:
+    if plan.each:
+        return any(offset in one.updates for one in plan.each)
+    return not plan.updates or offset in plan.updates
 
 
 def _updates(plan: GeneratePlan, offset: int) -> Column:
