@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ from producer.codec.encoded_rows import EncodedRows
 from producer.codec.pieces import Numbers
 from producer.model.event import ClaimObject, Kind, Message
 
+Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+
+_T = TypeVar("_T")
 _ROW = Kind.ROW.word
 _AT_ONCE = 256
 """Messages made Python objects in one go: memory of large ones is used again before it leaves the cache."""
@@ -28,6 +31,7 @@ class MessageBatch:
     :param events: how many each carries; none, where it describes the table of those to come.
     :param claims: what has to be stored before a message is sent, by its place.
     :param types: words of ``Kind``; None where all are row messages.
+    :param headers: of the messages that have any, by their place; no TiCDC encoder gives them.
     """
 
     key: pa.Array
@@ -36,26 +40,57 @@ class MessageBatch:
     events: pa.Array
     claims: Mapping[int, tuple[ClaimObject, ...]] = field(default_factory=dict)
     types: pa.Array | None = None
+    headers: Mapping[int, Headers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.value)
 
+    def slice(self, start: int, most: int | None = None) -> MessageBatch:
+        """The messages from a place on; no more than so many."""
+        end = len(self) if most is None else min(start + most, len(self))
+        if start == 0 and end == len(self):
+            return self
+
+        def part(column: pa.Array) -> pa.Array:
+            return column.slice(start, end - start)
+
+        return MessageBatch(
+            key=part(self.key),
+            value=part(self.value),
+            commit_ts=part(self.commit_ts),
+            events=part(self.events),
+            claims=_between(self.claims, start, end),
+            types=None if self.types is None else part(self.types),
+            headers=_between(self.headers, start, end),
+        )
+
+    def parts(self) -> Iterator[MessageBatch]:
+        """The same, so many at a time as Python objects may be made of in one go."""
+        for start in range(0, len(self), _AT_ONCE):
+            yield self.slice(start, _AT_ONCE)
+
+    def keys(self) -> Iterable[bytes | None]:
+        """As Python objects; without end where no message has a key."""
+        return repeat(None) if self.key.null_count == len(self) else self.key.to_pylist()
+
     def messages(self) -> Iterator[Message]:
         """One by one."""
-        for start in range(0, len(self), _AT_ONCE):
-            yield from self._messages(start)
+        for part in self.parts():
+            yield from part._messages()
 
-    def _messages(self, start: int) -> Iterator[Message]:
-        def part(column: pa.Array) -> Any:
-            return column.slice(start, _AT_ONCE).to_pylist()
-
-        keys = repeat(None) if self.key.null_count == len(self.key) else part(self.key)
-        types = repeat(_ROW) if self.types is None else part(self.types)
-        columns = (keys, part(self.value), types, part(self.commit_ts), part(self.events))
-        if not self.claims:
+    def _messages(self) -> Iterator[Message]:
+        types = repeat(_ROW) if self.types is None else self.types.to_pylist()
+        values, times, events = (column.to_pylist() for column in (self.value, self.commit_ts, self.events))
+        columns = (self.keys(), values, types, times, events)
+        if not self.claims and not self.headers:
             return map(Message, *columns)
-        claims = (self.claims.get(place, ()) for place in range(start, len(self)))
-        return map(Message, *columns, repeat(()), claims)
+        places = range(len(self))
+        headers = (self.headers.get(place, ()) for place in places)
+        return map(Message, *columns, headers, (self.claims.get(place, ()) for place in places))
+
+
+def _between(by_place: Mapping[int, _T], start: int, end: int) -> dict[int, _T]:
+    return {place - start: one for place, one in by_place.items() if start <= place < end}
 
 
 def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
@@ -77,13 +112,15 @@ def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
 
 
 def of_messages(messages: Sequence[Message]) -> MessageBatch:
-    """Messages that were made one by one; no TiCDC encoder gives them headers."""
+    """Messages that were made one by one."""
     return MessageBatch(
         key=pa.array([message.key for message in messages], pa.binary()),
         value=pa.array([message.value for message in messages], pa.binary()),
         commit_ts=pa.array([message.commit_ts for message in messages], pa.int64()),
         events=pa.array([message.events for message in messages], pa.int64()),
         types=pa.array([message.type for message in messages], pa.string()),
+        claims={place: message.claims for place, message in enumerate(messages) if message.claims},
+        headers={place: message.headers for place, message in enumerate(messages) if message.headers},
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class _Partition:
         for batch in batches:
             retried, due = self._retried(batch), self._due(batch)
             if due or self._retries or retried.any():
-                yield _batch(list(self._messages(list(batch.messages()), retried)))
+                yield of_messages(list(self._messages(list(batch.messages()), retried)))
                 continue
             self._seek(self._event)
             events = int(numbers(batch.events).sum())
@@ -82,7 +82,7 @@ class _Partition:
             self._number, self._offset = self._number + len(batch), self._offset + len(batch)
             yield batch
         if self._retries:
-            yield _batch([self._again() for _ in range(len(self._retries))])
+            yield of_messages([self._again() for _ in range(len(self._retries))])
 
     def _stretches(self, batch: MessageBatch) -> Numbers:
         cut = self._plan.stretches
@@ -193,8 +193,3 @@ def _singles(faults: MessageFaults, slot: int) -> list[Single]:
         if trap(one.trap).means == "message"
         and drawn_number(faults.plan.seed, f"slot/{one.trap}", one.number) % slots == slot
     ]
-
-
-def _batch(messages: Sequence[Message]) -> MessageBatch:
-    claims = {place: message.claims for place, message in enumerate(messages) if message.claims}
-    return replace(of_messages(messages), claims=claims)

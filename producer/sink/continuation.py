@@ -6,8 +6,9 @@ is the beginning of what would be written now. The last message there is compare
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from time import monotonic
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -15,6 +16,7 @@ from confluent_kafka import Message as Delivered
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
 from producer.changefeed.kafka_failure import advice, may_pass
+from producer.codec.message_batch import MessageBatch
 from producer.errors import DeliveryError, ForeignMessageError
 from producer.model.event import Message
 
@@ -36,8 +38,8 @@ class Continuation:
     partition: int
     start: int
 
-    def pass_over(self, messages: Iterator[Message]) -> None:
-        """Take from the iterator what the partition holds already.
+    def pass_over(self, batches: Iterator[MessageBatch]) -> Iterator[MessageBatch]:
+        """Those messages that the partition does not hold already.
 
         :raises ForeignMessageError: if something else stands there.
         :raises DeliveryError: if the broker does not answer.
@@ -48,11 +50,12 @@ class Continuation:
             if end < self.start:
                 what = f"the partition ends at {end}, and the run began at {self.start}"
                 raise self._foreign(what, end, "the topic was made anew meanwhile: begin anew, too")
-            last = self._take(messages, end)
+            last, rest = self._taken(batches, end - self.start)
             if last is not None and _content(last) != _delivered(self._at(reader, end - 1)):
                 raise self._foreign("the message there is not the one that the run writes", end - 1)
         finally:
             reader.close()
+        return chain(rest, batches)
 
     def check_end(self, count: int) -> None:
         """The partition must end behind the run's messages.
@@ -69,13 +72,20 @@ class Continuation:
         if end != self.start + count:
             raise self._more(count)
 
-    def _take(self, messages: Iterator[Message], end: int) -> Message | None:
-        last = None
-        for count in range(end - self.start):
-            last = next(messages, None)
-            if last is None:
-                raise self._more(count)
-        return last
+    def _taken(
+        self, batches: Iterator[MessageBatch], count: int
+    ) -> tuple[Message | None, Sequence[MessageBatch]]:
+        """The last of the first messages, so many taken away, and what is left of its batch."""
+        left = count
+        while left:
+            batch = next(batches, None)
+            if batch is None:
+                raise self._more(count - left)
+            if left <= len(batch):
+                (last,) = batch.slice(left - 1, 1).messages()
+                return last, [batch.slice(left)] if left < len(batch) else []
+            left -= len(batch)
+        return None, []
 
     def _more(self, count: int) -> ForeignMessageError:
         what = f"there are more messages than the {count} that the run writes"

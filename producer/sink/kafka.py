@@ -6,11 +6,9 @@ instead of repeating itself.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
-from typing import TypeAlias
+from itertools import chain, repeat
+from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -19,8 +17,9 @@ from pyspark.sql import DataFrame
 
 from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, Properties
 from producer.changefeed.kafka_failure import advice
+from producer.codec.message_batch import MessageBatch
 from producer.errors import DeliveryError, ForeignMessageError, ProducerError
-from producer.model.event import Message
+from producer.sink.account import Account
 from producer.sink.claims import ClaimWriter
 from producer.sink.continuation import Continuation
 from producer.sink.encode import EncodePlan, PartitionEncoder
@@ -49,10 +48,9 @@ _ARROW = pa.schema(
         ("foreign", pa.int64()),
     ]
 )
-_Headers: TypeAlias = list[tuple[str, str | bytes | None]] | None
 _FLUSH_SECONDS = 1.0
-_POLL_EVERY = 256
-"""Messages between two looks at what the broker refused; only that is reported."""
+_NOW = 0
+"""The time stamp by which ``produce`` takes the clock's."""
 
 
 def deliver(
@@ -73,7 +71,7 @@ def deliver(
         if first is None:
             return
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        messages = PartitionEncoder(plan, topic, partition).messages(chain([first], filled))
+        messages = PartitionEncoder(plan, topic, partition).batches(chain([first], filled))
         try:
             writer = PartitionWriter(brokers, properties, topic, partition, plan.claim_storage)
             account = writer.write(messages, starts[topic, partition])
@@ -91,15 +89,6 @@ def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
     columns = zip(*lines, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
     return pa.record_batch(arrays, schema=_ARROW)
-
-
-@dataclass
-class _Tally:
-    """Of one kind of message."""
-
-    messages: int = 0
-    events: int = 0
-    size: int = 0
 
 
 class PartitionWriter:
@@ -120,7 +109,7 @@ class PartitionWriter:
         self._failure: KafkaError | None = None
         self._claims = ClaimWriter(claims) if claims else None
 
-    def write(self, messages: Iterable[Message], start: int) -> list[tuple[object, ...]]:
+    def write(self, messages: Iterable[MessageBatch], start: int) -> list[tuple[object, ...]]:
         """Write what is not there yet, and wait until it is acknowledged.
 
         :param start: offset of the first message.
@@ -130,18 +119,13 @@ class PartitionWriter:
         :raises StorageError: if the storage did not take a claim-check object.
         """
         before = Continuation(self._brokers, self._topic, self._partition, start)
-        account: defaultdict[str, _Tally] = defaultdict(_Tally)
-        counted = self._counted(messages, account)
-        before.pass_over(counted)
-        producer = Producer({**self._properties, "error_cb": self._on_error})
+        account = Account()
+        left = before.pass_over(account.counted(messages))
+        told = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
+        producer = Producer({**self._properties, **told})
         try:
-            for number, message in enumerate(counted):
-                if message.claims and self._claims is not None:
-                    self._claims.write(message.claims)
-                self._produce(producer, message)
-                if number % _POLL_EVERY == 0:
-                    producer.poll(0)
-                    self._check()
+            for part in (part for batch in left for part in batch.parts()):
+                self._send(producer, part)
             while producer.flush(_FLUSH_SECONDS):
                 self._check()
             self._check()
@@ -151,41 +135,49 @@ class PartitionWriter:
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)
             raise
-        before.check_end(sum(tally.messages for tally in account.values()))
+        before.check_end(account.messages)
         failed = (None, None, None)
         return [
             (self._topic, self._partition, kind, tally.messages, tally.events, tally.size, *failed)
-            for kind, tally in sorted(account.items())
+            for kind, tally in sorted(account.kinds.items())
         ]
 
-    def _counted(self, messages: Iterable[Message], account: defaultdict[str, _Tally]) -> Iterator[Message]:
-        for message in messages:
-            tally = account[message.type]
-            tally.messages += 1
-            tally.events += message.events
-            tally.size += message.size
-            yield message
-
-    def _produce(self, producer: Producer, message: Message) -> None:
-        headers: _Headers = [*message.headers] if message.headers else None
-        while True:
+    def _send(self, producer: Producer, part: MessageBatch) -> None:
+        """Hand some messages over, and look whether the broker refused one of those before."""
+        if self._claims is not None:
+            for claims in part.claims.values():
+                self._claims.write(claims)
+        # By position and by one method: what a message costs here, it costs some hundred million times.
+        produce = producer.produce
+        for record in self._records(part):
             try:
-                producer.produce(
-                    self._topic,
-                    key=message.key,
-                    value=message.value,
-                    partition=self._partition,
-                    headers=headers,
-                    on_delivery=self._on_delivery,
-                )
-            except BufferError:  # the queue is full: wait for acknowledgements
-                producer.poll(_FLUSH_SECONDS)
-                self._check()
-            except KafkaException as error:  # such as a message that is too large
-                self._failure = error.args[0]
-                self._check()
+                produce(*record)
+            except (BufferError, KafkaException) as error:
+                self._send_late(producer, record, error)
+        producer.poll(0)
+        self._check()
+
+    def _records(self, part: MessageBatch) -> Iterable[tuple[Any, ...]]:
+        """The arguments of ``produce``: topic, value, key, partition, and headers where there are some."""
+        columns = (repeat(self._topic), part.value.to_pylist(), part.keys(), repeat(self._partition))
+        if not part.headers:
+            return zip(*columns)  # noqa: B905 - constants have no end
+        headers = ([*part.headers.get(place, ())] for place in range(len(part)))
+        return zip(*columns, repeat(None), repeat(None), repeat(_NOW), headers)
+
+    def _send_late(self, producer: Producer, record: tuple[Any, ...], error: Exception) -> None:
+        """While the queue is full, wait for acknowledgements; anything else is a failure."""
+        while isinstance(error, BufferError):
+            producer.poll(_FLUSH_SECONDS)
+            self._check()
+            try:
+                producer.produce(*record)
+            except (BufferError, KafkaException) as again:
+                error = again
             else:
                 return
+        self._failure = error.args[0]  # such as a message that is too large
+        self._check()
 
     def _on_delivery(self, error: KafkaError | None, _message: Delivered) -> None:
         if error is not None and self._failure is None:

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from producer.changefeed import Changefeed
 from producer.changefeed.kafka_client import CONNECT_SECONDS, Brokers, connection, producer_properties
+from producer.codec.message_batch import of_messages
 from producer.model.event import Message
 from producer.model.record import Record
 from producer.sink.kafka import PartitionWriter
@@ -32,7 +33,8 @@ def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record]) ->
     properties = producer_properties(changefeed, brokers)
     in_turn = sorted(records, key=_partition)
     for (topic, partition), of_one in groupby(in_turn, key=_partition):
-        PartitionWriter(brokers, properties, topic, partition).write(map(_message, of_one), start=0)
+        messages = of_messages([_message(record) for record in of_one])
+        PartitionWriter(brokers, properties, topic, partition).write([messages], start=0)
 
 
 def _partition(record: Record) -> tuple[str, int]:

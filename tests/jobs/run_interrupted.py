@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from producer.cli import main
-from producer.model.event import Message
+from producer.codec.message_batch import MessageBatch, of_messages
 from producer.session import spark_session
 from producer.sink import kafka
 from producer.sink.encode import EncodePlan, PartitionEncoder
@@ -33,15 +33,16 @@ class Interrupted(PartitionEncoder):
         self.retried = TaskContext.get().attemptNumber() > 0
         self.partition = TaskContext.get().partitionId()
 
-    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-        for number, message in enumerate(super().messages(batches)):
+    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        messages = (message for batch in super().batches(batches) for message in batch.messages())
+        for number, message in enumerate(messages):
             if number == FAILS_AT and not self.retried:
                 self._wait()
                 if HOW == "driver":
                     os.kill(DRIVER, signal.SIGKILL)
                     signal.pause()  # Spark takes its workers with it
                 raise RuntimeError("the task fails, as this test wants it")
-            yield message
+            yield of_messages([message])
 
     def _wait(self) -> None:
         # Here, since classes of C code do not go to the workers.

@@ -13,6 +13,7 @@ from producer.broker import EmbeddedKafka
 from producer.broker.process import free_ports
 from producer.changefeed import resolve
 from producer.changefeed.kafka_client import producer_properties
+from producer.codec.message_batch import MessageBatch, of_messages
 from producer.jobs.watch import Advance
 from producer.model.event import Message
 from producer.sink.kafka import PartitionWriter
@@ -50,11 +51,11 @@ def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: Embed
     Topics(feed.brokers).prepare(feed, ["restarted"], append=False)
     values = [str(number).encode() for number in range(COUNT)]
 
-    def messages() -> Iterator[Message]:
+    def messages() -> Iterator[MessageBatch]:
         for number, value in enumerate(values):
             if number == COUNT // 2:  # what was just handed over is on its way
                 _restart(broker)
-            yield Message(key=b"k", value=value, type="row", commit_ts=1)
+            yield of_messages([Message(key=b"k", value=value, type="row", commit_ts=1)])
 
     writer = PartitionWriter(feed.brokers, producer_properties(feed, feed.brokers), "restarted", 0)
     (account,) = writer.write(messages(), 0)
