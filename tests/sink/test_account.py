@@ -44,8 +44,4 @@ def test_a_batch_without_types_is_of_rows() -> None:
     account = Account()
     batch = MessageBatch(key=whole.key, value=whole.value, commit_ts=whole.commit_ts, events=whole.events)
     assert len(list(account.counted([batch]))) == 1
-    assert (account.kinds["row"].messages, account.kinds["row"].events, account.kinds["row"].size) == (
-        1,
-        2,
-        6,
-    )
+    assert account.kinds == {"row": Tally(messages=1, events=2, size=6)}
