@@ -12,6 +12,7 @@ from producer.changefeed.kafka_client import Brokers, producer_properties
 from producer.errors import DeliveryError, ForeignMessageError, SparkError
 from producer.jobs.counts import Counts
 from producer.jobs.ranges import ranges
+from producer.sink.arrow_batches import limited_by_rows
 from producer.sink.encode import EncodePlan
 from producer.sink.kafka import deliver
 from producer.sink.topics import Offsets, Topics
@@ -42,7 +43,8 @@ class KafkaTarget:
         counts = Counts()
         failure: Row | None = None
         work = deliver(events, plan, self.brokers, properties, self.starts)
-        reported = work.collect()  # a line per partition and kind
+        with limited_by_rows(events.sparkSession, plan.catalog):
+            reported = work.collect()  # a line per partition and kind
         for row in reported:
             place = (row["topic"], row["partition"], row["type"])
             if row["failure"] is not None:

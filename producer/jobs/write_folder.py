@@ -24,6 +24,7 @@ from producer.model.table import TableInfo
 from producer.model.table_form import table_form
 from producer.scenario.history import RowImage, State
 from producer.sink import folder as sink
+from producer.sink.arrow_batches import limited_by_rows
 from producer.sink.claims import claims
 from producer.sink.messages import NOTES, REFUSED, messages
 from producer.source import folder as source
@@ -93,7 +94,8 @@ def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Count
     seen = Observation()
     watched = encoded.observe(seen, F.count_if(F.col("type") == REFUSED).alias("refused"))
     with sink.golden_folder(place) as folder:
-        sink.write_message_files(folder, watched.where(~F.col("type").isin(*NOTES)))
+        with limited_by_rows(events.sparkSession, plan.catalog):
+            sink.write_message_files(folder, watched.where(~F.col("type").isin(*NOTES)))
         skipped = skipped_events(job, encoded, seen.get["refused"])
         _write_schemas(folder, job)
         if plan.claim_storage:

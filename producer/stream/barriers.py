@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from producer.model import tso
 from producer.model.clock import Clock
 from producer.model.event import Kind
-from producer.model.shapes import EVENT_STREAM
+from producer.model.shapes import EVENT_STREAM, in_shape
 from producer.stream.commit import commit_ts
 from producer.stream.slots import Slots
 
@@ -129,10 +129,8 @@ def _ticks(spark: SparkSession, plan: ResolvedPlan, last: int) -> DataFrame:
 
 def _shaped(frame: DataFrame, slots: Slots, kind: Kind) -> DataFrame:
     """Fill in what rows have and these events have not."""
-    names = F.lit(list(slots.topics))
     given: dict[str, Column] = {
-        "topic": F.get(names, (F.col("slot") / slots.partitions).cast("int")),
-        "partition": (F.col("slot") % slots.partitions).cast("int"),
+        **slots.named(F.col("slot")),
         "kind": F.lit(int(kind)).cast("byte"),
         "rank": F.lit(RANKS[kind]).cast("byte"),
         "at": F.col("at") if "at" in frame.columns else F.col("commit_ts"),
@@ -147,4 +145,4 @@ def _shaped(frame: DataFrame, slots: Slots, kind: Kind) -> DataFrame:
         else F.lit(None).cast(field.dataType).alias(field.name)
         for field in EVENT_STREAM.fields
     ]
-    return frame.select(*columns).to(EVENT_STREAM)
+    return in_shape(frame.select(*columns), EVENT_STREAM)

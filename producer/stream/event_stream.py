@@ -137,7 +137,7 @@ def ordered_events(rows: DataFrame, plan: StreamPlan, faults: Faults | None = No
     resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.slots)
     events = rows.unionByName(ddls).unionByName(resolved)
     if faults is None:
-        return order(events, plan.slots, one_epoch=True)
+        return order(events, plan.slots, faultless=True)
     return order(faults(events), plan.slots)
 
 

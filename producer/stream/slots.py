@@ -26,6 +26,14 @@ class Slots:
         place = F.array_position(F.lit(list(self.topics)), topic) - F.lit(1)
         return (place * F.lit(self.partitions) + partition).cast("int")
 
+    def named(self, slot: Column) -> dict[str, Column]:
+        """``topic`` and ``partition`` of a slot."""
+        topics = F.lit(list(self.topics))
+        return {
+            "topic": F.get(topics, (slot / self.partitions).cast("int")),
+            "partition": (slot % self.partitions).cast("int"),
+        }
+
     def of(self, topic: str) -> range:
         """The slots of one topic."""
         first = self.topics.index(topic) * self.partitions

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from producer.changefeed import Changefeed
 from producer.model import tso
 from producer.model.catalog import Catalog
-from producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
+from producer.model.shapes import DELIVERY_KEY, EVENT_STREAM, in_shape
 from producer.sink.storage.plan import StoragePlan
 
 _FORMATS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
@@ -35,7 +35,7 @@ def in_directories(rows: DataFrame, plan: StoragePlan, catalog: Catalog, feed: C
     placed = rows.join(F.broadcast(known), "table_version").withColumns(
         {"topic": F.concat_ws("/", *parts), "partition": F.lit(0), "slot": F.lit(0)}
     )
-    return placed.to(EVENT_STREAM).repartition("topic").sortWithinPartitions("topic", *DELIVERY_KEY)
+    return in_shape(placed, EVENT_STREAM).repartition("topic").sortWithinPartitions("topic", *DELIVERY_KEY)
 
 
 def _date(separator: str, time_zone: str) -> Column:
