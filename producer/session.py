@@ -53,6 +53,9 @@ _LARGE_PAGES = " -XX:+UseTransparentHugePages" if sys.platform == "linux" else "
 _HEAVY = {
     "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Xmn1536m{_LARGE_PAGES}",
     "spark.memory.fraction": "0.5",
+    # Of each row, to find stages that give other rows when they are run again: ours give the same.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"

@@ -17,7 +17,7 @@ _MOST_BYTES = 64 << 20
 
 @contextmanager
 def limited_by_rows(spark: SparkSession, catalog: Catalog) -> Iterator[None]:
-    """For jobs that hand over nothing but row events: batches end by their number of rows, if those are small.
+    """For jobs that hand over nothing but row events: if those are small, batches end by their number alone.
 
     Else Spark adds up the buffers of a batch at each row, which is 5 % of a run.
 

@@ -94,8 +94,8 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
     kinds, versions = (numbers(batch.column(name)) for name in ("kind", "table_version"))
     form = np.where(kinds == int(Kind.ROW), versions * len(Op) + numbers(batch.column("op")) - 1, -1)
     parts, places = [], []
-    for one in np.unique(form[form >= 0]).tolist():
-        version, op = divmod(int(one), len(Op))
+    for one in np.flatnonzero(np.bincount(form[form >= 0])).tolist():
+        version, op = divmod(one, len(Op))
         table = catalog.tables[version]
         there = np.flatnonzero(form == one)
         part = encoder.rows(table, row_batch(batch, there, Op(op + 1), len(table.sent)))

@@ -80,7 +80,8 @@ def _flagged(flag: str, digits: Column) -> Column:
 
 
 def _eight_bytes(number: Column) -> Column:
-    return F.lpad(F.hex(number), 16, "0")
+    # Spark looks for the ends of characters to pad a text, which most numbers that are asked for do not need.
+    return F.when(number < 0, F.hex(number)).otherwise(F.lpad(F.hex(number), 16, "0"))
 
 
 def _ordered_double(number: Column) -> Column:
