@@ -46,8 +46,8 @@ _LIGHT = {
 }
 
 # A run into Kafka makes 7 % more rows a second with this collector than with G1, whose threads need a core of
-# their own, and some more where sorts have large pages and no collection stops all only to grow the heap. What
-# Spark keeps for its sorts must fit into what the young rows leave of it.
+# their own, and some more where sorts have large pages and no collection stops all only to grow the heap.
+# What Spark keeps for its sorts must fit into what the young rows leave of it.
 _DRIVER_MEMORY = "4g"
 _LARGE_PAGES = " -XX:+UseTransparentHugePages" if sys.platform == "linux" else ""
 _HEAVY = {

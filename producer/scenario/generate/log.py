@@ -75,11 +75,10 @@ def net_changes(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 def _looked_back(images: DataFrame, plan: GeneratePlan) -> DataFrame:
     """With what the event before left of the row: its image, key and id."""
     in_row = by_row(plan)
-    return images.withColumns({
-        "left": F.lag("after").over(in_row),
-        "left_key": F.lag("row_key").over(in_row),
-        "left_id": F.lag("row_id").over(in_row),
-    })  # fmt: skip
+    moving = {"left_key": F.col("row_key"), "left_id": F.col("row_id")}
+    if plan.rows_move:
+        moving = {name: F.lag(of).over(in_row) for name, of in moving.items()}
+    return images.withColumns({"left": F.lag("after").over(in_row), **moving})
 
 
 def _of_table(log: DataFrame, plan: GeneratePlan) -> DataFrame:

@@ -22,11 +22,9 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     to the column since, ``born`` the event of the row's birth, ``made`` the one that last inserted it, and
     ``following`` the commit of its next event.
     """
-    told = _with_history(steps, plan)
-    versions = {column.offset: _version(plan, column) for column in plan.columns}
-    return told.withColumns(
-        {f"version_{offset}": version for offset, version in versions.items()}
-    ).withColumns({f"number_{offset}": _number(plan, F.col(f"version_{offset}")) for offset in versions})
+    versions = {f"version_{column.offset}": _version(plan, column) for column in plan.columns}
+    numbers = {f"number_{column.offset}": _number(plan, column) for column in plan.columns}
+    return _with_history(steps, plan).withColumns(versions).withColumns(numbers)
 
 
 def _with_history(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
@@ -101,6 +99,9 @@ def _updates(plan: GeneratePlan, offset: int) -> Column:
     return (first == plan.updatable.index(offset)) | also
 
 
-def _number(plan: GeneratePlan, version: Column) -> Column:
+def _number(plan: GeneratePlan, column: ColumnPlan) -> Column:
     """Rows are numbered first, then changes: all numbers are different."""
+    if column.keyed and not plan.key_changes:
+        return F.col("slot")
+    version = F.col(f"version_{column.offset}")
     return F.when(version == F.col("born"), F.col("slot")).otherwise(version + plan.all_rows)
