@@ -148,3 +148,18 @@ def test_a_commit_ts_that_does_not_grow_and_a_rule_for_a_missing_column_are_refu
     rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: columns, columns: [nix]}]"
     with pytest.raises(ChangefeedError, match="nix"):
         prepare("seed_t1", sets=[rule])
+
+
+def test_without_faults_events_come_in_the_order_of_the_whole_delivery_key(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    job = prepare("ddl-mix")
+    committed = upstream(spark, job.history)
+    quick, whole = (
+        [row.asDict() for row in committed.events(job.stream, faults).collect()] for faults in (None, _none)
+    )
+    assert quick == whole
+
+
+def _none(events: DataFrame) -> DataFrame:
+    return events

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -22,29 +24,34 @@ def with_versions(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
     to the column since, ``born`` the event of the row's birth, ``made`` the one that last inserted it, and
     ``following`` the commit of its next event.
     """
-    versions = {f"version_{column.offset}": _version(plan, column) for column in plan.columns}
+    changes = {column.offset: _changes(plan, column) for column in plan.columns}
+    told = _with_history(steps, plan, {at: change for at, change in changes.items() if change is not None})
+    versions = {
+        f"version_{column.offset}": F.col(_version(column, changes[column.offset])) for column in plan.columns
+    }
     numbers = {f"number_{column.offset}": _number(plan, column) for column in plan.columns}
-    return _with_history(steps, plan).withColumns(versions).withColumns(numbers)
+    return told.withColumns(versions).withColumns(numbers)
 
 
-def _with_history(steps: DataFrame, plan: GeneratePlan) -> DataFrame:
-    """With what the events of the row up to now say: one window for all, as Spark goes through all rows
-    again for each that waits for another."""
+def _with_history(steps: DataFrame, plan: GeneratePlan, changes: Mapping[int, Column]) -> DataFrame:
+    """With what the events of the row up to now say, all in one window: Spark goes through all rows again for
+    each window that waits for another.
+
+    :param changes: whether an event gives the column at an offset a new value.
+    """
     until_now, inserted = so_far(plan), F.col("op") == Op.INSERT
     adding = [column for column in plan.columns if column.adds]
     for column in adding:
         steps = with_added(steps, plan, column, f"added_{column.offset}")
     sums = {f"added_{column.offset}": F.sum(_added(plan, column)).over(until_now) for column in adding}
-    changed = {
-        f"changed_{column.offset}": F.max(F.when(change, F.col("event"))).over(until_now)
-        for column in plan.columns
-        if (change := _changes(plan, column)) is not None
-    }
     told = steps.withColumns({
         "born": F.min("event").over(until_now),
         "made": F.max(F.when(inserted, F.col("event"))).over(until_now),
         "following": F.lead("commit_seq").over(by_row(plan)),
-        **changed,
+        **{
+            f"changed_{offset}": F.max(F.when(change, F.col("event"))).over(until_now)
+            for offset, change in changes.items()
+        },
         **sums,
     })  # fmt: skip
     # A window over ``slot`` and ``made`` would sum since then, and have Spark sort all by it, and back again.
@@ -62,10 +69,11 @@ def _added(plan: GeneratePlan, column: ColumnPlan) -> Column:
     return F.when(counts, F.col(f"added_{column.offset}")).otherwise(F.lit(0))
 
 
-def _version(plan: GeneratePlan, column: ColumnPlan) -> Column:
-    if _changes(plan, column) is not None:
-        return F.col(f"changed_{column.offset}")
-    return F.col("born" if column.keyed else "made")
+def _version(column: ColumnPlan, change: Column | None) -> str:
+    """Which event of its row last changed a cell."""
+    if change is not None:
+        return f"changed_{column.offset}"
+    return "born" if column.keyed else "made"
 
 
 def _changes(plan: GeneratePlan, column: ColumnPlan) -> Column | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -13,6 +14,7 @@ from producer.model.event import Op
 from producer.model.shapes import CHANGE_LOG
 from producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from producer.scenario.generate.plan import GeneratePlan
+from producer.scenario.generate.steps import _looking_back, _picked, _without_looking_back
 from tests.scenario.generate.plans import changes_of, planned
 
 BUSY = {
@@ -183,3 +185,20 @@ def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path:
     plan = planned(tmp_path, table, transactions=5)
     with pytest.raises(ScenarioError, match=r"generated.yaml:\d+: collation utf8mb4_unicode_ci of a key"):
         changes_of(spark, plan)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"each": [{"does": "update", "columns": ["n"]}, {"does": "replace"}, {"does": "insert"}], "rows": 9},
+        {"mix": {"insert": 2, "update": 5}, "rows": 5, "rows_per_transaction": 3},
+    ],
+)
+def test_what_an_event_does_is_known_without_those_before_it(
+    spark: SparkSession, tmp_path: Path, step: dict[str, Any]
+) -> None:
+    plan = planned(tmp_path, transactions=80, **step)
+    picked = _picked(spark, plan)
+    found, known = _looking_back(picked, plan), _without_looking_back(picked, plan)
+    told = ("event", "op", "first")
+    assert known.select(*told).orderBy("event").collect() == found.select(*told).orderBy("event").collect()
