@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from producer.model.shapes import DELIVERY_KEY, EVENT_STREAM, in_shape
+from producer.model.shapes import DELIVERY_KEY
 from producer.stream.slots import Slots
 
 _QUICK_KEY = ("at", "rank", "table_id", "place")
@@ -19,6 +19,7 @@ begins with the table's id."""
 def order(events: DataFrame, slots: Slots, *, faultless: bool = False) -> DataFrame:
     """Events in delivery order; Spark partition ``n`` is slot ``n``.
 
+    :param events: with ``slot`` and the delivery key, whatever other columns they have.
     :param faultless: all are of the first epoch, there is one of each, and places are those of ``split``.
         Spark compares the first column of a sort as a number before it looks at rows, which is a third of the
         work only if that column differs.
@@ -30,4 +31,4 @@ def order(events: DataFrame, slots: Slots, *, faultless: bool = False) -> DataFr
     # repartition(n, col) hashes and may put two Kafka partitions into one task.
     moved = events.drop(*again).repartitionById(len(slots), "slot")
     ordered = moved.sortWithinPartitions(*(_QUICK_KEY if faultless else DELIVERY_KEY))
-    return in_shape(ordered.withColumns(again), EVENT_STREAM)
+    return ordered.withColumns(again).select(*events.columns)
