@@ -33,10 +33,12 @@ _LOCAL = {
     # kernel lets the other receive.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
+# What the JVM says of itself would come to stdout, among what a command prints.
+_TO_STDERR = "-Xlog:disable -Xlog:all=warning:stderr -XX:+DisplayVMOutputToStderr"
 # For a few thousand rows, compiling plans and hot loops costs more than it saves (measured on seed_t1,
 # cold, whole run: 0.42 of the CPU time; docs/decisions/0003).
 _LIGHT = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_TO_STDERR}",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "2g",
     "spark.sql.adaptive.enabled": "false",
@@ -53,7 +55,7 @@ _LARGE_PAGES = " -XX:+UseTransparentHugePages" if sys.platform == "linux" else "
 _HEAVY = {
     "spark.driver.memory": _DRIVER_MEMORY,
     "spark.driver.extraJavaOptions": (
-        f"-XX:+UseParallelGC -Xms{_DRIVER_MEMORY} -Xmn1536m -XX:MetaspaceSize=256m{_LARGE_PAGES}"
+        f"-XX:+UseParallelGC -Xms{_DRIVER_MEMORY} -Xmn1536m -XX:MetaspaceSize=256m{_LARGE_PAGES} {_TO_STDERR}"
     ),
     "spark.memory.fraction": "0.5",
     # Of each row, to find stages that give other rows when they are run again: ours give the same.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+
+from producer import session
 
 
 def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -22,3 +25,14 @@ def test_workers_do_not_talk_over_tcp(spark: SparkSession) -> None:
     """Over loopback TCP worker and JVM may wait for each other for ever."""
     rows = spark.range(1, numPartitions=1).mapInArrow(_transport, "unix_domain string").collect()
     assert [row["unix_domain"].lower() for row in rows] == ["true"]
+
+
+@pytest.mark.parametrize("settings", [session._LIGHT, session._HEAVY])
+def test_the_jvm_says_nothing_on_stdout(settings: dict[str, str]) -> None:
+    java = session.spark_java_home() / "bin" / "java"
+    options = settings["spark.driver.extraJavaOptions"].split()
+    # Almost nowhere are there such pages, about which the JVM warns.
+    said = subprocess.run(
+        [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == ""
