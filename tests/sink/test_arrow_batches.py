@@ -36,7 +36,7 @@ def test_large_ones_by_their_bytes(spark: SparkSession, tmp_path: Path, kind: st
 
 def test_a_failure_leaves_the_limit_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
     before = spark.conf.get(BYTES)
-    table = planned(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY)", transactions=1).table
+    table = planned(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY, c INT)", transactions=1).table
     with pytest.raises(ValueError, match="no"), limited_by_rows(spark, Catalog((table,))):
         raise ValueError("no")
     assert spark.conf.get(BYTES) == before
