@@ -77,7 +77,9 @@ def test_a_run_is_verified_after_a_restart(
             _restart(broker)
 
     uri = f"kafka://{broker.bootstrap}/restarted?partition-num=2&max-batch-size=1"
-    report = producer.run(scenario, sink_uri=uri, watcher=watcher)
+    # The watcher looks every second: few messages at a time, and each time almost a second, take longer.
+    few = ["queue.buffering.max.messages=2000", "linger.ms=900"]
+    report = producer.run(scenario, sink_uri=uri, watcher=watcher, client=few)
     assert seen, "the run was over before anybody looked"
     assert 0 < seen[0].messages < report.counts.total
     assert report.ok
