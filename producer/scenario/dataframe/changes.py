@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from producer.errors import ScenarioError, UnsupportedSQL
 from producer.model.event import Op
-from producer.model.shapes import CHANGE_LOG, IMAGE
+from producer.model.shapes import CHANGE_LOG, IMAGE, in_shape
 from producer.model.table import TableInfo
 from producer.scenario.dataframe.old_row import given_old_row, with_previous_row
 from producer.scenario.dataframe.operations import operation, order_numbers, serves
@@ -61,7 +61,7 @@ def changes(
         log = _with_given(staged, row, old, key, before)
     placed = {"table_version": F.lit(table.version), "table_id": F.lit(table.table_id).cast("long")}
     placed_log = log.withColumns(placed)
-    return placed_log.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
+    return in_shape(placed_log, CHANGE_LOG)
 
 
 def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame:

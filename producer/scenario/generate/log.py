@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from producer.errors import ScenarioError
 from producer.model.event import Op
-from producer.model.shapes import CHANGE_LOG, IMAGE
+from producer.model.shapes import CHANGE_LOG, IMAGE, in_shape
 from producer.scenario.dataframe.key_part import int_key
 from producer.scenario.dataframe.row_key import stored_key
 from producer.scenario.generate.cells import cell
@@ -84,7 +84,7 @@ def _looked_back(images: DataFrame, plan: GeneratePlan) -> DataFrame:
 def _of_table(log: DataFrame, plan: GeneratePlan) -> DataFrame:
     moved = F.col("old_row_key").isNotNull()
     placed = in_version(log, plan).withColumn("old_table_id", F.when(moved, F.col("table_id")))
-    return placed.select(*(F.col(field.name).cast(field.dataType) for field in CHANGE_LOG))
+    return in_shape(placed, CHANGE_LOG)
 
 
 def generated_rows(images: DataFrame, plan: GeneratePlan, commits: int | None = None) -> DataFrame:
