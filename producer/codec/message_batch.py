@@ -70,8 +70,9 @@ class MessageBatch:
             yield self.slice(start, _AT_ONCE)
 
     def keys(self) -> Iterable[bytes | None]:
-        """As Python objects; without end where no message has a key."""
-        return repeat(None) if self.key.null_count == len(self) else self.key.to_pylist()
+        """As Python objects."""
+        rows = len(self)
+        return repeat(None, rows) if self.key.null_count == rows else self.key.to_pylist()
 
     def messages(self) -> Iterator[Message]:
         """One by one."""

@@ -159,11 +159,13 @@ class PartitionWriter:
 
     def _records(self, part: MessageBatch) -> Iterable[tuple[Any, ...]]:
         """The arguments of ``produce``: topic, value, key, partition, and headers where there are some."""
-        columns = (repeat(self._topic), part.value.to_pylist(), part.keys(), repeat(self._partition))
+        rows, values = len(part), part.value.to_pylist()
+        columns = (repeat(self._topic, rows), values, part.keys(), repeat(self._partition, rows))
         if not part.headers:
-            return zip(*columns)  # noqa: B905 - constants have no end
-        headers = ([*part.headers.get(place, ())] for place in range(len(part)))
-        return zip(*columns, repeat(None), repeat(None), repeat(_NOW), headers)
+            return zip(*columns, strict=True)
+        headers = ([*part.headers.get(place, ())] for place in range(rows))
+        nobody = repeat(None, rows)  # to be called back, under either of the two names that ``produce`` has
+        return zip(*columns, nobody, repeat(None, rows), repeat(_NOW, rows), headers, strict=True)
 
     def _send_late(self, producer: Producer, record: tuple[Any, ...], error: Exception) -> None:
         """While the queue is full, wait for acknowledgements; anything else is a failure."""
