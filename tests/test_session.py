@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from producer import session
+from producer import session_settings
+from producer.broker.java import spark_java_home
 
 
 def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -27,10 +28,10 @@ def test_workers_do_not_talk_over_tcp(spark: SparkSession) -> None:
     assert [row["unix_domain"].lower() for row in rows] == ["true"]
 
 
-@pytest.mark.parametrize("settings", [session._LIGHT, session._HEAVY])
+@pytest.mark.parametrize("settings", [session_settings.light(0), session_settings.heavy(0)])
 def test_the_jvm_says_nothing_on_stdout(settings: dict[str, str]) -> None:
-    java = session.spark_java_home() / "bin" / "java"
-    options = settings["spark.driver.extraJavaOptions"].split()
+    java = spark_java_home() / "bin" / "java"
+    options = settings[session_settings.JVM_OPTIONS].split()
     # Almost nowhere are there such pages, about which the JVM warns.
     said = subprocess.run(
         [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from producer.aside import aside
 from producer.changefeed import Changefeed
 from producer.codec import registry
 from producer.codec.registry import Options
@@ -27,7 +29,7 @@ from producer.model.flags import ColumnFlag
 from producer.model.losses import Losses, tells_time
 from producer.source.decode import decoded
 from producer.verifier.checking import asked, examine
-from producer.verifier.comparison import compare
+from producer.verifier.comparison import Comparison, compare
 from producer.verifier.options import Demands, DispatchRule, VerifyOptions
 from producer.verifier.table_state import STATE, StateComparison, compare_state, final_state
 from producer.verifier.verdict import Verdict
@@ -125,15 +127,18 @@ def verdict(
         known = replace(known, untraced=_untraced(changefeed, expected, skipped))
         if expected is not None and losses.table_ids == "none":
             known = replace(known, partitioned=_partitioned(expected.job))
-        findings, census = examine(stream, known)
+        with aside(stream.sparkSession) as begin:
+            against = None if expected is None else begin(partial(_compared, expected, stream, known))
+            findings, census = examine(stream, known)
+            comparison, state, states = (None, None, {}) if against is None else against()
         unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
         found = Verdict(
             findings=tuple(findings),
             checked=tuple(one.id for one in asked(known) if one.id not in unchecked),
             kinds=census.kinds,
-            comparison=None if expected is None else compare(expected.events, stream),
-            state=None if expected is None else _state_compared(expected, stream, known),
-            states={} if expected is None else _states_compared(expected, stream, known),
+            comparison=comparison,
+            state=state,
+            states=states,
         )
         scenario = "" if expected is None else expected.job.scenario.name
         observe(Judged(changefeed, scenario, stream, found))
@@ -142,6 +147,15 @@ def verdict(
 
 def _partitioned(job: Job) -> frozenset[str]:
     return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
+
+
+def _compared(
+    expected: Expected, stream: DataFrame, options: VerifyOptions
+) -> tuple[Comparison, StateComparison, dict[int, StateComparison]]:
+    """Events, rows at the end, and rows at the job's ``state_at``."""
+    events = compare(expected.events, stream)
+    state = _state_compared(expected, stream, options)
+    return events, state, _states_compared(expected, stream, options)
 
 
 def _states_compared(

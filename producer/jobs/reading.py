@@ -16,6 +16,9 @@ from producer.source.kafka import Range
 LIGHT_MESSAGES = 100_000
 """Below this many messages a session that starts quickly is worth more than one that runs quickly."""
 
+LOADS = ("producer.sink.messages", "producer.source.decode")
+"""What workers need of a run or a verification."""
+
 BATCHED = ("open-protocol", "craft")
 """Protocols that have several rows in a message."""
 
@@ -23,14 +26,14 @@ BATCHED = ("open-protocol", "craft")
 def topic_session(feed: Changefeed, ranges: Sequence[Range]) -> SparkSession:
     """For what stands in some ranges of topics."""
     messages = sum(part.end - part.start for part in ranges)
-    return spark_session(light=messages < LIGHT_MESSAGES, rows=most_rows(feed, messages))
+    return spark_session(light=messages < LIGHT_MESSAGES, rows=most_rows(feed, messages), loads=LOADS)
 
 
 def folder_session(feed: Changefeed, folder: Path) -> SparkSession:
     """For the messages of a golden folder, which is large if they are in parquet."""
     files = folder / MESSAGE_FILES
     if not files.exists():
-        return spark_session(light=True)
+        return spark_session(light=True, loads=LOADS)
     return spark_session(rows=most_rows(feed, ds.dataset(files, format="parquet").count_rows()))
 
 
