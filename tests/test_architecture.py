@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "sink": {"model", "changefeed", "codec"},
     "source": {"model", "changefeed", "codec"},
     "broker": set(),
-    "verifier": {"model", "changefeed", "dispatch", "source", "kept"},
+    "verifier": {"model", "changefeed", "dispatch", "source", "kept", "aside"},
     "state": {"model", "spark_words"},
     "session_settings": {"kept"},
     "session": {"broker", "quiet_jvm", "session_settings", "warm_up", "class_archive"},

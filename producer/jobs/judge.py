@@ -42,13 +42,13 @@ class Expected:
     """What a scenario says that must come.
 
     :param committed: what the job's scenario committed.
-    :param events: the events that a reader must see, placed.
+    :param events: plans the events that a reader must see, placed.
     :param skipped: ``schema.table`` of tables with rows that were left out; their state is not compared.
     """
 
     job: Job
     committed: Upstream
-    events: DataFrame
+    events: Callable[[], DataFrame]
     skipped: frozenset[str]
 
 
@@ -94,7 +94,10 @@ def judge(
     :param claims: where claim-check objects are, as URI or path.
     :param observe: is handed the stream and the verdict before the stream is let go.
     """
-    wanted = expected_events(job, *truth(job, committed, events, places))
+
+    def wanted() -> DataFrame:
+        return expected_events(job, *truth(job, committed, events, places))
+
     expected = Expected(job, committed, wanted, frozenset(skipped))
     demands = Demands(from_beginning=from_beginning)
     return verdict(job.changefeed, back, expected, demands=demands, claims=claims, observe=observe)
@@ -153,7 +156,7 @@ def _compared(
     expected: Expected, stream: DataFrame, options: VerifyOptions
 ) -> tuple[Comparison, StateComparison, dict[int, StateComparison]]:
     """Events, rows at the end, and rows at the job's ``state_at``."""
-    events = compare(expected.events, stream)
+    events = compare(expected.events(), stream)
     state = _state_compared(expected, stream, options)
     return events, state, _states_compared(expected, stream, options)
 

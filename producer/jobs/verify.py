@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,8 @@ def _wanted(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]:
         events = committed.events(job.stream, job.event_faults(illegal=False))
         with kept(event_places(events, job.encode_plan(skip_refused=True, faults=False))) as places:
             skipped = tables_with_refused_rows(places) if job.scenario.on_error == "skip" else set()
-            yield Expected(job, committed, expected_events(job, events, places), frozenset(skipped))
+            wanted = partial(expected_events, job, events, places)
+            yield Expected(job, committed, wanted, frozenset(skipped))
 
 
 def _topics(feed: Changefeed, job: Job | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from producer.aside import aside
 from producer.errors import FolderError
 from producer.jobs.counts import Counts, count, discarded
 from producer.jobs.events import expected_events
@@ -50,11 +52,11 @@ def write_folder(
     :param faults: where faults happened, if there are any.
     """
     told = encoded.where(~F.col("type").isin(*NOTES))
-    wanted = expected_events(job, events, places)
     plan = job.encode_plan(skip_refused=True)
-    with sink.golden_folder(place) as folder:
-        sink.write_messages(folder, told, report.counts.total)
-        sink.write_events(folder, wanted, report.counts.total)
+    with sink.golden_folder(place) as folder, aside(events.sparkSession) as begin:
+        messages_written = begin(partial(sink.write_messages, folder, told, report.counts.total))
+        sink.write_events(folder, expected_events(job, events, places), report.counts.total)
+        messages_written()
         _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
+from producer.aside import aside
 from producer.kept import kept
 from producer.verifier.census import Census, take_census, topics
 from producer.verifier.finding import EventRef, Finding, Witness
@@ -38,10 +39,13 @@ def check(events: DataFrame, options: VerifyOptions) -> list[Finding]:
 
 def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], Census]:
     """As :func:`check`, with the census of the stream."""
-    with kept(classify(events, options)) as classified:
-        census = take_census(classified)
-        known = topics(events.sparkSession, census, options)
-        with kept(broken_links(classified, options)) as links:
+    spark = events.sparkSession
+    with kept(classify(events, options)) as classified, aside(spark) as begin:
+        counted = begin(partial(take_census, classified))
+        planned = broken_links(classified, options)
+        census = counted()
+        known = topics(spark, census, options)
+        with kept(planned) as links:
             census = replace(census, links=suspect(links))
             stream = Stream(classified, events, options, known, links)
             findings = [*_findings(stream, census), *_not_checked(options, census)]
