@@ -21,14 +21,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-
-import pooch
-import requests
-from rich.console import Console
-from rich.progress import track
+from typing import TYPE_CHECKING
 
 from producer.broker.cache import cache_folder
 from producer.errors import BrokerError
+
+if TYPE_CHECKING:
+    from pooch import Pooch
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 LOCK_FILE = "kafka.lock"
@@ -106,6 +105,10 @@ def _repository() -> str:
 
 def _fetch(wanted: Sequence[Jar], folder: Path, repository: str) -> None:
     """Bring ``folder`` to hold all of ``wanted``, in parallel; the first failure ends it."""
+    import pooch  # not at the top, nor requests: a tenth of a second that only a broker is worth
+    from rich.console import Console
+    from rich.progress import track
+
     fetcher = pooch.create(
         path=folder,
         base_url=repository,
@@ -130,7 +133,9 @@ def _fetch(wanted: Sequence[Jar], folder: Path, repository: str) -> None:
             threads.shutdown(cancel_futures=True)
 
 
-def _fetch_one(fetcher: pooch.Pooch, jar: Jar, folder: Path) -> None:
+def _fetch_one(fetcher: Pooch, jar: Jar, folder: Path) -> None:
+    import requests
+
     try:
         fetcher.fetch(jar.name)
     except requests.RequestException as error:
