@@ -65,11 +65,12 @@ class ClassArchive:
         """Wait for a JVM that was started with ``writing`` to end, and give its file the name.
 
         Two programs may do so at once: each has its own file, and the last one stays. What an interrupted
-        one left is removed. Where the JVM wrote nothing, later starts are no quicker.
+        one left is removed. Where the JVM wrote nothing, or the waiting is interrupted, later starts are no
+        quicker.
 
         :param jvm: it ends when its input does.
         """
-        with suppress(OSError, TimeoutExpired):
+        with suppress(OSError, TimeoutExpired, KeyboardInterrupt):
             if jvm.stdin is not None:
                 jvm.stdin.close()
             jvm.wait(_WRITE_SECONDS)

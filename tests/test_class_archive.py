@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -69,3 +70,14 @@ def test_each_java_has_its_own(tmp_path: Path) -> None:
     first = class_archive(home)
     (home / "release").write_text('JAVA_VERSION="17.0.2"')
     assert len({nameless.path, first.path, class_archive(home).path}) == 3
+
+
+def test_the_waiting_may_be_interrupted(archive: ClassArchive) -> None:
+    class Jvm:
+        stdin = None
+
+        def wait(self, _seconds: float) -> int:
+            raise KeyboardInterrupt
+
+    archive.put_into_place(cast("subprocess.Popen[bytes]", Jvm()))
+    assert not archive.there
