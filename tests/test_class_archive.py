@@ -21,8 +21,12 @@ def _java(*arguments: str) -> list[str]:
     return [str(find_java().java), *arguments]
 
 
-def _has_classes_of_its_own() -> bool:
-    return subprocess.run(_java("-Xshare:on", "-version"), capture_output=True, check=False).returncode == 0
+@pytest.fixture
+def base_archive() -> None:
+    """What a JVM writes builds on the classes that come with Java, which a reduced Java may lack."""
+    started = subprocess.run(_java("-Xshare:on", "-version"), capture_output=True, check=False)
+    if started.returncode:
+        pytest.skip("not run: this Java has no archive to build on")
 
 
 def test_it_is_written_at_the_second_start(archive: ClassArchive) -> None:
@@ -37,7 +41,7 @@ def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path) -> 
     assert [archive.due() for _ in range(3)] == [False, False, False]
 
 
-@pytest.mark.skipif(not _has_classes_of_its_own(), reason="not run: this Java has no archive to build on")
+@pytest.mark.usefixtures("base_archive")
 def test_a_jvm_starts_with_what_another_has_written(archive: ClassArchive) -> None:
     archive.due()
     interrupted = archive.path.with_suffix(".1.part")
