@@ -45,6 +45,7 @@ class ClassArchive:
             return False
         noted = self.path.with_suffix(".started")
         if noted.exists():
+            self._clear()  # a run that failed has written, but not put into place
             return True
         with suppress(OSError):  # where nothing can be noted, no archive can be written either
             noted.parent.mkdir(parents=True, exist_ok=True)
@@ -64,9 +65,8 @@ class ClassArchive:
     def put_into_place(self, jvm: Popen[bytes]) -> None:
         """Wait for a JVM that was started with ``writing`` to end, and give its file the name.
 
-        Two programs may do so at once: each has its own file, and the last one stays. What an interrupted
-        one left is removed. Where the JVM wrote nothing, or the waiting is interrupted, later starts are no
-        quicker.
+        Two programs may do so at once: each has its own file, and one stays. What an interrupted one left is
+        removed. Where the JVM wrote nothing, or the waiting is interrupted, later starts are no quicker.
 
         :param jvm: it ends when its input does.
         """
@@ -75,6 +75,10 @@ class ClassArchive:
                 jvm.stdin.close()
             jvm.wait(_WRITE_SECONDS)
             self._part.replace(self.path)
+        self._clear()
+
+    def _clear(self) -> None:
+        with suppress(OSError):
             for left in self.path.parent.glob(f"{self.path.stem}.*.part"):
                 left.unlink()
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from producer import session_settings
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by ``spark-submit`` for its Python program: the JVM is there, and its settings are the user's."""
+CLASS_ARCHIVE = "spark.ticdc-producer.classArchive"
+"""Of a session that writes what it has loaded: where it is to be."""
 
 
 def spark_session(
@@ -41,8 +44,9 @@ def spark_session(
     :param light: a new session is tuned for a few thousand rows: quick to start, not to last.
     :param rows: how many will be shuffled, if known; more of them make more tasks, not larger ones.
     :param loads: modules that the Python workers of a new light session import while the driver plans.
-    :param recording: called if a new light session writes at its end what it has loaded, which takes ten
-        seconds, once, and makes later ones start quicker. To be given by who loads what most others load.
+    :param recording: called if a new light session is to write at its end what it has loaded, which takes ten
+        seconds, once, and makes later ones start quicker. To be given by who loads what most others load, and
+        calls ``keep_loaded`` when that is done.
     :raises JavaError: if there is no Java, or Spark does not start on it.
     """
     from pyspark.sql import SparkSession
@@ -72,11 +76,19 @@ def _light_session(
         reading = f' "{archive.reading}"' if archive.there else ""
         return _started(master, settings | {JVM_OPTIONS: jvm_options + reading})
     recording()
-    spark = _started(master, settings | {JVM_OPTIONS: f'{jvm_options} "{archive.writing}"'})
-    gateway = spark.sparkContext._gateway
-    if gateway is not None:
-        atexit.register(archive.put_into_place, gateway.proc)
-    return spark
+    writing = {JVM_OPTIONS: f'{jvm_options} "{archive.writing}"', CLASS_ARCHIVE: str(archive.path)}
+    return _started(master, settings | writing)
+
+
+def keep_loaded(spark: SparkSession) -> None:
+    """Of a session that writes what it has loaded: whoever calls this went well, so that it is all there.
+
+    What a run has loaded that failed is not kept, since it would never be written again.
+    """
+    path = spark.conf.get(CLASS_ARCHIVE, None)
+    gateway = spark.sparkContext._gateway if path else None
+    if path and gateway is not None:
+        atexit.register(ClassArchive(Path(path)).put_into_place, gateway.proc)
 
 
 def _started(master: str, settings: dict[str, str]) -> SparkSession:

@@ -41,6 +41,14 @@ def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path) -> 
     assert [archive.due() for _ in range(3)] == [False, False, False]
 
 
+def test_what_a_failed_run_wrote_is_removed_by_the_next(archive: ClassArchive) -> None:
+    archive.due()
+    written = archive.path.with_suffix(".1.part")
+    written.touch()
+    assert archive.due()
+    assert not written.exists()
+
+
 @pytest.mark.usefixtures("base_archive")
 def test_a_jvm_starts_with_what_another_has_written(archive: ClassArchive) -> None:
     archive.due()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from producer import session_settings
 from producer.broker.java import spark_java_home
+from producer.class_archive import ClassArchive
+from producer.session import CLASS_ARCHIVE, keep_loaded
 
 
 def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,3 +41,22 @@ def test_the_jvm_says_nothing_on_stdout(settings: dict[str, str]) -> None:
         [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True
     )
     assert said.stdout == ""
+
+
+def test_classes_are_kept_of_a_session_that_writes_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_exit: list[Callable[[subprocess.Popen[bytes]], None]] = []
+    monkeypatch.setattr(atexit, "register", lambda work, *_: at_exit.append(work))
+    keep_loaded(spark)
+    assert at_exit == []
+    archive = ClassArchive(tmp_path / "spark-0.jsa")
+    spark.conf.set(CLASS_ARCHIVE, str(archive.path))
+    try:
+        keep_loaded(spark)
+    finally:
+        spark.conf.unset(CLASS_ARCHIVE)
+    Path(archive.writing.partition("=")[2]).touch()
+    (put_into_place,) = at_exit
+    put_into_place(subprocess.Popen(["true"]))
+    assert archive.there

@@ -34,7 +34,7 @@ from producer.jobs.upstream import Upstream, upstream
 from producer.jobs.watch import Watcher, watched
 from producer.jobs.write_folder import check_same_run, folder_messages, write_folder, write_only_messages
 from producer.kept import kept
-from producer.session import spark_session
+from producer.session import keep_loaded, spark_session
 from producer.sink.event_places import event_places
 from producer.sink.messages import messages
 from producer.sink.topics import Topics
@@ -164,11 +164,16 @@ def run(
     say("starting Spark")
     light = played.commits + played.row_changes < LIGHT_CHANGES and not played.data
     recording = partial(say, "keeping what Spark loads: this run ends 15 s later, the next ones start sooner")
-    spark = spark_session(light=light, rows=played.row_changes, loads=LOADS, recording=recording)
+    spark = spark_session(
+        light=light, rows=played.row_changes, loads=LOADS, recording=None if dry_run else recording
+    )
     committed = upstream(spark, job.history)
     if storage is not None:
-        return run_storage(job, committed, storage, dry_run=dry_run, say=say, observe=observe)
-    return execute(job, committed, folder, manner)
+        report = run_storage(job, committed, storage, dry_run=dry_run, say=say, observe=observe)
+    else:
+        report = execute(job, committed, folder, manner)
+    keep_loaded(spark)
+    return report
 
 
 def checked_target(job: Job, out: str | Path | None, manner: Manner) -> Path | None:
