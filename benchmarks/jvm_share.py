@@ -1,0 +1,71 @@
+"""What Spark's JVM costs per row change before anything is encoded: with row images, and with none at all.
+
+The stream of ``sysbench`` is drawn, ordered and handed to workers that do nothing with it. Without images no
+cell is drawn, so that what is left is what counting, ordering and handing over events costs at least.
+
+    python -m benchmarks.jvm_share --transactions 400000
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import psutil
+import pyarrow as pa
+
+from producer.jobs.prepare import prepare
+from producer.jobs.upstream import upstream
+from producer.session import spark_session
+from producer.sink.arrow_batches import limited_by_rows
+from producer.sink.row_batches import NEEDED
+
+ROWS_PER_TRANSACTION = 4
+IMAGES = ("before", "after")
+_ROUNDS = 7
+
+
+def measured(transactions: int) -> dict[str, float]:
+    """Microseconds of CPU per change, the least of some rounds in turn: the JVM compiles in the first."""
+    changes = transactions * ROWS_PER_TRANSACTION
+    spark = spark_session(rows=changes)
+    jvm = next(child for child in psutil.Process().children() if child.name() == "java")
+    job = prepare(
+        "sysbench",
+        sets=[f"steps[1].generate.transactions={transactions}"],
+        sink_uri="kafka://127.0.0.1:9092/t?protocol=canal-json&partition-num=4",
+    )
+    events = upstream(spark, job.history).events(job.stream)
+    ways = {"images": NEEDED, "no images": [name for name in NEEDED if name not in IMAGES]}
+    least = dict.fromkeys(ways, float("inf"))
+    with limited_by_rows(spark, job.catalog):
+        for _ in range(_ROUNDS):
+            for way, columns in ways.items():
+                before = _cpu_seconds(jvm)
+                events.select(*columns).mapInArrow(_nothing, "nothing int").count()
+                least[way] = min(least[way], (_cpu_seconds(jvm) - before) / changes * 1e6)
+    return least
+
+
+def _nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        pass
+    yield from ()
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--transactions", type=int, default=400_000, help="of sysbench, four changes each")
+    for way, spent in measured(parser.parse_args().transactions).items():
+        print(f"{way:<10} {spent:.1f} µs of the JVM per change")
+
+
+if __name__ == "__main__":
+    main()
