@@ -142,13 +142,14 @@ def _float_reader(code: MySQLType) -> Reader:
 _LONGEST_FLOAT = 7  # six digits, which any 32 bits keep, and a point
 _LONGEST_DOUBLE = 24
 _digits = msgspec.json.Encoder().encode
+_number = msgspec.json.Decoder(float).decode  # in a fifth of the time of ``float``
 
 
 def _is_shortest(text: bytes) -> bool:
     """Whether this is a number in plain form with a fraction, of the fewest digits."""
     try:
-        return _digits(float(text)) == text and b"e" not in text and not text.endswith(b".0")
-    except ValueError:
+        return _digits(_number(text)) == text and b"e" not in text and not text.endswith(b".0")
+    except msgspec.DecodeError:
         return False
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from producer.codec.simple import avro_layout as layout
-from producer.codec.simple.envelope import TimestampJSON
-from producer.codec.text_values import BadValue
+from producer.codec.text_values import BadValue, Reader
 from producer.model.float_text import plain_text
 from producer.model.mysql_type import MySQLType
 
@@ -25,11 +23,11 @@ class AvroCell(NamedTuple):
     value: int | float | bytes | tuple[str, str]
 
 
-def cell_text(kind: str, cell: AvroCell, read: Callable[[str | TimestampJSON], bytes]) -> bytes:
+def cell_text(kind: str, cell: AvroCell, read: Reader) -> bytes:
     """Canonical text of a value.
 
     :param kind: type text of the column.
-    :param read: what reads its values in JSON.
+    :param read: what reads its texts in JSON.
     :raises BadValue: for a value that the column cannot hold.
     """
     if cell.branch != _branch_of(kind):
@@ -37,8 +35,8 @@ def cell_text(kind: str, cell: AvroCell, read: Callable[[str | TimestampJSON], b
     match cell.value:
         case bytes():
             return _of_bytes(kind, cell.value, read)
-        case (str() as zone, str() as text):
-            return read(TimestampJSON(location=zone, value=text))
+        case (str(), str() as text):
+            return read(text)
         case float():
             return _of_float(kind, cell.value)
         case int():
@@ -59,7 +57,7 @@ def _branch_of(kind: str) -> int:
     return others.get(bare, layout.STRING)
 
 
-def _of_bytes(kind: str, content: bytes, read: Callable[[str | TimestampJSON], bytes]) -> bytes:
+def _of_bytes(kind: str, content: bytes, read: Reader) -> bytes:
     if kind in _BYTES or kind in _TEXTS:  # text that is not UTF-8 stands as it is
         return content
     try:

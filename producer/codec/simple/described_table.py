@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from producer.codec.simple.avro_cell import AvroCell, cell_text
@@ -15,9 +15,8 @@ from producer.model.flags import ColumnFlag
 
 _UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+_TIMESTAMP = "timestamp"
 _Cell: TypeAlias = str | TimestampJSON
-CellReader: TypeAlias = Callable[[_Cell], bytes]
-"""JSON value to canonical text; raises ``BadValue``."""
 
 
 class DescribedTable:
@@ -31,32 +30,55 @@ class DescribedTable:
         key = _handle_key(schema.indexes)
         self.columns = {column.name: _event_column(column, column.name in key) for column in schema.columns}
         self._readers = {column.name: _reader(column) for column in schema.columns}
+        self._texts = {
+            name: read for name, read in self._readers.items() if self.columns[name].type != _TIMESTAMP
+        }
+        self._latest: tuple[tuple[str, ...], tuple[EventColumn, ...]] = (), ()
 
     def shown(self, row: RowJSON) -> tuple[EventColumn, ...]:
-        """The columns of a row, in its order.
+        """The columns of a row, in its order, which is mostly that of the row before.
 
         :raises DecodeError: for a column that the table has not.
         """
-        try:
-            return tuple([self.columns[name] for name in row])
-        except KeyError as error:
-            raise _error("COLUMN", f"columns of the table; {error} is none") from None
+        names, columns = tuple(row), self.columns
+        if names != self._latest[0]:
+            self._latest = names, tuple([columns[self._known(name)] for name in names])
+        return self._latest[1]
 
     def image(self, row: RowJSON) -> Image:
         """The values of a row.
 
         :raises DecodeError: for a column that the table has not, and a value that its type has not.
         """
-        self.shown(row)
-        return {name: self._value(name, cell) for name, cell in row.items()}
-
-    def _value(self, name: str, cell: _Cell | AvroCell | None) -> Value:
+        image: dict[str, Value] = {}
+        texts, name = self._texts, ""
         try:
-            if isinstance(cell, AvroCell):
-                return cell_text(self.columns[name].type, cell, self._readers[name])
-            return None if cell is None else self._readers[name](cell)
+            for name, cell in row.items():
+                read = texts.get(name)
+                if read is not None and cell.__class__ is str:
+                    image[name] = read(cell)
+                else:
+                    image[name] = self._other(self._known(name), cell)
         except BadValue as bad:
             raise _error(bad.code, f"{bad.expected} in column {name!r}") from None
+        return image
+
+    def _known(self, name: str) -> str:
+        if name not in self.columns:
+            raise _error("COLUMN", f"columns of the table; {name!r} is none")
+        return name
+
+    def _other(self, name: str, cell: _Cell | AvroCell | None) -> Value:
+        """NULL, a time stamp or a value in Avro; all else is not what the column holds."""
+        if cell is None:
+            return None
+        if isinstance(cell, AvroCell):
+            return cell_text(self.columns[name].type, cell, self._readers[name])
+        if name in self._texts:
+            raise BadValue("VALUE", "a string")
+        if isinstance(cell, str):
+            raise BadValue("VALUE", "a location and a value")
+        return self._readers[name](cell.value)
 
 
 def _error(code: str, expected: str) -> DecodeError:
@@ -93,43 +115,25 @@ def _type_text(column: ColumnJSON) -> str:
     return f"{name} unsigned" if column.data_type.unsigned and name in _SIGNED else name
 
 
-def _reader(column: ColumnJSON) -> CellReader:
+def _reader(column: ColumnJSON) -> Reader:
+    """What makes canonical texts of a column's; it raises ``BadValue``."""
     text = _type_text(column)
     if text in _BYTES:
         return _bytes
+    if text == _UNSPECIFIED:
+        return _unreadable
     try:
-        read = _unreadable if text == _UNSPECIFIED else reader_of(text)
+        return reader_of(text)
     except BadValue as bad:
         raise _error(bad.code, f"{bad.expected} of column {column.name!r}") from None
-    return _timestamp(read) if text == "timestamp" else _text(read)
 
 
 def _unreadable(_: str) -> bytes:
     raise BadValue("VALUE", "no value, since the column has no type,")
 
 
-def _text(read: Reader) -> CellReader:
-    def text(cell: _Cell) -> bytes:
-        if isinstance(cell, TimestampJSON):
-            raise BadValue("VALUE", "a string")
-        return read(cell)
-
-    return text
-
-
-def _timestamp(read: Reader) -> CellReader:
-    def timestamp(cell: _Cell) -> bytes:
-        if isinstance(cell, str):
-            raise BadValue("VALUE", "a location and a value")
-        return read(cell.value)
-
-    return timestamp
-
-
-def _bytes(cell: _Cell) -> bytes:
-    if isinstance(cell, TimestampJSON):
-        raise BadValue("VALUE", "a string")
+def _bytes(text: str) -> bytes:
     try:
-        return binascii.a2b_base64(cell, strict_mode=True)
+        return binascii.a2b_base64(text, strict_mode=True)
     except ValueError:  # also of characters outside of ASCII
         raise BadValue("BASE64", "Base64") from None
