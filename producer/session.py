@@ -89,6 +89,8 @@ def keep_loaded(spark: SparkSession) -> None:
     gateway = spark.sparkContext._gateway if path else None
     if path and gateway is not None:
         atexit.register(ClassArchive(Path(path)).put_into_place, gateway.proc)
+        # Comes first, so that nothing of the session complains when its JVM is gone.
+        atexit.register(spark.stop)
 
 
 def _started(master: str, settings: dict[str, str]) -> SparkSession:

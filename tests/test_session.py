@@ -57,6 +57,7 @@ def test_classes_are_kept_of_a_session_that_writes_them(
     finally:
         spark.conf.unset(CLASS_ARCHIVE)
     Path(archive.writing.partition("=")[2]).touch()
-    (put_into_place,) = at_exit
+    put_into_place, stop = at_exit  # the last one is called first
+    assert stop == spark.stop
     put_into_place(subprocess.Popen(["true"]))
     assert archive.there

@@ -21,6 +21,7 @@ from producer.cli import (
     traps_command,
     verify_command,
 )
+from producer.cli.library_log import log_to_stderr
 from producer.cli.options import fail, fail_usage
 from producer.cli.worker_failure import worker_failure
 from producer.errors import ProducerError
@@ -71,6 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
     :return: 0 ok, 1 the check found violations, 2 bad input, 3 the environment failed, 130 interrupted.
     """
     gc.set_threshold(_NEW_OBJECTS)
+    log_to_stderr()
     # A plain `kill` unwinds like Ctrl-C does, so that brokers and half-written folders go.
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)
@@ -94,6 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
         if told is None:
             raise
         return fail(told)
+    if result == INTERRUPTED:  # what Typer makes of an interrupt inside of a command
+        return _interrupted()
     return result if isinstance(result, int) else 0
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from producer.cli import app
 from producer.errors import BrokerError
+from producer.jobs import run as run_module
 
 
 def _breaks_down(error: Exception) -> None:
@@ -22,6 +26,41 @@ def test_what_breaks_because_of_an_interrupt_is_an_interrupt(
     monkeypatch.setattr(app, "app", lambda **_: _breaks_down(error))
     assert app.main(["run", "seed_t1"]) == app.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interrupted_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module, "spark_session", interrupted)
+    assert app.main(["run", "seed_t1"]) == app.INTERRUPTED
+    assert capsys.readouterr().err.endswith("\ninterrupted\n")
+
+
+def test_calls_that_were_cut_off_are_not_logged() -> None:
+    """By a process of its own, since pytest has taken care of this one's log."""
+    program = """
+from producer.cli.library_log import log_to_stderr
+log_to_stderr()
+import logging
+logging.getLogger("some.library").warning("look at this")
+from py4j.java_gateway import GatewayClient
+class Cut(GatewayClient):
+    def _get_connection(self):
+        class Connection:
+            socket = None
+            def send_command(self, command): raise KeyboardInterrupt
+            def close(self, reset=False): pass
+        return Connection()
+try:
+    Cut().send_command("c")
+except KeyboardInterrupt:
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "look at this\n"
 
 
 def test_what_breaks_by_itself_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
