@@ -14,6 +14,7 @@ from producer import session_settings
 from producer.broker.java import spark_java_home
 from producer.class_archive import ClassArchive, class_archive
 from producer.errors import JavaError
+from producer.later_interrupt import later_interrupt
 from producer.quiet_jvm import stderr_to_log
 from producer.session_settings import JVM_OPTIONS
 from producer.warm_up import warm_up
@@ -103,7 +104,9 @@ def _started(master: str, settings: dict[str, str]) -> SparkSession:
     with stderr_to_log() as log:
         atexit.register(_forget, str(log))
         try:
-            return builder.getOrCreate()
+            # A JVM that nobody waits for any more, to be told its address, would never end.
+            with later_interrupt():
+                return builder.getOrCreate()
         except (PySparkException, OSError) as error:
             atexit.unregister(_forget)
             raise JavaError("Spark does not start", hint=f"its log: {log}") from error

@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "aside": {"kept"},
     "warm_up": set(),
     "class_archive": {"broker"},
+    "later_interrupt": set(),
     "spark_words": set(),
     "__main__": {"cli"},
     "changefeed": {"model"},
@@ -32,7 +33,9 @@ MAY_IMPORT = {
     "verifier": {"model", "changefeed", "dispatch", "source", "kept", "aside"},
     "state": {"model", "spark_words"},
     "session_settings": {"kept"},
-    "session": {"broker", "quiet_jvm", "session_settings", "warm_up", "class_archive"},
+    "session": {
+        "broker", "quiet_jvm", "session_settings", "warm_up", "class_archive", "later_interrupt",
+    },
     "jobs": {
         "model", "changefeed", "dispatch", "codec", "scenario", "stream", "faults", "sink", "source",
         "broker", "verifier", "session", "kept", "aside", "state",

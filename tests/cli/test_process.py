@@ -87,7 +87,8 @@ def test_a_golden_file_into_a_folder_with_json(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_while_the_broker_runs(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("at", ["starting Spark", "writing"])
+def test_interrupted_while_a_jvm_starts_or_runs(tmp_path: Path, number: int, at: str) -> None:
     mark = f"{tmp_path.name}-{number}"
     process = subprocess.Popen(
         [*COMMAND, "run", "seed_t1"],
@@ -98,10 +99,11 @@ def test_interrupted_while_the_broker_runs(tmp_path: Path, number: int) -> None:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("writing"):
+        if line.startswith(at):
             break
     process.send_signal(number)
     out, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
+    assert said == "interrupted\n"
     assert out == ""
     assert _nothing_left(mark)
