@@ -22,14 +22,16 @@ def later_interrupt() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    # None is a handler that Python did not install, and cannot put back.
+    before = {number: handler for number, handler in handlers.items() if handler is not None}
 
     def wait(number: int, _frame: FrameType | None) -> None:
         if came:
             raise KeyboardInterrupt
         came.append(number)
 
-    for number in _SIGNALS:
+    for number in before:
         signal.signal(number, wait)
     try:
         yield
