@@ -21,7 +21,7 @@ from producer.cli import (
     traps_command,
     verify_command,
 )
-from producer.cli.library_log import log_to_stderr
+from producer.cli.log import log_to_stderr
 from producer.cli.options import fail, fail_usage
 from producer.cli.worker_failure import worker_failure
 from producer.errors import ProducerError

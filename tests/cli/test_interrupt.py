@@ -42,10 +42,10 @@ def test_an_interrupted_command_says_so(
 def test_calls_that_were_cut_off_are_not_logged() -> None:
     """By a process of its own, since pytest has taken care of this one's log."""
     program = """
-from producer.cli.library_log import log_to_stderr
+from producer.cli.log import log_to_stderr
 log_to_stderr()
 import logging
-logging.getLogger("some.library").warning("look at this")
+logging.getLogger("some.package").warning("look at this")
 from py4j.java_gateway import GatewayClient
 class Cut(GatewayClient):
     def _get_connection(self):
