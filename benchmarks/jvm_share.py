@@ -14,13 +14,13 @@ from collections.abc import Iterator
 import psutil
 import pyarrow as pa
 
+from benchmarks.end_to_end import ROWS_PER_TRANSACTION
 from producer.jobs.prepare import prepare
 from producer.jobs.upstream import upstream
 from producer.session import spark_session
 from producer.sink.arrow_batches import limited_by_rows
 from producer.sink.row_batches import NEEDED
 
-ROWS_PER_TRANSACTION = 4
 IMAGES = ("before", "after")
 _ROUNDS = 7
 
