@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.codec.golden_messages import Compared
+from tests.protocols.golden_messages import Compared
 
 _COMPARED = "golden messages compared"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from producer.broker import EmbeddedKafka
-from producer.session import spark_session
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.spark.session import spark_session
 
 # How long an example takes is no property of the code: other tests may have the cores.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

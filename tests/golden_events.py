@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from producer.bench.recorded import Image, image_of, recorded_row
-from producer.bench.recorded import RecordedRow as GoldenRow
+from ticdc_producer.bench.recorded import Image, image_of, recorded_row
+from ticdc_producer.bench.recorded import RecordedRow as GoldenRow
 
 GOLDEN = Path(__file__).parent / "golden"
 __all__ = ["GOLDEN", "GoldenRow", "Image", "image_of"]

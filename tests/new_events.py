@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from producer.model.event import Op
+from ticdc_producer.model.event import Op
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, image_of
 
 E = TypeVar("E")

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from producer.resources import shipped_folder
+from ticdc_producer.resources import shipped_folder
 
 
 def schema(name: str) -> Any:

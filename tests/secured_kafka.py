@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 )
 from cryptography.hazmat.primitives import serialization
 
-from producer.broker import EmbeddedKafka
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 PASSWORD = "p&ss=w%rd/+ 1@2"
 """Of all users; every character of it that a URI has other plans for is percent-encoded there."""

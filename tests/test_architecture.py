@@ -84,14 +84,14 @@ def _loads(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     "statement",
     [
-        "import producer.codec.registry",
-        "import producer.changefeed",
-        "import producer.dispatch.rules",
-        "import producer.cli",
-        "import producer.jobs.validate",
-        "import producer.testing.plugin",
-        "import producer.testing.strategies",
-        "from producer.testing.registered import register; register()",
+        "import ticdc_producer.protocols.registry",
+        "import ticdc_producer.config",
+        "import ticdc_producer.dispatch.rules",
+        "import ticdc_producer.cli",
+        "import ticdc_producer.runs.validate",
+        "import ticdc_producer.testing.plugin",
+        "import ticdc_producer.testing.strategies",
+        "from ticdc_producer.testing.registered import register; register()",
         "import producer",
     ],
 )
@@ -100,13 +100,13 @@ def test_what_needs_no_spark_loads_none(statement: str) -> None:
 
 
 def test_decoding_a_file_loads_no_spark() -> None:
-    statement = "from producer.cli import main; main(['decode', '/dev/null'])"
+    statement = "from ticdc_producer.cli import main; main(['decode', '/dev/null'])"
     assert "pyspark" not in _loads(statement)
 
 
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
-        "from producer.conformance import case, corpus_folder, report, runner, story; "
+        "from ticdc_producer.conformance import case, corpus_folder, report, runner, story; "
         "list(map(case.build, story.tellings()[:9]))"
     )
     assert "pyspark" not in _loads(statement)
@@ -114,4 +114,4 @@ def test_a_conformance_case_loads_no_spark() -> None:
 
 @pytest.mark.parametrize("codec", ["open", "craft", "canal_json", "debezium", "simple", "avro"])
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
-    assert _loads(f"import producer.codec.{codec}.decoder") == set()
+    assert _loads(f"import ticdc_producer.protocols.{codec}.decoder") == set()

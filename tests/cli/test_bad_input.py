@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.cli import main
+from ticdc_producer.cli import main
 
 GOOD = "CREATE TABLE test.t (id INT PRIMARY KEY, v TINYINT);\nINSERT INTO test.t VALUES (1, 1);\n"
 Write = Callable[[str, str], str]

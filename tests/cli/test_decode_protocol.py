@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from producer.cli import main
+from ticdc_producer.cli import main
 from tests.golden_events import GOLDEN
 
 NAMES = ["open", "craft.floatfix", "canal-json", "debezium"]
@@ -45,7 +45,7 @@ def test_every_protocol_is_read_without_its_name(
 
 
 def test_standard_input_is_read_likewise() -> None:
-    command = [sys.executable, "-m", "producer", "decode", "-"]
+    command = [sys.executable, "-m", "ticdc_producer", "decode", "-"]
     lines = "\n".join(_lines("canal-json"))
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=60)
     assert "insert" in done.stdout

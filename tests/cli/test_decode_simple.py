@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from producer.cli.app import main
-from tests.codec.golden_messages import GoldenMessage, load_messages
+from ticdc_producer.cli.app import main
+from tests.protocols.golden_messages import GoldenMessage, load_messages
 from tests.golden_events import GOLDEN
 
 MESSAGES = load_messages(GOLDEN / "visible" / "seed_t1.simple.json.jsonl")

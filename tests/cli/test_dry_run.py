@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.cli import main
+from ticdc_producer.cli import main
 
 
 def test_a_dry_run_counts_and_writes_nothing(

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from producer.cli import app
-from producer.errors import BrokerError
-from producer.jobs import run as run_module
+from ticdc_producer.cli import app
+from ticdc_producer.errors import BrokerError
+from ticdc_producer.runs import run as run_module
 
 
 def _breaks_down(error: Exception) -> None:
@@ -42,7 +42,7 @@ def test_an_interrupted_command_says_so(
 def test_calls_that_were_cut_off_are_not_logged() -> None:
     """By a process of its own, since pytest has taken care of this one's log."""
     program = """
-from producer.cli.log import log_to_stderr
+from ticdc_producer.cli.log import log_to_stderr
 log_to_stderr()
 import logging
 logging.getLogger("some.package").warning("look at this")

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from producer.sink.folder import MANIFEST
+from ticdc_producer.targets.golden.write import MANIFEST
 from tests.docs import readme_session
 from tests.golden_events import GOLDEN
 
-COMMAND = [sys.executable, "-m", "producer"]
+COMMAND = [sys.executable, "-m", "ticdc_producer"]
 
 
 def _ours(mark: str) -> list[psutil.Process]:

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from producer.cli.progress import Progress, up_to
-from producer.jobs.watch import Advance
+from ticdc_producer.cli.progress import Progress, up_to
+from ticdc_producer.runs.progress import Advance
 
 
 def _shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:

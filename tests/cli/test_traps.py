@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from producer.cli import main
-from producer.faults.catalogue import catalogue
+from ticdc_producer.cli import main
+from ticdc_producer.faults.catalogue import catalogue
 
 
 def _listed(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:

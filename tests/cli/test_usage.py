@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.cli import main
+from ticdc_producer.cli import main
 
 USAGE = [
     (["run"], "Missing argument 'SCENARIO' (ticdc-producer run --help)"),

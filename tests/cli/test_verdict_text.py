@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from producer.cli.verdict_text import show
-from producer.verifier.verdict import Verdict
-from tests.report.verdicts import compared, event, finding, verdict
+from ticdc_producer.cli.verdict_text import show
+from ticdc_producer.verifier.verdict import Verdict
+from tests.reports.verdicts import compared, event, finding, verdict
 
 ESCAPE = "\x1b["
 MIXED = verdict(

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from producer.cli.worker_failure import worker_failure
-from producer.errors import ENVIRONMENT, BrokerError
+from ticdc_producer.cli.worker_failure import worker_failure
+from ticdc_producer.errors import ENVIRONMENT, BrokerError
 
 ACTIONS: dict[str, Callable[[DataFrame], object]] = {
     "collected": DataFrame.collect,
@@ -33,4 +33,4 @@ def test_an_error_of_ours_in_a_worker_keeps_its_sentence_and_exit_code(
 
 
 def test_other_failures_are_not_taken_for_ours() -> None:
-    assert worker_failure(ValueError("Traceback: ValueError: producer.errors.BrokerError: no")) is None
+    assert worker_failure(ValueError("Traceback: ValueError: ticdc_producer.errors.BrokerError: no")) is None

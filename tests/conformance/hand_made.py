@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from producer.conformance.applied import Applying, applyings
-from producer.conformance.asked import built
-from producer.conformance.case_folder import write_case
-from producer.conformance.story import tellings
-from producer.jobs import kept_topic
+from ticdc_producer.conformance.apply_spec import Applying, applyings
+from ticdc_producer.conformance.catalog import built
+from ticdc_producer.conformance.case_folder import write_case
+from ticdc_producer.conformance.decode_spec import tellings
+from ticdc_producer.runs import topic_cache
 
 CASE = "required.open-protocol.apply.seed_t1"
 ROW = {"id": "2", "owner": "bob", "balance": "50.00"}
@@ -22,15 +22,15 @@ def applying() -> Applying:
     return one
 
 
-def keep_by_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> list[kept_topic.Topic]:
+def keep_by_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> list[topic_cache.Topic]:
     """From now on every topic is the message of an insert.
 
     :param cache: an empty folder.
     :return: the topics that were made, as they come.
     """
-    made: list[kept_topic.Topic] = []
+    made: list[topic_cache.Topic] = []
 
-    def make(topic: kept_topic.Topic, place: Path) -> None:
+    def make(topic: topic_cache.Topic, place: Path) -> None:
         made.append(topic)
         golden = place / "golden"
         golden.mkdir()
@@ -43,5 +43,5 @@ def keep_by_hand(monkeypatch: pytest.MonkeyPatch, cache: Path) -> list[kept_topi
         (place / "asked.json").write_text(json.dumps({"end": [table]}), "utf-8")
 
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(cache))
-    monkeypatch.setattr(kept_topic, "_make", make)
+    monkeypatch.setattr(topic_cache, "_make", make)
     return made

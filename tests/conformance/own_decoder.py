@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from producer.codec import registry
-from producer.conformance.exchange import Event, Request, event_of
-from producer.errors import DecodeError
-from producer.model.event_line import event_line
-from producer.source.event_rows import event_rows
+from ticdc_producer.protocols import registry
+from ticdc_producer.conformance.wire import Event, Request, event_of
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event_line import event_line
+from ticdc_producer.targets.decoding.event_rows import event_rows
 
 
 def decoded(request: Request) -> list[Event]:

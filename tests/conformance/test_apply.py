@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from junitparser import JUnitXml
 
-from producer.cli import main
-from producer.conformance.apply_case import build_apply
-from producer.errors import FolderError
-from producer.resources import shipped_folder
+from ticdc_producer.cli import main
+from ticdc_producer.conformance.apply_case import build_apply
+from ticdc_producer.errors import FolderError
+from ticdc_producer.resources import shipped_folder
 from tests.conformance.hand_made import CASE, ROW, applying, keep_by_hand
 from tests.conformance.testees import answering
 
@@ -60,7 +60,7 @@ def test_what_is_half_made_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
         raise FolderError("disk full", path="cache")
 
     with monkeypatch.context() as patched:
-        patched.setattr("producer.jobs.kept_topic._make", broken)
+        patched.setattr("ticdc_producer.runs.topic_cache._make", broken)
         with pytest.raises(FolderError):
             build_apply(applying(), lambda _: None)
     assert list((tmp_path / "cache" / "topics").iterdir()) == []

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from producer.cli import main
-from producer.conformance.story import tellings
+from ticdc_producer.cli import main
+from ticdc_producer.conformance.decode_spec import tellings
 from tests.conformance.testees import answering
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from producer.conformance.compare import differences
-from producer.conformance.exchange import Base64, Event
+from ticdc_producer.conformance.compare import differences
+from ticdc_producer.conformance.wire import Base64, Event
 
 ROW = Event(
     kind="row",

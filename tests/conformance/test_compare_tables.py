@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from producer.conformance.compare_tables import ExpectedTable, table_differences
-from producer.conformance.exchange import Base64, Image
+from ticdc_producer.conformance.compare_tables import ExpectedTable, table_differences
+from ticdc_producer.conformance.wire import Base64, Image
 
 FIRST: Image = {"id": "1", "f": "0.1", "b": Base64("w/8="), "n": None}
 SECOND: Image = {"id": "2", "f": "2.5", "b": "text", "n": ""}

@@ -11,13 +11,13 @@ import jsonschema
 import msgspec
 import pytest
 
-from producer.conformance.case import Case, build
-from producer.conformance.damage import DAMAGES
-from producer.conformance.exchange import exchange_schema
-from producer.conformance.story import PROTOCOLS, tellings
-from producer.conformance.stream import played
-from producer.model.mysql_type import MySQLType
-from producer.resources import shipped_folder
+from ticdc_producer.conformance.case import Case, build
+from ticdc_producer.conformance.damage import DAMAGES
+from ticdc_producer.conformance.wire import exchange_schema
+from ticdc_producer.conformance.decode_spec import PROTOCOLS, tellings
+from ticdc_producer.conformance.stream import played
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.resources import shipped_folder
 from tests.conformance.own_decoder import decoded, refuses
 
 _ID = re.compile(rf"(required|recommended)\.({'|'.join(PROTOCOLS)})(\.[a-z0-9]+(-[a-z0-9]+)*){{2}}")
@@ -104,7 +104,7 @@ def test_what_is_expected_is_what_was_committed(cases: list[Case]) -> None:
 def test_the_published_schema_is_current_and_every_line_of_it(cases: list[Case]) -> None:
     published = json.loads((shipped_folder("schemas") / "conformance.schema.json").read_text("utf-8"))
     assert published == exchange_schema(), (
-        "python -m producer.conformance.exchange > schemas/conformance.schema.json"
+        "python -m ticdc_producer.conformance.wire > schemas/conformance.schema.json"
     )
     validator = jsonschema.Draft202012Validator(published)
     for line in _lines(cases):

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from producer.cli import conformance_command, golden_command, main
-from producer.sink.folder import write_manifest
+from ticdc_producer.cli import main
+from ticdc_producer.cli import conformance_command
+from ticdc_producer.cli import golden_command
+from ticdc_producer.targets.golden.write import write_manifest
 from tests.conformance.hand_made import CASE, ROW, keep_by_hand
 
 INSERT = "required.open-protocol.rows.insert"

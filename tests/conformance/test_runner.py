@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from producer.conformance.expectations import FailureList
-from producer.conformance.runner import Outcome, run
-from producer.conformance.story import tellings
-from producer.errors import ConformanceError, NoTesteeError
+from ticdc_producer.conformance.failure_list import FailureList
+from ticdc_producer.conformance.runner import Outcome, run
+from ticdc_producer.conformance.decode_spec import tellings
+from ticdc_producer.errors import ConformanceError, NoTesteeError
 from tests.conformance.testees import answering, program
 
 DAMAGED = "required.open-protocol.damaged.garbage"
@@ -104,7 +104,7 @@ def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     asleep = f"open({str(pipe)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
     options = ["conformance", "--timeout", "1h", "--testee", answering(tmp_path, asleep)]
-    command = subprocess.Popen([sys.executable, "-m", "producer", *options], cwd=ROOT)
+    command = subprocess.Popen([sys.executable, "-m", "ticdc_producer", *options], cwd=ROOT)
     number = int(_written(pipe))  # waits until the testee was asked
     command.send_signal(signal.SIGTERM)
     assert command.wait() == 130

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from producer.conformance.applied import Applying, applyings
-from producer.conformance.story import PROTOCOLS, tellings
-from producer.faults.catalogue import catalogue
-from producer.jobs.prepare import Job, prepare
+from ticdc_producer.conformance.apply_spec import Applying, applyings
+from ticdc_producer.conformance.decode_spec import PROTOCOLS, tellings
+from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.runs.prepare import Job, prepare
 
 _ID = re.compile(rf"required\.({'|'.join(PROTOCOLS)})\.apply\.[a-z0-9_-]+(\.[a-z0-9]+(-[a-z0-9]+)*)?")
 CASES = {one.id: one for one in applyings()}

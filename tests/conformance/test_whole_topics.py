@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.cli import main
-from producer.conformance.applied import Applying, applyings
-from producer.conformance.apply_case import ApplyCase, build_apply
-from producer.conformance.compare_tables import table_differences
-from producer.jobs import kept_topic
-from producer.jobs.kept_topic import Topic
-from producer.source import folder as source
+from ticdc_producer.cli import main
+from ticdc_producer.conformance.apply_spec import Applying, applyings
+from ticdc_producer.conformance.apply_case import ApplyCase, build_apply
+from ticdc_producer.conformance.compare_tables import table_differences
+from ticdc_producer.runs import topic_cache
+from ticdc_producer.runs.topic_cache import Topic
+from ticdc_producer.targets.golden import read as source
 from tests.conformance.own_consumer import (
     AsDelivered,
     ComparesOldRow,
@@ -45,15 +45,15 @@ def test_a_topic_and_its_rows_at_the_end_and_before(
         inject=("duplicate-message:rate=0.5",),
         moments=(FIRST_COMMIT,),
     )
-    kept = kept_topic.kept_topic(topic)
+    kept = topic_cache.kept_topic(topic)
     assert source.manifest(kept.golden)["faults"]
     (table,) = kept.tables()
     assert (table["key"], table["types"]) == (["id"], {"id": "int", "val": "varchar"})
     assert table["rows"] == [{"id": "3", "val": "dd"}, {"id": "4", "val": "ee"}]
     (before,) = kept.tables(FIRST_COMMIT)
     assert [row["val"] for row in before["rows"]] == ["aa", "bb", "cc"]
-    monkeypatch.setattr(kept_topic, "_make", None)
-    assert kept_topic.kept_topic(topic) == kept
+    monkeypatch.setattr(topic_cache, "_make", None)
+    assert topic_cache.kept_topic(topic) == kept
 
 
 def built(one: Applying) -> ApplyCase:

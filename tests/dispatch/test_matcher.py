@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.dispatch.matcher import Matcher
-from producer.errors import ChangefeedError
+from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.errors import ChangefeedError
 
 
 def _accepts(entries: list[str], name: tuple[str, str], *, case_sensitive: bool = False) -> bool:

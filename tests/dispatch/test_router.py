@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from producer.changefeed import resolve
-from producer.dispatch import Router, dispatch, row_hash
-from producer.errors import ChangefeedError
-from producer.model.mysql_type import MySQLType
-from producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.config import resolve
+from ticdc_producer.dispatch import Router, dispatch, row_hash
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
 
 INT = MySQLType.LONG
 

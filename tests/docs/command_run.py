@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from producer.cli import main
+from ticdc_producer.cli import main
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,14 @@ NOT_RUN = (
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("avro.md", "pip install", "fetches from a package index"),
     NotRun("clusters.md", "docker compose", "the broker of the tests stands for it"),
-    NotRun("clusters.md", "kafka.example.com", "no such host; tests/jobs/test_secured_kafka.py has its like"),
-    NotRun("clusters.md", "spark-submit", "no such cluster; tests/jobs/test_standalone.py starts one"),
+    NotRun("clusters.md", "kafka.example.com", "no such host; tests/runs/test_secured_kafka.py has its like"),
+    NotRun("clusters.md", "spark-submit", "no such cluster; tests/runs/test_standalone.py starts one"),
     NotRun("clusters.md", "venv-pack", "fetches from a package index"),
     NotRun("conformance.md", "mvn", "fetches from Maven Central; tests/peers/test_testee_java.py does"),
     NotRun(
         "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
     ),
-    NotRun("storage.md", "s3://", "no such bucket; tests/jobs/test_object_store.py has its like"),
+    NotRun("storage.md", "s3://", "no such bucket; tests/runs/test_object_store.py has its like"),
     NotRun("testing.md", "kafka.example.com", "no such host; tests/testing/test_topics.py has its like"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.state.servers import mariadb, postgres
+from tests.consumer_state.servers import mariadb, postgres
 
 _COLUMNS = "id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(8,2)"
 _ROWS = "VALUES (2, 'chair', 75.00), (3, 'lamp', 19.90)"

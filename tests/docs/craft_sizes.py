@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from producer.codec.base import Encoder
-from producer.codec.craft.encoder import CraftEncoder
-from producer.codec.craft.options import CraftOptions
-from producer.codec.open.encoder import OpenEncoder
-from producer.codec.open.options import OpenOptions
-from tests.codec.golden_messages import load_messages, row_messages
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.craft.options import CraftOptions
+from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from tests.protocols.golden_messages import load_messages, row_messages
 from tests.docs.markdown import code, table
 from tests.golden_events import GOLDEN, load_rows
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tests.docs.markdown import code, table
 from tests.golden_events import GoldenDDL, GoldenRow, load_events, load_rows
-from tests.stream.golden_variants import VARIANTS
-from tests.stream.test_dispatch import comparable_rules, golden_dispatch
-from tests.stream.test_golden_streams import FILES
+from tests.pipeline.golden_variants import VARIANTS
+from tests.pipeline.test_dispatch import comparable_rules, golden_dispatch
+from tests.pipeline.test_golden_streams import FILES
 
 PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")
 

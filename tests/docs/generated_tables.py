@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from producer.changefeed import PARAMETERS, Parameter, State
-from producer.codec.recognition import EVIDENCE
-from producer.scenario.spec import scenario_schema
-from producer.verifier.registry import INVARIANTS
+from ticdc_producer.config import PARAMETERS, Parameter, State
+from ticdc_producer.protocols.detection import EVIDENCE
+from ticdc_producer.scenario.spec import scenario_schema
+from ticdc_producer.verifier.registry import INVARIANTS
 from tests.docs import one_change, sql_tables, trap_tables
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity

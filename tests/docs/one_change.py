@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from producer.codec.base import Encoder
-from producer.codec.canal_json.encoder import CanalJSONEncoder
-from producer.codec.canal_json.options import CanalJSONOptions
-from producer.codec.craft.encoder import CraftEncoder
-from producer.codec.debezium.encoder import DebeziumEncoder
-from producer.codec.debezium.options import DebeziumOptions
-from producer.codec.open.encoder import OpenEncoder
-from producer.codec.registry import decoder
-from producer.codec.simple.encoder import SimpleEncoder
-from producer.model.event import Message, Op, RowEvent, Value
-from producer.model.losses import Losses
-from producer.scenario.dataframe import tables
-from tests.codec.encoding import framed, row_batch
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+from ticdc_producer.protocols.registry import decoder
+from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.model.event import Message, Op, RowEvent, Value
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.scenario.dataframe import tables
+from tests.protocols.encoding import framed, row_batch
 from tests.docs.craft_dump import dumped, printed
 from tests.docs.markdown import code, table
 

@@ -31,7 +31,7 @@ def told() -> str:
 def main() -> None:
     """Write the session anew."""
     done = subprocess.run(
-        [sys.executable, "-m", "producer", *COMMAND], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "ticdc_producer", *COMMAND], capture_output=True, text=True, check=True
     )
     page = README.read_text("utf-8")
     README.write_text(_SESSION.sub(lambda _: shown(done.stdout), page), "utf-8")

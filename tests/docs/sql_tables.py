@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from producer.model.collation import DEFAULT_COLLATIONS, KNOWN
-from producer.scenario.sql.column_type import TYPE_NAMES
-from producer.scenario.sql.functions import MODULES
-from producer.scenario.sql.functions.refused import REASONS
-from producer.scenario.sql.variables import SQL_MODES
+from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
+from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
+from ticdc_producer.scenario.sql.functions import MODULES
+from ticdc_producer.scenario.sql.functions.rejected import REASONS
+from ticdc_producer.scenario.sql.variables import SQL_MODES
 from tests.docs.markdown import code, listed, table
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.broker import EmbeddedKafka
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from tests.docs.command_tables import NOT_RUN, REPLACED, not_run
 from tests.docs.page_commands import ROOT, Command, all_commands, elsewhere
 from tests.docs.page_place import GIVEN, PagePlace, standing_in

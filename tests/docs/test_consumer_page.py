@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.broker import EmbeddedKafka
-from producer.cli import main
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.cli import main
 from tests.docs.consumer_page import EXAMPLE, ROOT, blocks, commands, fixed
 
 BROKER = "localhost:9092"

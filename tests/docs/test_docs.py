@@ -12,11 +12,11 @@ from urllib.parse import unquote
 import pytest
 import typer
 
-import producer
-from producer.changefeed import parse_sink_uri
-from producer.cli.app import app
-from producer.scenario.library import shipped
-from producer.scenario.load import load_scenario
+import ticdc_producer
+from ticdc_producer.config import parse_sink_uri
+from ticdc_producer.cli.app import app
+from ticdc_producer.scenario.library import shipped
+from ticdc_producer.scenario.load import load_scenario
 from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
 from tests.docs.page_commands import FENCED, blocks, joined
 
@@ -121,18 +121,18 @@ def test_python_in_the_docs_compiles_and_names_what_there_is(page: Path) -> None
     for block in blocks(page.name, "python"):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                assert node.value.id != "producer" or node.attr in producer.__all__, node.attr
+                assert node.value.id != "producer" or node.attr in ticdc_producer.__all__, node.attr
 
 
 def test_all_public_names_are_described() -> None:
     text = (DOCS / "python.md").read_text("utf-8")
     assert [
-        name for name in producer.__all__ if f"`{name}" not in text and f"producer.{name}" not in text
+        name for name in ticdc_producer.__all__ if f"`{name}" not in text and f"producer.{name}" not in text
     ] == []
 
 
 def test_every_decode_error_is_described() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "producer/codec/open").glob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "producer/ticdc_producer/protocols/open_protocol").glob("*.py"))
     raised = {f"OPEN-{part}-TRUNCATED" for part in ("KEY", "VALUE")}
     raised.update(re.findall(r'"(OPEN-[A-Z0-9-]+)"', sources))
     page = (DOCS / "open-protocol.md").read_text("utf-8")

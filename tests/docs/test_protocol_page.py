@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from producer.codec.base import Encoder
-from producer.codec.canal_json.encoder import CanalJSONEncoder
-from producer.codec.craft.encoder import CraftEncoder
-from producer.codec.debezium.encoder import DebeziumEncoder
-from producer.codec.open.encoder import OpenEncoder
-from producer.codec.simple.encoder import SimpleEncoder
-from producer.model.losses import Losses
-from tests.codec.golden_messages import load_messages
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.model.fidelity import Losses
+from tests.protocols.golden_messages import load_messages
 from tests.docs.craft_dump import dumped
 from tests.docs.generated_tables import DOCS
 from tests.docs.one_change import ENCODERS, message

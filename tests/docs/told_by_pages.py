@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from producer.scenario.library import shipped
+from ticdc_producer.scenario.library import shipped
 from tests.docs.command_run import Outcome
 from tests.docs.command_tables import replaced
 from tests.docs.page_commands import ROOT, Command, blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import get_args
 
-from producer.faults.catalogue import Protocol, Trap, catalogue
+from ticdc_producer.faults.catalogue import Protocol, Trap, catalogue
 from tests.docs.markdown import code, listed, table
 
 

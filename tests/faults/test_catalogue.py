@@ -8,11 +8,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from producer.changefeed import PARAMETERS, State
-from producer.errors import FaultError, ProducerError
-from producer.faults.catalogue import EXPECTED_EVENTS, Trap, TrapFile, catalogue, catalogue_schema, trap
-from producer.resources import shipped_folder
-from producer.verifier.registry import INVARIANTS
+from ticdc_producer.config import PARAMETERS, State
+from ticdc_producer.errors import FaultError, ProducerError
+from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, Trap, TrapFile, catalogue, catalogue_schema, trap
+from ticdc_producer.resources import shipped_folder
+from ticdc_producer.verifier.registry import INVARIANTS
 
 SPECIFIED = {
     "INV-FRAME", "INV-BATCH-SIZE", "INV-BATCH-KIND", "INV-BATCH-KEY", "INV-TS-SANE", "INV-ORDER-TABLE",

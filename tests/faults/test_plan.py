@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer.errors import FaultError
-from producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, plan_faults
-from producer.faults.trap_setting import TrapSetting
-from producer.model.clock import Clock
+from ticdc_producer.errors import FaultError
+from ticdc_producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, plan_faults
+from ticdc_producer.faults.trap_setting import TrapSetting
+from ticdc_producer.model.clock import Clock
 
 SINGLE = ("lost-row", "missing-ddl", "early-resolved", "poison")
 CLOCK = Clock(every_us=100_000)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer.errors import ScenarioError
-from producer.model.coerce import coerce, read
-from producer.model.event import Value
-from producer.model.mysql_type import MySQLType
-from producer.model.sql_mode import SQLMode
-from producer.model.sql_value import BinaryLiteral
-from producer.model.table import ColumnInfo
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import BinaryLiteral
+from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.model.coerce import coerce, read
-from producer.model.json_document import JsonScalar, compare_json, json_type
-from producer.model.json_text import JsonValue
-from producer.model.mysql_type import MySQLType
-from producer.model.sql_mode import SQLMode
-from producer.model.sql_value import Unsigned
-from producer.model.table import ColumnInfo
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.json_document import JsonScalar, compare_json, json_type
+from ticdc_producer.model.json_text import JsonValue
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import Unsigned
+from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 VECTOR = ColumnInfo(name="v", type=T.VECTOR_FLOAT32)

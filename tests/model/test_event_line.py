@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.model.event_line import event_text
+from ticdc_producer.model.event_line import event_text
 
 
 @pytest.mark.parametrize(

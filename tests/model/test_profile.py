@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from producer.model.flags import ColumnFlag
-from producer.model.mysql_type import MySQLType
-from producer.model.table import ColumnInfo, Generated, IndexInfo, TableInfo
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo, Generated, IndexInfo, TableInfo
 
 F = ColumnFlag
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer.model.coerce import coerce
-from producer.model.mysql_type import MySQLType
-from producer.model.row_key import encode_part, handle_of, index_key, int_key, memcomparable
-from producer.model.table import ColumnInfo, IndexInfo
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.row_key import encode_part, handle_of, index_key, int_key, memcomparable
+from ticdc_producer.model.table import ColumnInfo, IndexInfo
 
 T = MySQLType
 BIGINT = ColumnInfo(name="b", type=T.LONGLONG, length=20, decimal=0)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from producer.model.row_size import most_bytes
-from producer.model.table import TableInfo
-from producer.scenario.generate.domain import edges_of
+from ticdc_producer.model.row_size import most_bytes
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.domain import edges_of
 from tests.scenario.generate.plans import planned
 
 BOUNDED = (

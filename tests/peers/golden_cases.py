@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from producer.codec.base import Encoder
-from producer.codec.canal_json.encoder import CanalJSONEncoder
-from producer.codec.debezium.encoder import DebeziumEncoder
-from producer.model.event import Image, Message, RowEvent
-from producer.model.table import ColumnInfo
-from tests.codec import canal_json_messages, debezium_events, test_debezium_golden
-from tests.codec.debezium_events import DebeziumDDL
-from tests.codec.expected_events import expected_row
-from tests.codec.golden_messages import GoldenMessage, encode_other, load_messages, row_messages
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.model.event import Image, Message, RowEvent
+from ticdc_producer.model.table import ColumnInfo
+from tests.protocols import canal_json_messages, debezium_events, test_debezium_golden
+from tests.protocols.debezium_events import DebeziumDDL
+from tests.protocols.expected_events import expected_row
+from tests.protocols.golden_messages import GoldenMessage, encode_other, load_messages, row_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 
 CANAL_FILES = canal_json_messages.FILES

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from producer.model.event import Image, Op, Value
-from producer.model.mysql_type import MySQLType
-from producer.model.table import ColumnInfo
+from ticdc_producer.model.event import Image, Op, Value
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo
 from tests.golden_events import GoldenResolved, GoldenRow
 from tests.peers.golden_cases import Case
 

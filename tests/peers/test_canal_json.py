@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from producer.model.event import Image, Op
+from ticdc_producer.model.event import Image, Op
 from tests.golden_events import GOLDEN, GoldenDDL
 from tests.peers.flink import CANAL, DECIMAL_DIGITS, Form, read
 from tests.peers.golden_cases import CANAL_FILES, Case, canal_cases, ident

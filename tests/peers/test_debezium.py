@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from producer.codec.debezium.encoder import DebeziumEncoder
-from producer.model.event import Image, Message, Op
-from producer.model.tso import LOGICAL_BITS
-from tests.codec.test_debezium_golden import VARIANTS, encoded
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.model.event import Image, Message, Op
+from ticdc_producer.model.tso import LOGICAL_BITS
+from tests.protocols.test_debezium_golden import VARIANTS, encoded
 from tests.golden_events import GOLDEN
 from tests.peers.connect import CHANGES, OTHER_VALUES, differences, kind_of
 from tests.peers.flink import DEBEZIUM

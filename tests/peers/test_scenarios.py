@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import producer
+import ticdc_producer
 from tests.golden_events import GOLDEN
 from tests.peers.limits import FLINK_CANAL, FLINK_DEBEZIUM
 from tests.peers.software import Software, Taken
@@ -37,7 +37,7 @@ def test_flink_ends_with_the_rows_of_the_run(
 ) -> None:
     folder = tmp_path / "run"
     uri = f"kafka:///peers?protocol={protocol}&partition-num=2"
-    assert producer.run(scenario, sink_uri=uri, out=str(folder)).ok
+    assert ticdc_producer.run(scenario, sink_uri=uri, out=str(folder)).ok
     tables: dict[str, Counter[Row]] = {}
     for event, message in _rows(folder):
         # Declared as text, columns come as they are written.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from producer.cli import main
+from ticdc_producer.cli import main
 from tests.peers.conftest import EXAMPLE
 
 pytestmark = pytest.mark.slow

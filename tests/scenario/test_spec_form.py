@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from producer.changefeed import resolve
-from producer.resources import shipped_folder
-from producer.scenario.library import descriptions, shipped
-from producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep, load_scenario
-from producer.scenario.spec import Scenario, scenario_schema
+from ticdc_producer.config import resolve
+from ticdc_producer.resources import shipped_folder
+from ticdc_producer.scenario.library import descriptions, shipped
+from ticdc_producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep, load_scenario
+from ticdc_producer.scenario.spec import Scenario, scenario_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CHECKOUT = Path(__file__).parents[2]
@@ -229,7 +229,7 @@ def test_seed_t1_has_the_time_stamps_and_statements_of_the_documentation() -> No
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
     published = json.loads((CHECKOUT / "schemas" / "scenario.schema.json").read_text(encoding="utf-8"))
-    assert published == scenario_schema(), "write it anew: python -m producer.scenario.spec"
+    assert published == scenario_schema(), "write it anew: python -m ticdc_producer.scenario.spec"
     assert shipped_folder("schemas").joinpath("scenario.schema.json").is_file()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from producer.errors import ScenarioError, ScenarioProblems
-from producer.scenario import load
-from producer.scenario.load import load_scenario
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
+from ticdc_producer.scenario import load
+from ticdc_producer.scenario.load import load_scenario
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from importlib import import_module
 
 import pytest
 
-import producer
+import ticdc_producer
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _everything_is_imported() -> None:
     """pytester forgets what an inner run was the first to import; imported again, it has other classes."""
-    for module in pkgutil.walk_packages(producer.__path__, "producer."):
+    for module in pkgutil.walk_packages(ticdc_producer.__path__, "producer."):
         if not module.name.endswith("__main__"):
             import_module(module.name)

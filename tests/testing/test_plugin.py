@@ -13,7 +13,7 @@ import pytest
 from tests.testing.page import write_shown_files
 
 ROOT = Path(__file__).parents[2]
-PLUGIN = "producer.testing.plugin"
+PLUGIN = "ticdc_producer.testing.plugin"
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_wrong_properties_of_clients_are_a_usage_error_and_not_repeated(
 def test_a_kafka_that_does_not_answer_is_told(
     tried: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("producer.sink.topics.CONNECT_SECONDS", 1)  # nobody will answer later
+    monkeypatch.setattr("ticdc_producer.targets.kafka.topics.CONNECT_SECONDS", 1)  # nobody will answer later
     tried.makepyfile("def test_it(ticdc_broker): pass")
     result = tried.runpytest_inprocess("--ticdc-bootstrap=127.0.0.1:1")
     result.assert_outcomes(errors=1)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from producer.changefeed import resolve
-from producer.scenario.load import load_scenario
-from producer.testing.marker import Asked
-from producer.testing.runs import own_protocol, sink_uri
+from ticdc_producer.config import resolve
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.testing.marker import Asked
+from ticdc_producer.testing.runs import own_protocol, sink_uri
 
 SCENARIO = """\
 version: 1

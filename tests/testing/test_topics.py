@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.broker import EmbeddedKafka
-from producer.sink.topics import Topics
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.targets.kafka.topics import Topics
 from tests.secured_kafka import PASSWORD, secured_kafka
 from tests.testing.page import write_shown_files
 
@@ -99,7 +99,7 @@ def test_that_fails(ticdc_topic, ticdc_broker):
 def tried(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> pytest.Pytester:
     """A project that uses the plugin of this checkout; its runs have the session of these tests."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_PLUGINS", "producer.testing.plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "ticdc_producer.testing.plugin")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.syspath_prepend(pytester.path)
     pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
@@ -157,7 +157,7 @@ def test_a_kafka_with_tls_and_sasl(
 @pytest.mark.slow
 def test_the_page_works_with_a_broker_and_a_session_of_its_own(pytester: pytest.Pytester) -> None:
     write_shown_files(pytester.path)
-    command = [sys.executable, "-m", "pytest", "-p", "producer.testing.plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-p", "ticdc_producer.testing.plugin", "-p", "no:cacheprovider"]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run([*command, "test_orders.py"], capture_output=True, text=True, env=env, check=False)
     assert "4 passed" in done.stdout, done.stdout + done.stderr

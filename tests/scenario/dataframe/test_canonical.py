@@ -12,11 +12,11 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from producer.errors import ScenarioError
-from producer.model.coerce import coerce
-from producer.model.table import ColumnInfo
-from producer.scenario.dataframe import tables
-from producer.scenario.dataframe.canonical import canonical
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.scenario.dataframe.canonical import canonical
 
 NOON = datetime(2021, 12, 20, 12, 0, 0, 654_321)
 

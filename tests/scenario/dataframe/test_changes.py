@@ -11,12 +11,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.shapes import CHANGE_LOG
-from producer.model.table import PartitionInfo
-from producer.scenario.dataframe import changes, tables
-from producer.scenario.history import Change
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.dataframes import CHANGE_LOG
+from ticdc_producer.model.table import PartitionInfo
+from ticdc_producer.scenario.dataframe import changes
+from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.scenario.history import Change
+from ticdc_producer.scenario.sql.session import Session
 
 _TYPES = """
 CREATE TABLE every (

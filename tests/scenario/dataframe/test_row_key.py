@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.coerce import coerce
-from producer.model.row_key import handle_of, index_key, int_key
-from producer.model.table import TableInfo
-from producer.scenario.dataframe import tables
-from producer.scenario.dataframe.row_key import StoredKey, stored_key
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.row_key import handle_of, index_key, int_key
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
 
 _RANDOM = random.Random(5)
 _ROWS = 150

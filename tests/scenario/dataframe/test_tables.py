@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.scenario.dataframe import UnknownTable, tables
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.dataframe import UnknownTable
+from ticdc_producer.scenario.dataframe import tables
 
 _SQL = """
 CREATE DATABASE Shop; USE Shop;

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.scenario.generate.bounds import Bounds, bounds_of
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.generate.bounds import Bounds, bounds_of
 from tests.scenario.generate.plans import planned
 
 NAMES = {

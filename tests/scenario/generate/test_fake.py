@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.errors import ScenarioError, ScenarioProblems
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from tests.scenario.generate.plans import changes_of, planned
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(60) NOT NULL, n INT NOT NULL, born DATE)"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from producer.scenario.generate.rates import rates
+from ticdc_producer.scenario.generate.rates import rates
 
 
 def simulated(births: int, chance: float, rows: int, events: int) -> tuple[float, float]:

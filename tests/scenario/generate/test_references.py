@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.errors import ScenarioError
-from producer.model.event import Op
-from producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.generate.plan import GeneratePlan
 from tests.scenario.generate.plans import plans
 from tests.scenario.generate.test_tables import checked
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from producer.errors import ScenarioError, ScenarioProblems
-from producer.scenario.load import load_scenario
-from producer.scenario.play import play
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.execute import play
 
 HEAD = """\
 version: 1

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.errors import ScenarioError
-from producer.model.coerce import coerce, read
-from producer.model.sql_mode import SQLMode
-from producer.scenario.generate.domain import edges_of
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.scenario.generate.domain import edges_of
 from tests.scenario.generate.plans import changes_of, planned
 
 EVERY_TYPE = """CREATE TABLE t (

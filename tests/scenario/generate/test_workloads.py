@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from producer.model.event import Op
-from producer.scenario.generate.log import generated_images, generated_rows
-from producer.scenario.generate.plan import GeneratePlan
-from producer.scenario.load import load_scenario
-from producer.scenario.play import play
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.generate.log import generated_images, generated_rows
+from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.execute import play
 from tests.scenario.generate.plans import planned
 from tests.scenario.generate.test_tables import checked as transactions
 

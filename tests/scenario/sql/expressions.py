@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from producer.model.coerce_text import to_bytes
-from producer.model.sql_mode import SQLMode
-from producer.model.sql_value import SQLValue
-from producer.scenario.sql.dialect import parse_expression
-from producer.scenario.sql.evaluate import check_expression, evaluate_constant
-from producer.scenario.sql.scope import Scope
+from ticdc_producer.model.coerce_text import to_bytes
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.scope import Scope
 
 STRICT = SQLMode()
 LAX = SQLMode(strict=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from producer.model.ddl_action import Action
-from producer.model.event import Value
-from producer.model.table import TableInfo
-from producer.scenario.history import History
-from producer.scenario.sql.session import Session
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.history import History
+from ticdc_producer.scenario.sql.session import Session
 
 
 def history_of(script: str) -> History:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.sql_mode import SQLMode
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.sql_mode import SQLMode
 from tests.scenario.sql.expressions import LAX, shown, value_of
 
 

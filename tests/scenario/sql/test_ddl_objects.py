@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.session import Session
 from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
 
 ONE = "insert into t (v) values (1)"

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session import Session
 from tests.scenario.sql.ran import history_of, jobs_of, rows_of, table_of
 
 R = (

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.model.sql_mode import SQLMode
-from producer.model.sql_value import SQLValue
-from producer.scenario.sql.dialect import parse_expression
-from producer.scenario.sql.evaluate import check_expression, evaluate_constant
-from producer.scenario.sql.scope import Scope
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.scope import Scope
 
 MODE = SQLMode()
 

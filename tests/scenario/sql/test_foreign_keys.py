@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.model.event import Op
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.sql.session import Session
 
 PARENT = "create table p (id int primary key, n int, key (n));"
 

@@ -6,8 +6,8 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.model.sql_mode import SQLMode
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.sql_mode import SQLMode
 from tests.scenario.sql.expressions import LAX, shown, value_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.expressions import shown, value_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from tests.scenario.sql.expressions import shown, value_of
 
 _CI = "collate utf8mb4_general_ci"

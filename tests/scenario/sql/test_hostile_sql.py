@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer.errors import ScenarioError
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session import Session
 
 _WORDS = """
 create table drop truncate insert into replace update delete from set where values t u id v a int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.ran import history_of, rows_of
 
 T = "create table t (id int primary key, v varchar(3), n int not null);"

@@ -7,17 +7,17 @@ import re
 import pytest
 from sqlglot import exp
 
-from producer.errors import UnsupportedSQL
-from producer.model.collation import KNOWN
-from producer.scenario.sql.column_type import TYPE_NAMES
-from producer.scenario.sql.ddl.alter import PARTS
-from producer.scenario.sql.ddl.options import OPTIONS
-from producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
-from producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
-from producer.scenario.sql.dialect import parse_expression
-from producer.scenario.sql.evaluate import RULES
-from producer.scenario.sql.session import READING, Session
-from producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.collation import KNOWN
+from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
+from ticdc_producer.scenario.sql.ddl.alter import PARTS
+from ticdc_producer.scenario.sql.ddl.options import OPTIONS
+from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
+from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import RULES
+from ticdc_producer.scenario.sql.session import READING, Session
+from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 from tests.scenario.sql.expressions import value_of
 from tests.scenario.sql.reference import (
     ALTER_PARTS,

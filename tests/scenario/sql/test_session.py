@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.model.event import Op
-from producer.scenario.history import Change
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.history import Change
+from ticdc_producer.scenario.sql.session import Session
 
 T = "create table t (id int primary key, v int);"
 

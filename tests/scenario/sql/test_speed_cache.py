@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer.errors import ScenarioError
-from producer.scenario.history import History
-from producer.scenario.sql.dialect import TokenType, parse_dml, words
-from producer.scenario.sql.session import Session
-from producer.scenario.sql.shapes import Shapes
-from producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.history import History
+from ticdc_producer.scenario.sql.dialect import TokenType, parse_dml, words
+from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statement_cache import Shapes
+from ticdc_producer.scenario.sql.statements import Statement, split_statements
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 FILES = sorted(path for folder in ("visible", "fuzz") for path in (GOLDEN / folder).glob("*.sql"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session import Session
 from tests.scenario.sql.wrong import LINE, failure
 
 VALUES = [

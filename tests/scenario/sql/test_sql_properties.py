@@ -6,12 +6,12 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 
-from producer.errors import ScenarioError
-from producer.model.coerce import coerce, read
-from producer.model.sql_mode import SQLMode
-from producer.model.table import TableInfo
-from producer.scenario.history import Change, History, RowImage
-from producer.scenario.sql.session import Session
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.history import Change, History, RowImage
+from ticdc_producer.scenario.sql.session import Session
 from tests.scenario.sql.random_sql import World, worlds
 
 Place = tuple[int, bytes]

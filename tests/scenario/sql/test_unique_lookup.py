@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from producer.model.sql_mode import SQLMode
-from producer.scenario.sql.cursor import Cursor
-from producer.scenario.sql.dialect import parse_expression
-from producer.scenario.sql.lookup import candidates
-from producer.scenario.sql.session import Session
-from producer.scenario.sql.statements import split_statements
-from producer.scenario.sql.storage import Table
-from producer.scenario.sql.table_definition import make_table, read_table
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.lookup import candidates
+from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.table_definition import make_table, read_table
 
 TABLE = """
 create table t (code varchar(9) collate utf8mb4_general_ci primary key, a tinyint, b int, fix char(5),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from producer.errors import ScenarioError
-from producer.scenario.sql.restore import restored
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.restore import restored
 from tests.golden_events import event_files
 
 _PAIRS = 218

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.errors import ScenarioError, UnsupportedSQL
-from producer.scenario.sql.restore import restored
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.restore import restored
 
 
 @pytest.mark.parametrize(("query", "what"), [

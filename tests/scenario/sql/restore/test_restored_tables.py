@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.scenario.sql.restore import restored
+from ticdc_producer.scenario.sql.restore import restored
 
 
 @pytest.mark.parametrize(("typed", "printed"), [

@@ -1,5 +1,0 @@
-"""DDL text as TiCDC sends it, made from DDL as a user types it."""
-
-from producer.scenario.sql.restore.statement import restored
-
-__all__ = ["restored"]

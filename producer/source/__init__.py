@@ -1,1 +1,0 @@
-"""Where messages are read from, Kafka or a folder, and how they become events."""

@@ -1,0 +1,63 @@
+"""ticdc-producer: the sink side of TiCDC, simulated, for those who write its consumers.
+
+::
+
+    import ticdc_producer
+
+    report = ticdc_producer.run("seed_t1")                      # an embedded Kafka, verified
+    verdict = ticdc_producer.verify(folder="golden/seed_t1")    # or sink_uri="kafka://…"
+
+Nothing heavy is imported until a name is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ticdc_producer.api import (
+        RunReport,
+        StateOutcome,
+        Verdict,
+        changes,
+        decode,
+        run,
+        run_changes,
+        run_paced,
+        tables,
+        verify,
+        verify_state,
+    )
+    from ticdc_producer.errors import ProducerError
+    from ticdc_producer.model.dataframes import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
+
+__all__ = [
+    "CHANGE_LOG",
+    "DECODED",
+    "EVENT_STREAM",
+    "MESSAGES",
+    "ProducerError",
+    "RunReport",
+    "StateOutcome",
+    "Verdict",
+    "changes",
+    "decode",
+    "run",
+    "run_changes",
+    "run_paced",
+    "tables",
+    "verify",
+    "verify_state",
+]
+
+_HOMES = {
+    **dict.fromkeys(("CHANGE_LOG", "DECODED", "EVENT_STREAM", "MESSAGES"), "ticdc_producer.model.dataframes"),
+    "ProducerError": "ticdc_producer.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'producer' has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "ticdc_producer.api")), name)

@@ -1,0 +1,73 @@
+"""The rows of a benchmark as a Spark worker gets them: Arrow batches of the event stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_producer.bench.recorded import RecordedRow, recorded_rows
+from ticdc_producer.errors import FolderError
+from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.event import Kind
+from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.targets.encoding.row_batches import EVENTS_ARROW
+
+LEAST_ROWS = 20_000
+BATCH = 16
+"""Rows in a message of the batched protocols, as where TiCDC was measured."""
+ARROW_ROWS = 10_000
+"""Rows in an Arrow batch: Spark's default."""
+
+ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "open-protocol": ("open-protocol", {"max_batch_size": BATCH}),
+    "canal-json": ("canal-json", {}),
+    "craft": ("craft", {"max_batch_size": BATCH}),
+    "debezium": ("debezium", {}),
+    "debezium-disable-schema": ("debezium", {"debezium_disable_schema": True}),
+    "simple": (
+        "simple",
+        {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40},
+    ),
+}
+"""Name in the report to protocol and options; Simple describes each table once, for its decoder."""
+
+
+def event_batches(path: Path, least: int) -> tuple[Catalog, list[pa.RecordBatch]]:
+    """A catalog and the event stream of a file's rows, round and round, as a worker gets them.
+
+    :param least: so many rows; all of the file if it has more.
+    :raises FolderError: if there are none.
+    """
+    recorded = list(recorded_rows(path))
+    if not recorded:
+        raise FolderError("has no row events", path=str(path))
+    count = max(least, len(recorded))
+    tables = list(dict.fromkeys(map(_table, recorded)))
+    catalog = Catalog(tuple(replace(table, version=version) for version, table in enumerate(tables)))
+    rows = [_line(row, tables.index(_table(row))) for row in recorded]
+    table = pa.Table.from_pylist(list(islice(cycle(rows), count)), schema=EVENTS_ARROW)
+    return catalog, table.combine_chunks().to_batches(max_chunksize=ARROW_ROWS)
+
+
+def _table(row: RecordedRow) -> TableInfo:
+    partitions = (PartitionInfo(id=row.table_id, name=""),) if row.is_partitioned else ()
+    return replace(row.table, partitions=partitions)
+
+
+def _line(row: RecordedRow, version: int) -> dict[str, Any]:
+    return {
+        "kind": int(Kind.ROW),
+        "commit_ts": row.commit_ts,
+        "table_version": version,
+        "table_id": row.table_id,
+        "row_id": row.row_id,
+        "op": int(row.op),
+        "before": row.before,
+        "after": row.after,
+        "dispatch_key": "",
+        "ddl": None,
+    }

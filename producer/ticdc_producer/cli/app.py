@@ -1,0 +1,117 @@
+"""Commands and their options. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from ticdc_producer.cli import bench_command
+from ticdc_producer.cli import conformance_command
+from ticdc_producer.cli import coverage_command
+from ticdc_producer.cli import decode_command
+from ticdc_producer.cli import golden_command
+from ticdc_producer.cli import run_command
+from ticdc_producer.cli import scenario_command
+from ticdc_producer.cli import traps_command
+from ticdc_producer.cli import verify_command
+from ticdc_producer.cli.log import log_to_stderr
+from ticdc_producer.cli.options import fail, fail_usage
+from ticdc_producer.cli.worker_failure import worker_failure
+from ticdc_producer.errors import ProducerError
+
+INTERRUPTED = 130
+_NEW_OBJECTS = 100_000
+"""Almost all of a command's first objects last: looking for garbage after every 700 of them finds none."""
+
+app = typer.Typer(
+    name="ticdc-producer",
+    help="Simulates the sink side of TiCDC: SQL scenarios become Kafka topics, and topics are verified.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run_command.run)
+app.command("decode")(decode_command.decode)
+app.command("coverage")(coverage_command.coverage)
+app.command("conformance")(conformance_command.conformance)
+app.add_typer(verify_command.app, name="verify")
+app.add_typer(scenario_command.app, name="scenario")
+app.add_typer(golden_command.app, name="golden")
+app.add_typer(traps_command.app, name="traps")
+app.add_typer(bench_command.app, name="bench")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"ticdc-producer {version('ticdc-producer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _show: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; errors become a message on stderr and an exit code.
+
+    :param arguments: without the program's name; default those of this process.
+    :return: 0 ok, 1 the check found violations, 2 bad input, 3 the environment failed, 130 interrupted.
+    """
+    gc.set_threshold(_NEW_OBJECTS)
+    log_to_stderr()
+    # A plain `kill` unwinds like Ctrl-C does, so that brokers and half-written folders go.
+    if sys.platform != "win32":
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        result = app(args=arguments, prog_name="ticdc-producer", standalone_mode=False)
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except ProducerError as error:
+        return _interrupted() if _came_of_interrupt(error) else fail(error)
+    except typer.TyperException as error:  # an unknown command or option
+        return fail_usage(error)
+    except BrokenPipeError:  # `| head` closed our output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if _came_of_interrupt(error):
+            return _interrupted()
+        told = worker_failure(error)
+        if told is None:
+            raise
+        return fail(told)
+    if result == INTERRUPTED:  # what Typer makes of an interrupt inside of a command
+        return _interrupted()
+    return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    typer.echo("interrupted", err=True)
+    return INTERRUPTED
+
+
+def _came_of_interrupt(error: BaseException) -> bool:
+    """Whether an error arose while an interrupt was being handled.
+
+    An interrupt cuts the Spark driver's talk with its JVM, so that cleaning up may fail in many ways.
+    """
+    above = error.__context__
+    return above is not None and (isinstance(above, KeyboardInterrupt) or _came_of_interrupt(above))
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,53 @@
+"""``ticdc-producer bench``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ticdc_producer.cli.options import Json
+
+app = typer.Typer(help="Measure the tool on this machine.", no_args_is_help=True)
+
+
+@app.command()
+def encode(
+    rows: Annotated[
+        Path, typer.Option("--rows", metavar="FILE", help="Recorded events (*.events.jsonl) to encode.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Microseconds and bytes per row of every encoder, on one core, by the path that a Spark worker takes."""
+    from ticdc_producer.bench.encode import measure_encoders
+
+    report = measure_encoders(rows)
+    if as_json:
+        typer.echo(json.dumps(report.to_json()))
+        return
+    typer.echo(f"{report.rows:,} rows, best of several passes")
+    for name, speed in report.encoders.items():
+        typer.echo(f"{name:<24} {speed.us_per_row:8.2f} µs/row {speed.bytes_per_row:10,.0f} bytes/row")
+
+
+@app.command()
+def decode(
+    rows: Annotated[
+        Path,
+        typer.Option("--rows", metavar="FILE", help="Recorded events (*.events.jsonl) to encode and read."),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Microseconds per row of every decoder, on one core, beside json.loads and picking the fields."""
+    from ticdc_producer.bench.decode import measure_decoders
+
+    report = measure_decoders(rows)
+    if as_json:
+        typer.echo(json.dumps(report.to_json()))
+        return
+    typer.echo(f"{report.rows:,} rows, best of several passes")
+    for name, speed in report.decoders.items():
+        plain = "" if speed.plain is None else f"   json.loads {speed.plain:8.2f} µs/row"
+        typer.echo(f"{name:<24} {speed.us_per_row:8.2f} µs/row{plain}")

@@ -1,0 +1,128 @@
+"""``ticdc-producer conformance``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticdc_producer.cli.options import Json
+from ticdc_producer.conformance.level import Level
+
+if TYPE_CHECKING:
+    from ticdc_producer.conformance.catalog import Asked
+    from ticdc_producer.conformance.runner import Outcome
+
+
+class Protocol(StrEnum):
+    """The protocols that there are cases of."""
+
+    OPEN = "open-protocol"
+    CANAL_JSON = "canal-json"
+    DEBEZIUM = "debezium"
+    CRAFT = "craft"
+    SIMPLE = "simple"
+
+
+def conformance(
+    testee: Annotated[
+        str | None, typer.Option("--testee", metavar="CMD", help="Starts the program under test.")
+    ] = None,
+    protocol: Annotated[
+        list[Protocol] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
+    ] = None,
+    level: Annotated[
+        list[Level] | None,
+        typer.Option("--level", help="Events of messages, or rows of topics; may be repeated."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="GLOB", help="Only cases whose id matches; may be repeated."),
+    ] = None,
+    failures: Annotated[
+        Path | None,
+        typer.Option("--failures", metavar="FILE", help="Cases expected to fail: an id or a glob per line."),
+    ] = None,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="For one answer, such as 500ms or 5s.")
+    ] = "5s",
+    listing: Annotated[bool, typer.Option("--list", help="List the cases and run none.")] = False,
+    junit_xml: Annotated[
+        Path | None, typer.Option("--junit-xml", metavar="PATH", help="Write the outcomes as JUnit XML, too.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="DIR",
+            help="Write each case that fails as a golden folder, and what replays it.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Ask a consumer of yours what it makes of messages. Exit code 1 if a case is not as expected.
+
+    Without --level it is asked for the events of single messages.
+    """
+    from ticdc_producer.conformance.catalog import asked
+    from ticdc_producer.conformance.failure_list import FailureList, read_failures
+    from ticdc_producer.conformance.selection import seconds_of, selected
+
+    cases = selected(asked(level or (Level.DECODE,)), protocol or (), only or ())
+    known = read_failures(failures, [one.id for one in asked(tuple(Level))]) if failures else FailureList()
+    if listing:
+        _list(cases, as_json)
+        return 0
+    _check(testee, junit_xml)
+    from ticdc_producer.conformance import report
+    from ticdc_producer.conformance.runner import run
+
+    command, seconds = testee or "", seconds_of(timeout)
+    typer.echo(f"asking {len(cases)} cases", err=True)
+
+    def keep(outcome: Outcome) -> None:
+        if save is not None and outcome.status == "failed":
+            report.save(save, outcome, command)
+
+    outcomes = run(cases, command, timeout=seconds, failures=known, told=keep, say=_say)
+    if junit_xml is not None:
+        report.write_junit(junit_xml, outcomes)
+    _show(outcomes, as_json)
+    return 0 if all(outcome.expected for outcome in outcomes) else 1
+
+
+def _check(testee: str | None, junit_xml: Path | None) -> None:
+    from ticdc_producer.errors import ConformanceError
+    from ticdc_producer.reports.target import check_target
+
+    if testee is None:
+        raise ConformanceError("there is no program to ask", hint="--testee starts it; --list needs none")
+    if junit_xml is not None:
+        check_target(junit_xml)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _list(cases: Sequence[Asked], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([{"case": one.id, "says": one.says} for one in cases], indent=2))
+        return
+    for one in cases:
+        typer.echo(one.id)
+
+
+def _show(outcomes: Sequence[Outcome], as_json: bool) -> None:
+    from ticdc_producer.conformance.report import as_json as content
+    from ticdc_producer.conformance.report import text_lines
+
+    if as_json:
+        typer.echo(json.dumps(content(outcomes), ensure_ascii=False, indent=2))
+        return
+    for line in text_lines(outcomes):
+        typer.echo(line)

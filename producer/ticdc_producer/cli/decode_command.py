@@ -1,0 +1,56 @@
+"""``ticdc-producer decode``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ticdc_producer.cli.options import Client, Config, SchemaRegistry, SinkURI, with_registry
+
+
+class Format(StrEnum):
+    """How events are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def decode(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", help="Lines as in messages.jsonl; - for stdin.")
+    ] = None,
+    sink_uri: SinkURI = None,
+    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", metavar="P", help="Default: what is told, else what the messages show."),
+    ] = None,
+    config: Config = None,
+    schema_registry: SchemaRegistry = None,
+    client: Client = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
+    ] = Format.TEXT,
+) -> int:
+    """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
+    from ticdc_producer.runs.decode import decode as events
+    from ticdc_producer.model.event_line import event_line, event_text
+    from ticdc_producer.model.json_value import json_line
+
+    damaged = False
+    rows = events(
+        sink_uri=with_registry(sink_uri, schema_registry),
+        folder_in=folder,
+        file=file,
+        config=config,
+        protocol=protocol,
+        client=client or (),
+    )
+    for row in rows:
+        damaged = damaged or row["kind"] == "error"
+        text = event_text(row) if form is Format.TEXT else json_line(event_line(row))
+        typer.echo(text)
+    return 1 if damaged else 0

@@ -1,0 +1,92 @@
+"""``ticdc-producer golden``: the conformance corpus as files, and what changed between two of them."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticdc_producer.cli.options import Json, refuse_options
+from ticdc_producer.conformance.level import Level
+
+if TYPE_CHECKING:
+    from ticdc_producer.conformance.corpus_diff import CorpusDiff
+
+app = typer.Typer(help="Write the conformance corpus as files, and compare two of them.")
+
+
+class Protocols(StrEnum):
+    """A protocol, or all of them."""
+
+    ALL = "all"
+    OPEN = "open-protocol"
+    CANAL_JSON = "canal-json"
+    DEBEZIUM = "debezium"
+    CRAFT = "craft"
+    SIMPLE = "simple"
+
+
+@app.callback(invoke_without_command=True)
+def golden(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write; new.")] = None,
+    protocol: Annotated[
+        list[Protocols] | None, typer.Option("--protocol", help="Which cases; may be repeated.")
+    ] = None,
+    level: Annotated[
+        list[Level] | None,
+        typer.Option("--level", help="Events of messages, or rows of topics; both without it."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="GLOB", help="Only cases whose id matches; may be repeated."),
+    ] = None,
+) -> int:
+    """Write the cases of the conformance runner as golden folders: messages, expected events, rows."""
+    if context.invoked_subcommand is not None:
+        refuse_options(context, "golden diff A B")
+        return 0
+    from ticdc_producer.conformance.catalog import asked
+    from ticdc_producer.conformance.corpus_folder import write_corpus
+    from ticdc_producer.conformance.selection import selected
+    from ticdc_producer.errors import FolderError
+
+    if out is None:
+        raise FolderError("there is no folder to write to", path="golden", hint="add --out DIR")
+    wanted = set() if not protocol or Protocols.ALL in protocol else set(protocol)
+    cases = selected(asked(level or tuple(Level)), wanted, only or ())
+    write_corpus(out, cases, lambda line: typer.echo(line, err=True))
+    typer.echo(f"wrote {len(cases)} cases into {out}")
+    return 0
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="A", help="A corpus.")],
+    new: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    as_json: Json = False,
+) -> int:
+    """Show what changed from corpus A to corpus B. Exit code 1 if something did."""
+    from ticdc_producer.conformance.corpus_diff import corpus_diff
+
+    found = corpus_diff(old, new)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _show(found)
+    return 1 if found.any else 0
+
+
+def _show(found: CorpusDiff) -> None:
+    for word, cases in (("added", found.added), ("removed", found.removed)):
+        for case in cases:
+            typer.echo(f"{word}: {case}")
+    for case, lines in found.changed.items():
+        typer.echo(f"changed: {case}")
+        for line in lines:
+            typer.echo(f"  {line}")
+    counts = {"added": len(found.added), "removed": len(found.removed), "changed": len(found.changed)}
+    typer.echo(", ".join(f"{count} {word}" for word, count in {**counts, "the same": found.same}.items()))

@@ -1,0 +1,104 @@
+"""What a running command says on stderr: one moving line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ticdc_producer.model import tso
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+    from rich.status import Status
+
+    from ticdc_producer.runs.progress import Advance
+
+
+class Progress:
+    """Shows the current step, and of long ones how far they got."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console  # not at the top: --help has no use for it
+
+        self._console = Console(stderr=True, highlight=False, quiet=quiet)
+        self._status: Status | None = None
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._line = ""
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def say(self, line: str) -> None:
+        """The step that begins now."""
+        self._line = line
+        if not self._console.is_terminal:
+            self._console.print(line, soft_wrap=True, markup=False)
+            return
+        if self._status is not None:
+            self._status.update(line)
+            return
+        self._clear()
+        self._status = self._console.status(line)
+        self._status.start()
+
+    def show(self, far: Advance) -> None:
+        """How far the current step got."""
+        if not self._console.is_terminal:
+            return
+        if self._bar is None or self._task is None:
+            self._clear()
+            self._bar = _bar(self._console)
+            self._task = self._bar.add_task(self._line, total=far.total, up_to="")
+            self._bar.start()
+        self._bar.update(self._task, completed=far.messages, total=far.total, up_to=up_to(far.ts))
+
+    def _clear(self) -> None:
+        for shown in (self._status, self._bar):
+            if shown is not None:
+                shown.stop()
+        self._status = self._bar = self._task = None
+
+
+def up_to(ts: int) -> str:
+    """A time stamp up to which all is written, for people; empty where it is unknown."""
+    if not ts:
+        return ""
+    moment = tso.to_datetime(ts).replace(tzinfo=None).isoformat(" ", "milliseconds")
+    return f"up to {moment} ({ts})"
+
+
+def _bar(console: Console) -> Bar:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Messages per second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0:,.0f}/s")
+
+    return Bar(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[up_to]}"),
+        console=console,
+        transient=True,
+    )

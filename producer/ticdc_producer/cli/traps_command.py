@@ -1,0 +1,90 @@
+"""``ticdc-producer traps list|show``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticdc_producer.cli.options import Json
+
+if TYPE_CHECKING:
+    from ticdc_producer.faults.catalogue import Trap
+
+app = typer.Typer(
+    help="List what consumers of TiCDC's topics fall over, and what must never happen.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_traps(
+    legal: Annotated[
+        bool | None,
+        typer.Option("--legal/--illegal", help="Only what TiCDC may do, or only what it never does."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """List the traps of the catalogue. Without --legal or --illegal: all of them."""
+    from ticdc_producer.faults.catalogue import catalogue
+
+    chosen = [one for one in catalogue().values() if legal is None or one.legal is legal]
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json") for one in chosen], ensure_ascii=False, indent=2))
+    else:
+        _print_table(chosen)
+    return 0
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="ID", help="A trap, as the list names it.")],
+    as_json: Json = False,
+) -> int:
+    """Show everything that the catalogue says of one trap."""
+    from ticdc_producer.faults.catalogue import trap
+
+    one = trap(name)
+    if as_json:
+        typer.echo(one.model_dump_json(indent=2))
+    else:
+        _print_fields(one)
+    return 0
+
+
+def _print_table(traps: Iterable[Trap]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("trap", "", "means"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("what happens")
+    for one in traps:
+        table.add_row(one.id, "legal" if one.legal else "illegal", one.means, one.sentence)
+    Console(highlight=False, markup=False).print(table)
+
+
+def _print_fields(one: Trap) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column()
+    for name, value in one.model_dump(mode="json").items():
+        if value not in ("", [], {}):
+            grid.add_row(name, _in_words(value))
+    Console(highlight=False, markup=False).print(grid)
+
+
+def _in_words(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{key} = {json.dumps(entry)}" for key, entry in value.items())
+    return str(value)

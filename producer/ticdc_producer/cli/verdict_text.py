@@ -1,0 +1,79 @@
+"""A verdict for people: the failure message is the product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from ticdc_producer.reports.labels import differences, gap_reason, kinds, summary
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.verdict import Verdict
+
+_COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": "dim"}
+
+
+def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = False) -> None:
+    """Print the verdict to stdout; its last line is the summary.
+
+    :param quiet: errors and the summary only.
+    """
+    console = console or Console(highlight=False)
+    told = ("error",) if quiet else tuple(_COLOURS)
+    _findings(console, verdict.of_severity(*told))
+    _differences(console, verdict)
+    if not quiet:
+        _checked(console, verdict)
+    console.print(Text(summary(verdict), "bold green" if verdict.ok else "bold red"), soft_wrap=True)
+
+
+def _findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Aligned by severity and id, so that a column can be read down."""
+    severity = max((len(one.severity) for one in findings), default=0)
+    name = max((len(one.id) for one in findings), default=0)
+    for one in findings:
+        head = Text(f"{one.severity:<{severity}}  {one.id:<{name}}", _COLOURS[one.severity])
+        if one.severity == "not checked":
+            console.print(head + Text(f"  {gap_reason(one)}", "default"), soft_wrap=True)
+        else:
+            _finding(console, head, one)
+
+
+def _finding(console: Console, head: Text, finding: Finding) -> None:
+    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
+    console.print(head + Text(f"  {finding.statement}{times}", "default"), soft_wrap=True)
+    for witness in finding.witnesses:
+        console.print(Text(f"  {witness.detail}"), soft_wrap=True)
+        for event in witness.events:
+            console.print(Text(f"    {event}"), soft_wrap=True)
+    if finding.hint:
+        console.print(Text(f"  {finding.hint}", "italic"), soft_wrap=True)
+
+
+def _differences(console: Console, verdict: Verdict) -> None:
+    states = [(f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())]
+    for name, part in (("events", verdict.comparison), ("rows", verdict.state), *states):
+        if part is None or part.ok:
+            continue
+        console.print(
+            Text(f"error  {name} differ from the scenario: {differences(part)}", "red"), soft_wrap=True
+        )
+        for line in part.diff:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _checked(console: Console, verdict: Verdict) -> None:
+    lines = [("invariants", f"checked {len(verdict.checked)} on {kinds(verdict)}")]
+    if verdict.comparison is not None and verdict.comparison.ok:
+        lines.append(("events", f"all {verdict.comparison.expected:,} expected events came, in order"))
+    if verdict.state is not None and verdict.state.ok:
+        tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
+        lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
+    if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok]:
+        lines.append(("rows", f"as expected at {', '.join(map(str, right))}, too"))
+    if verdict.state is not None and verdict.state.not_compared:
+        names = ", ".join(verdict.state.not_compared)
+        lines.append(("rows", f"not compared, since the stream alone does not tell them: {names}"))
+    for title, line in lines:
+        console.print(Text(f"{title:<10}  ", "bold") + Text(line, "default"), soft_wrap=True)

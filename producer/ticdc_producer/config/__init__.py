@@ -1,0 +1,25 @@
+"""The changefeed: sink URI, changefeed file and our own options as one validated object."""
+
+from ticdc_producer.config.changefeed import Changefeed
+from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
+from ticdc_producer.config.load_file import load_changefeed_toml
+from ticdc_producer.config.parameter import Owner, Parameter, SinkKind, State
+from ticdc_producer.config.parameters import PARAMETERS
+from ticdc_producer.config.resolve import resolve
+from ticdc_producer.config.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri
+
+__all__ = [
+    "PARAMETERS",
+    "Changefeed",
+    "ChangefeedFile",
+    "DispatchRule",
+    "Owner",
+    "Parameter",
+    "ParsedSinkURI",
+    "SinkKind",
+    "SinkURI",
+    "State",
+    "load_changefeed_toml",
+    "parse_sink_uri",
+    "resolve",
+]

@@ -1,0 +1,73 @@
+"""What TiCDC refuses with Avro, and what of it is not simulated.
+
+Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/replica_config.go``,
+``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` (``ValidateForAvro``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from ticdc_producer.config.changefeed_file import DispatchRule
+from ticdc_producer.config.option_type import Plain
+from ticdc_producer.errors import ChangefeedError
+
+_SCHEMES = ("http", "https", "mock")
+
+
+def check_avro(
+    options: Mapping[str, Plain], dispatchers: Iterable[DispatchRule], *, reaches_kafka: bool
+) -> None:
+    """Refuse a changefeed that cannot be Avro's; of other protocols nothing is looked at.
+
+    :param reaches_kafka: whether the sink URI names hosts.
+    :raises ChangefeedError: for the first thing that is wrong.
+    """
+    if options["protocol"] != "avro":
+        return
+    if options["force-replicate"]:
+        raise ChangefeedError(
+            "force-replicate must be off with protocol avro",
+            parameter="force-replicate",
+            hint="a table without a handle key has no message key",
+        )
+    for name, hint in _NOT_SIMULATED.items():
+        if _asked(options.get(name)):
+            raise ChangefeedError(f"protocol avro with {name} is not simulated", parameter=name, hint=hint)
+    for rule in dispatchers:
+        if "{" in rule.topic and not ("{schema}" in rule.topic and "{table}" in rule.topic):
+            what = f"topic expression {rule.topic!r} of protocol avro lacks a placeholder"
+            raise ChangefeedError(what, parameter="topic", hint="Avro demands both, {schema} and {table}")
+    _check_registry(str(options["schema-registry"] or ""), reaches_kafka)
+
+
+_NOT_SIMULATED = {
+    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
+    "glue-schema-registry-config": "registries are reached as Confluent's: use schema-registry",
+}
+
+
+def _asked(value: object) -> bool:
+    if isinstance(value, Mapping) and value.get("integrity-check-level", "") == "none":
+        return False
+    return bool(value)
+
+
+def _check_registry(url: str, reaches_kafka: bool) -> None:
+    hint = "schema-registry=http://HOST:8081, as a parameter or in [sink]"
+    if not url:
+        if reaches_kafka:
+            raise ChangefeedError(
+                "protocol avro needs a schema registry", parameter="schema-registry", hint=hint
+            )
+        return
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in _SCHEMES and (parts.scheme == "mock" or bool(parts.hostname))
+    except ValueError:
+        known = False
+    if not known:  # the URL may hold a password, so it is not shown
+        raise ChangefeedError(
+            "the schema registry's URL is no http:// or https:// URL", parameter="schema-registry", hint=hint
+        )

@@ -1,0 +1,192 @@
+"""The changefeed: one validated object that every later part reads its options from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ticdc_producer.config.changefeed_file import DispatchRule
+from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
+from ticdc_producer.kafka.client import Cluster
+from ticdc_producer.config.model_errors import explain
+from ticdc_producer.config.parameter import SinkKind
+from ticdc_producer.config.parameters import OF_MESSAGES
+from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.profile import Profile
+
+
+def _kebab(field: str) -> str:
+    return field.replace("_", "-")
+
+
+class Changefeed(BaseModel):
+    """All options as resolved; ``resolve`` makes it. What each does stands in ``PARAMETERS``.
+
+    :param sink_uri: hosts and default topic.
+    :param dispatchers: dispatch rules in their order, without the one that is always appended.
+    :param filter: which tables and events are replicated.
+    :param column_selectors: which columns of them.
+    :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are in
+        no manifest.
+    :param schema_registry: URL of Avro's registry, empty where there is none; it may hold a password and is
+        in no manifest.
+    :param warnings: what TiCDC would accept and complain about in its log.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=_kebab, populate_by_name=True
+    )
+
+    sink_uri: SinkURI
+    protocol: str
+    dispatchers: tuple[DispatchRule, ...]
+
+    max_message_bytes: int
+    max_batch_size: int
+    enable_tidb_extension: bool
+    only_output_updated_columns: bool
+    output_old_value: bool
+    delete_only_output_handle_key_columns: bool
+    content_compatible: bool
+    debezium_disable_schema: bool
+    output_row_key: bool
+    debezium_include_start_ts: bool
+    output_raw_change_event: bool
+    large_message_handle_option: str
+    large_message_handle_compression: str
+    claim_check_storage_uri: str
+    claim_check_raw_value: bool
+    encoding_format: str
+    send_bootstrap_interval_in_sec: int
+    send_bootstrap_in_msg_count: int
+    avro_decimal_handling_mode: str
+    avro_bigint_unsigned_handling_mode: str
+    avro_enable_watermark: bool
+
+    case_sensitive: bool
+    force_replicate: bool
+
+    partition_num: int
+    replication_factor: int
+    compression: str
+    required_acks: str
+    auto_create_topic: bool
+
+    terminator: str
+    date_separator: str
+    enable_partition_separator: bool
+    file_index_digit: int
+    file_size: int
+    flush_interval: int | None
+    output_column_id: bool
+    delimiter: str
+    quote: str
+    null: str
+    include_commit_ts: bool
+    output_handle_key: bool
+    output_field_header: bool
+    binary_encoding_method: str
+
+    profile: Profile
+    batch_by: str
+    output_ddl: bool
+    ddl_text: str
+    output_row_id: bool
+    time_zone: str
+    cluster_id: str
+    invalid_utf8: str
+    legacy_no_flag: bool
+    legacy_varchar_base64: bool
+    legacy_delete_old: bool
+    legacy_data_before_old: bool
+
+    filter: FilterSection = Field(default_factory=FilterSection, exclude=True)
+    column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)
+    client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
+    schema_registry: str = Field(default="", exclude=True, repr=False)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def brokers(self) -> Cluster:
+        """Kafka, as the sink URI and the options of security name it.
+
+        :raises ChangefeedError: for a sink URI of a storage.
+        """
+        if self.sink_uri.kind is SinkKind.STORAGE:
+            raise ChangefeedError(
+                "this needs topics of Kafka, and the sink URI names a storage",
+                parameter="sink-uri",
+                hint="run, verify and decode know storages",
+            )
+        return Cluster(self.sink_uri.bootstrap_servers, self.client)
+
+    @property
+    def codec_options(self) -> dict[str, Any]:
+        """The options as plain values, for a codec; ``row_end`` is what follows each row of a file."""
+        options = self.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+        in_files = self.sink_uri.kind is SinkKind.STORAGE
+        return {**options, "row_end": self.terminator if in_files else ""}
+
+    @property
+    def ddl_to_all_partitions(self) -> bool:
+        """Whether DDLs go to every partition of their topic, or to partition 0 only.
+
+        Source: ticdc ``downstreamadapter/sink/helper/helper.go`` (GetDDLDispatchRule).
+        """
+        return self.protocol != "canal-json"
+
+    @property
+    def most_batch_bytes(self) -> int | None:
+        """Largest message of several rows; None where a batch ends with the row that makes it too large.
+
+        Source: tiflow ``pkg/sink/codec/craft/craft_encoder.go`` (AppendRowChangedEvent).
+        """
+        return None if self.protocol == "craft" else self.max_message_bytes
+
+    def as_manifest(self) -> dict[str, Any]:
+        """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
+        kind = self.sink_uri.kind
+        idle = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
+        excluded = {"sink_uri", "dispatchers", "warnings", *idle}
+        content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
+        rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
+        told: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+        if self.column_selectors:
+            told["column-selectors"] = [
+                one.model_dump(mode="json", by_alias=True) for one in self.column_selectors
+            ]
+        if self.filter != FilterSection():
+            told["filter"] = self.filter.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return told
+
+    @classmethod
+    def from_manifest(cls, content: Mapping[str, Any]) -> Self:
+        """The changefeed that ``as_manifest`` described.
+
+        Options that did not exist when it was written have their defaults.
+
+        :raises ChangefeedError: if the content is not of that form.
+        """
+        try:
+            rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
+            target = parse_sink_uri(content["sink-uri"]).target
+            later = {option.name: option.default for option in OF_MESSAGES}
+            fields = {
+                **later,
+                "filter": FilterSection(),
+                **content,
+                "sink-uri": target,
+                "dispatchers": tuple(rules),
+            }
+            return cls.model_validate(fields, strict=False)
+        except ValidationError as error:
+            what = explain(error, cls)[0].what
+            raise ChangefeedError(what, parameter="changefeed") from None
+        except KeyError as error:
+            raise ChangefeedError(f"it has no {error}", parameter="changefeed") from None
+        except (TypeError, AttributeError):
+            what = "it is not of the form that a run writes"
+            raise ChangefeedError(what, parameter="changefeed") from None

@@ -1,0 +1,293 @@
+"""The changefeed file: TiCDC's TOML, which a YAML scenario holds under ``changefeed:`` as well.
+
+The models give the structure and the types; what a single value may be stands in the table of
+``parameters``, by the name the key has there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
+from ticdc_producer.config.parameter import SinkKind
+from ticdc_producer.config.parameters import BY_NAME
+from ticdc_producer.config.strict_model import Section, Words
+from ticdc_producer.config.sink_uri import parse_sink_uri
+from ticdc_producer.config.option_type import Plain, Secret
+from ticdc_producer.errors import ChangefeedError
+
+
+def _option(name: str) -> Any:
+    """A key that stands in the table of parameters."""
+    parameter = BY_NAME[name]
+    return Field(
+        default=None,
+        alias=name,
+        description=parameter.effect,
+        json_schema_extra=_replace_schema(name),
+        repr=not isinstance(parameter.value, Secret),
+    )
+
+
+def _replace_schema(name: str) -> Any:
+    def rewrite(schema: dict[str, Any]) -> None:
+        for keyword in ("anyOf", "type", "default", "title"):
+            schema.pop(keyword, None)
+        schema.update(BY_NAME[name].value.schema())
+
+    return rewrite
+
+
+class DispatchRule(Section):
+    """One entry of ``sink.dispatchers``: the first whose matcher accepts a table decides.
+
+    :param matcher: table filter patterns, the last match decides.
+    :param partition: name of the partition rule, ``dispatcher`` its deprecated key.
+    :param index: unique index for ``index-value``; empty: the handle key.
+    :param columns: columns for the rule ``columns``.
+    :param topic: topic expression; empty: the topic of the sink URI.
+    """
+
+    matcher: Words
+    partition: str = ""
+    dispatcher: str = ""
+    index: str = ""
+    columns: Words = ()
+    topic: str = ""
+
+    @model_validator(mode="after")
+    def _one_partition_rule(self) -> DispatchRule:
+        if self.partition and self.dispatcher:
+            raise ValueError(
+                "partition and dispatcher are two names of one key, the second deprecated; set one"
+            )
+        return self
+
+    @property
+    def rule(self) -> str:
+        """The partition rule, whichever key names it."""
+        return self.partition or self.dispatcher
+
+
+class CodecSection(Section):
+    """``[sink.kafka-config.codec-config]``"""
+
+    enable_tidb_extension: bool | None = _option("enable-tidb-extension")
+    max_batch_size: int | None = _option("max-batch-size")
+    encoding_format: str | None = _option("encoding-format")
+    schema_registry: str | None = _option("schema-registry")
+    avro_decimal_handling_mode: str | None = _option("avro-decimal-handling-mode")
+    avro_bigint_unsigned_handling_mode: str | None = _option("avro-bigint-unsigned-handling-mode")
+    avro_enable_watermark: bool | None = _option("avro-enable-watermark")
+
+
+class LargeMessageSection(Section):
+    """``[sink.kafka-config.large-message-handle]``"""
+
+    large_message_handle_option: str | None = _option("large-message-handle-option")
+    large_message_handle_compression: str | None = _option("large-message-handle-compression")
+    claim_check_storage_uri: str | None = _option("claim-check-storage-uri")
+    claim_check_raw_value: bool | None = _option("claim-check-raw-value")
+
+
+class KafkaSection(Section):
+    """``[sink.kafka-config]``"""
+
+    partition_num: int | None = _option("partition-num")
+    replication_factor: int | None = _option("replication-factor")
+    kafka_version: str | None = _option("kafka-version")
+    max_message_bytes: int | None = _option("max-message-bytes")
+    compression: str | None = _option("compression")
+    kafka_client_id: str | None = _option("kafka-client-id")
+    auto_create_topic: bool | None = _option("auto-create-topic")
+    dial_timeout: str | None = _option("dial-timeout")
+    read_timeout: str | None = _option("read-timeout")
+    write_timeout: str | None = _option("write-timeout")
+    required_acks: str | None = _option("required-acks")
+    output_raw_change_event: bool | None = _option("output-raw-change-event")
+    enable_tls: bool | None = _option("enable-tls")
+    ca: str | None = _option("ca")
+    cert: str | None = _option("cert")
+    key: str | None = _option("key")
+    insecure_skip_verify: bool | None = _option("insecure-skip-verify")
+    sasl_mechanism: str | None = _option("sasl-mechanism")
+    sasl_user: str | None = _option("sasl-user")
+    sasl_password: str | None = _option("sasl-password")
+    glue_schema_registry_config: Any = _option("glue-schema-registry-config")
+    codec_config: CodecSection | None = Field(default=None, alias="codec-config")
+    large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
+
+
+class OpenSection(Section):
+    """``[sink.open]``"""
+
+    output_old_value: bool | None = _option("output-old-value")
+
+
+class DebeziumSection(Section):
+    """``[sink.debezium]``"""
+
+    output_old_value: bool | None = _option("output-old-value")
+
+
+class CSVSection(Section):
+    """``[sink.csv]``"""
+
+    delimiter: str | None = _option("delimiter")
+    quote: str | None = _option("quote")
+    null: str | None = _option("null")
+    include_commit_ts: bool | None = _option("include-commit-ts")
+    output_old_value: bool | None = _option("output-old-value")
+    output_handle_key: bool | None = _option("output-handle-key")
+    output_field_header: bool | None = _option("output-field-header")
+    binary_encoding_method: str | None = _option("binary-encoding-method")
+
+
+class CloudStorageSection(Section):
+    """``[sink.cloud-storage-config]``"""
+
+    worker_count: int | None = _option("worker-count")
+    flush_interval: int | None = _option("flush-interval")
+    file_size: int | None = _option("file-size")
+    flush_concurrency: int | None = _option("flush-concurrency")
+    output_column_id: bool | None = _option("output-column-id")
+    output_raw_change_event: bool | None = _option("output-raw-change-event")
+    file_expiration_days: int | None = _option("file-expiration-days")
+    file_cleanup_cron_spec: str | None = _option("file-cleanup-cron-spec")
+    spool_disk_quota: int | None = _option("spool-disk-quota")
+    spool_base_dir: str | None = _option("spool-base-dir")
+
+
+class SinkSection(Section):
+    """``[sink]``"""
+
+    protocol: str | None = _option("protocol")
+    dispatchers: Annotated[tuple[DispatchRule, ...], Field(strict=False)] = ()
+    column_selectors: Annotated[tuple[ColumnSelector, ...], Field(strict=False)] = Field(
+        default=(), alias="column-selectors"
+    )
+    only_output_updated_columns: bool | None = _option("only-output-updated-columns")
+    delete_only_output_handle_key_columns: bool | None = _option("delete-only-output-handle-key-columns")
+    content_compatible: bool | None = _option("content-compatible")
+    debezium_disable_schema: bool | None = _option("debezium-disable-schema")
+    transaction_atomicity: str | None = _option("transaction-atomicity")
+    encoder_concurrency: int | None = _option("encoder-concurrency")
+    advance_timeout_in_sec: int | None = _option("advance-timeout-in-sec")
+    enable_kafka_sink_v2: bool | None = _option("enable-kafka-sink-v2")
+    schema_registry: str | None = _option("schema-registry")
+    safe_mode: bool | None = _option("safe-mode")
+    mysql_config: Any = _option("mysql-config")
+    pulsar_config: Any = _option("pulsar-config")
+    cloud_storage_config: CloudStorageSection | None = Field(default=None, alias="cloud-storage-config")
+    csv: CSVSection | None = None
+    terminator: str | None = _option("terminator")
+    date_separator: str | None = _option("date-separator")
+    enable_partition_separator: bool | None = _option("enable-partition-separator")
+    file_index_digit: int | None = _option("file-index-digit")
+    send_bootstrap_interval_in_sec: int | None = _option("send-bootstrap-interval-in-sec")
+    send_bootstrap_in_msg_count: int | None = _option("send-bootstrap-in-msg-count")
+    send_bootstrap_to_all_partition: bool | None = _option("send-bootstrap-to-all-partition")
+    send_all_bootstrap_at_start: bool | None = _option("send-all-bootstrap-at-start")
+    kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
+    open: OpenSection | None = None
+    debezium: DebeziumSection | None = None
+
+    def of(self, protocol: str, kind: SinkKind) -> SinkSection:
+        """The section without those of other protocols, nor what is said of the other kind of sink.
+
+        :raises ChangefeedError: if one of them asks for something, which would have no effect.
+        """
+        for name, other in (("open", "open-protocol"), ("debezium", "debezium")):
+            part = getattr(self, name)
+            if part is not None and part.output_old_value is False and protocol != other:
+                raise ChangefeedError(
+                    f"sink.{name} is of no effect for protocol {protocol}",
+                    parameter=f"sink.{name}.output-old-value",
+                    hint=f"it belongs to {other}; leave it out",
+                )
+        own = {"open-protocol": "open"}.get(protocol, protocol)
+        left_out: dict[str, Any] = {name: None for name in ("open", "debezium", "csv") if name != own}
+        # Both sections have the key; each speaks of its own sink.
+        other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
+        section = getattr(self, other)
+        if section is not None:
+            left_out[other] = section.model_copy(update={"output_raw_change_event": None})
+        return self.model_copy(update=left_out)
+
+
+class MounterSection(Section):
+    """``[mounter]``"""
+
+    worker_num: int | None = _option("worker-num")
+
+
+class ChangefeedFile(Section):
+    """The whole file.
+
+    :param sink_uri: only in a scenario; a TOML file has no such key.
+    """
+
+    sink_uri: str | None = Field(default=None, alias="sink-uri", description="Sink URI, as TiCDC's.")
+    case_sensitive: bool | None = _option("case-sensitive")
+    force_replicate: bool | None = _option("force-replicate")
+    memory_quota: int | None = _option("memory-quota")
+    check_gc_safe_point: bool | None = _option("check-gc-safe-point")
+    changefeed_error_stuck_duration: str | None = _option("changefeed-error-stuck-duration")
+    enable_table_monitor: bool | None = _option("enable-table-monitor")
+    scheduler: Any = _option("scheduler")
+    consistent: Any = _option("consistent")
+    integrity: Any = _option("integrity")
+    ignore_ineligible_table: bool | None = _option("ignore-ineligible-table")
+    sql_mode: str | None = _option("sql-mode")
+    enable_sync_point: bool | None = _option("enable-sync-point")
+    sync_point_interval: str | None = _option("sync-point-interval")
+    sync_point_retention: str | None = _option("sync-point-retention")
+    mounter: MounterSection | None = None
+    filter: FilterSection | None = None
+    sink: SinkSection | None = None
+
+    @field_validator("sink_uri")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        try:
+            if text is not None:
+                parse_sink_uri(text)
+        except ChangefeedError as error:  # pydantic collects a ValueError, and nothing else
+            raise ValueError(f"{error.what} ({error.hint})" if error.hint else error.what) from None
+        return text
+
+    @property
+    def dispatchers(self) -> tuple[DispatchRule, ...]:
+        return self.sink.dispatchers if self.sink else ()
+
+    @property
+    def column_selectors(self) -> tuple[ColumnSelector, ...]:
+        return self.sink.column_selectors if self.sink else ()
+
+    @property
+    def protocol(self) -> str | None:
+        return self.sink.protocol if self.sink else None
+
+    def options(self, protocol: str, kind: SinkKind = SinkKind.KAFKA) -> dict[str, Plain]:
+        """Every option that the file sets, by the name it has in the table of parameters.
+
+        :param protocol: the changefeed's; sections of other protocols do not count.
+        :param kind: where it writes.
+        :raises ChangefeedError: if one of those asks for something.
+        """
+        sink = self.sink and self.sink.of(protocol, kind)
+        return _set_options(self.model_copy(update={"sink": sink}))
+
+
+def _set_options(section: Section) -> dict[str, Plain]:
+    found: dict[str, Plain] = {}
+    for field in section.model_fields_set:
+        value = getattr(section, field)
+        alias = type(section).model_fields[field].alias or field
+        if isinstance(value, Section):
+            found.update(_set_options(value))
+        elif alias in BY_NAME and value is not None:
+            found[alias] = value
+    return found

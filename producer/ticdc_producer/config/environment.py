@@ -1,0 +1,30 @@
+"""``${NAME}`` in the values of a command line, so that a password need not stand in a list of processes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from ticdc_producer.errors import ChangefeedError
+
+_VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def with_environment(text: str, where: str, encode: Callable[[str], str] = str) -> str:
+    """The text with environment variables put in; ``$${NAME}`` stands for the text ``${NAME}``.
+
+    :param where: what to name as the place in errors.
+    :param encode: what to do with a variable's value before it is put in.
+    :raises ChangefeedError: for a variable that is not set.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"${{{found[2]}}}"
+        if found[2] not in os.environ:
+            what = f"environment variable {found[2]!r} is not set"
+            raise ChangefeedError(what, where=where, hint="write $${…} for the text itself")
+        return encode(os.environ[found[2]])
+
+    return _VARIABLE.sub(value, text)

@@ -1,0 +1,65 @@
+"""``[filter]`` and ``column-selectors`` of a changefeed file: which tables, events, columns are replicated.
+
+Source: tiflow ``pkg/config/filter.go``, ``pkg/config/sink.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ticdc_producer.config.strict_model import Section, Words
+
+EVENT_TYPES = (
+    "all dml", "all ddl", "insert", "update", "delete", "create schema", "create database", "drop schema",
+    "drop database", "create table", "drop table", "rename table", "truncate table", "alter table",
+    "create view", "drop view", "add table partition", "drop table partition", "truncate table partition",
+)  # fmt: skip
+"""What ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
+
+
+class EventFilter(Section):
+    """One entry of ``filter.event-filters``; any that matches an event drops it.
+
+    :param matcher: table filter patterns, the last match decides; upper and lower case differ.
+    :param ignore_event: kinds of events, of ``EVENT_TYPES``.
+    :param ignore_sql: regular expressions on the text of DDL.
+    :param ignore_insert_value_expr: SQL condition on the new row of inserts; the others likewise.
+    """
+
+    matcher: Words
+    ignore_event: Words = Field(default=(), alias="ignore-event")
+    ignore_sql: Words = Field(default=(), alias="ignore-sql")
+    ignore_insert_value_expr: str = Field(default="", alias="ignore-insert-value-expr")
+    ignore_update_old_value_expr: str = Field(default="", alias="ignore-update-old-value-expr")
+    ignore_update_new_value_expr: str = Field(default="", alias="ignore-update-new-value-expr")
+    ignore_delete_value_expr: str = Field(default="", alias="ignore-delete-value-expr")
+
+
+class FilterSection(Section):
+    """``[filter]``
+
+    :param rules: table filter patterns, the last match decides; a table that none speaks of is left out.
+    :param ignore_txn_start_ts: start-ts of transactions and DDL jobs that are left out.
+    :param event_filters: which events of the others are left out.
+    """
+
+    rules: Words = ("*.*",)
+    ignore_txn_start_ts: Annotated[tuple[int, ...], Field(strict=False)] = Field(
+        default=(), alias="ignore-txn-start-ts"
+    )
+    event_filters: Annotated[tuple[EventFilter, ...], Field(strict=False)] = Field(
+        default=(), alias="event-filters"
+    )
+
+
+class ColumnSelector(Section):
+    """One entry of ``sink.column-selectors``: the first whose matcher accepts a table decides.
+
+    :param matcher: table filter patterns.
+    :param columns: column patterns, the last match decides; what none speaks of is left out.
+    """
+
+    matcher: Words
+    columns: Words

@@ -1,0 +1,64 @@
+"""Reading and checking a changefeed file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ticdc_producer.config.changefeed_file import ChangefeedFile
+from ticdc_producer.config.model_errors import explain
+from ticdc_producer.config.parameters import REFUSED_KEYS
+from ticdc_producer.errors import ChangefeedError
+
+
+def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedFile:
+    """The content of a changefeed file or of a scenario's ``changefeed:``, checked.
+
+    :param where: what to name as its place in errors.
+    :raises ChangefeedError: for the first key that is unknown, not supported or has a wrong value.
+    """
+    try:
+        return ChangefeedFile.model_validate(dict(content))
+    except ValidationError as error:
+        # A key that is spelled wrong is the reason why another one is missing.
+        first = min(explain(error, ChangefeedFile, REFUSED_KEYS), key=lambda one: "is missing" in one.what)
+        raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
+
+
+def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
+    """A changefeed file of TiCDC, read and checked.
+
+    :returns: its content as TOML gives it, for ``resolve``.
+    :raises ChangefeedError: if it cannot be read, is no TOML or holds anything that is not accepted.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ChangefeedError(f"cannot read the changefeed file: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ChangefeedError("the changefeed file is not UTF-8", where=f"{path}:{line}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(str(error), str(path)) from None
+    if "sink-uri" in content:
+        raise ChangefeedError(
+            "a changefeed file has no key 'sink-uri'",
+            parameter="sink-uri",
+            where=str(path),
+            hint="give --sink-uri",
+        )
+    check_changefeed_file(content, str(path))
+    return content
+
+
+def _not_toml(told: str, path: str) -> ChangefeedError:
+    """The parser's sentence, its line beside the file's name as in other errors."""
+    what, found, place = told.rpartition(" (at line ")
+    line, _, column = place.rstrip(")").partition(", column ")
+    if not found or not column:
+        return ChangefeedError(f"not TOML: {told}", where=path)
+    return ChangefeedError(f"not TOML: {what}, at column {column}", where=f"{path}:{line}")

@@ -1,0 +1,115 @@
+"""Errors of pydantic models as sentences: the key, what is wrong with it, the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ticdc_producer.errors import nearest
+
+Path: TypeAlias = tuple[str | int, ...]
+_LONGEST_SHOWN = 60
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One thing that is wrong in a structure of keys.
+
+    :param path: keys and list places down to it.
+    :param hint: what to do about it.
+    """
+
+    path: Path
+    what: str
+    hint: str = ""
+
+    @property
+    def key(self) -> str:
+        """The path as users write it: ``sink.dispatchers[0].partition``."""
+        return spell(self.path)
+
+
+def spell(path: Path) -> str:
+    """Keys and list places as one text: ``sink.dispatchers[0].partition``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], refused: Mapping[str, str] = _NOTHING, prefix: Path = ()
+) -> list[Explanation]:
+    """All that is wrong, in the order of the model.
+
+    :param model: what was validated, for the names that are allowed in each place.
+    :param refused: dotted keys, without list places, that are known and not supported, with the reason.
+    :param prefix: where the validated structure stands in a larger one.
+    """
+    return [_explain_one(detail, model, refused, prefix) for detail in error.errors(include_url=False)]
+
+
+def _explain_one(
+    detail: ErrorDetails, model: type[BaseModel], refused: Mapping[str, str], prefix: Path
+) -> Explanation:
+    path = prefix + tuple(detail["loc"])
+    key = spell(path)
+    match detail["type"]:
+        case "extra_forbidden":
+            return _unknown_key(path, tuple(detail["loc"]), model, refused)
+        case "missing":
+            return Explanation(path, f"{key!r} is missing")
+        case "value_error":
+            cause = detail["ctx"]["error"]
+            return Explanation(path, f"{key}: {cause}" if key else str(cause))
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return Explanation(path, f"{key!r} must hold keys")
+        case "tuple_type" | "list_type":
+            return Explanation(path, f"{key!r} must be a list")
+        case "too_short" | "string_too_short":
+            return Explanation(path, f"{key!r} is empty")
+    return Explanation(path, f"{key}: {_in_lower_case(detail['msg'])}{_not_this(detail['input'])}")
+
+
+def _not_this(value: object) -> str:
+    """The value that is wrong, where it is a plain one."""
+    if value is None:
+        return ", and it is empty"
+    return f", not {value!r}"[:_LONGEST_SHOWN] if isinstance(value, str | int | float) else ""
+
+
+def _in_lower_case(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _unknown_key(path: Path, loc: Path, model: type[BaseModel], refused: Mapping[str, str]) -> Explanation:
+    dotted = ".".join(part for part in loc if isinstance(part, str))
+    if dotted in refused:
+        return Explanation(path, f"{spell(path)!r} is not supported", refused[dotted])
+    allowed = _keys_at(model, loc[:-1])
+    return Explanation(path, f"unknown key {spell(path)!r}", nearest(str(loc[-1]), allowed))
+
+
+def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
+    """The keys that a model takes in one place."""
+    here = model
+    for part in loc:
+        if isinstance(part, int):
+            continue  # the model of a list's entries was taken with its key
+        for name, field in here.model_fields.items():
+            if (field.alias or name) == part:
+                here = next(_models_in(field.annotation), here)
+    return [field.alias or name for name, field in here.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Models that an annotation such as ``tuple[Rule, ...] | None`` speaks of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif get_origin(annotation) in (Union, UnionType, tuple, list, dict, Annotated):
+        for part in get_args(annotation):
+            yield from _models_in(part)

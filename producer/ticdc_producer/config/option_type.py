@@ -1,0 +1,284 @@
+"""What the value of an option may be: one rule per kind of value.
+
+A rule reads the text of a sink URI parameter (``read``) and checks a value that a TOML or YAML file
+gave (``check``). Both raise ``ValueError`` with a sentence that says what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ticdc_producer.errors import nearest
+from ticdc_producer.model.entry_points import installed_codecs
+
+Plain: TypeAlias = bool | int | str | None
+
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})  # exactly what Go's strconv.ParseBool takes
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+
+
+class ValueRule(Protocol):
+    """What values an option takes."""
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, for error texts and documentation."""
+
+    def read(self, text: str) -> Plain:
+        """The value that the text of a URI parameter stands for."""
+
+    def check(self, value: object) -> Plain:
+        """The value of a file, made canonical."""
+
+    def schema(self) -> dict[str, Any]:
+        """The rule as JSON Schema keywords."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """true or false."""
+
+    allowed: str = "true or false"
+
+    def read(self, text: str) -> bool:
+        if text in _TRUE:
+            return True
+        if text in _FALSE:
+            return False
+        raise ValueError(f"{text!r} is neither true nor false")
+
+    def check(self, value: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        raise ValueError(f"{value!r} is neither true nor false")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number between two bounds, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def allowed(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+    def read(self, text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+            raise ValueError(f"{text!r} is not {self.allowed}")
+        return self.check(int(text))
+
+    def check(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """One of a few words, upper or lower case.
+
+    :param choices: the words that work.
+    :param later: words that TiCDC knows and this tool does not run yet.
+    :param foreign: words that TiCDC knows and this tool has no plans for.
+    :param aliases: other spellings of ``choices``.
+    """
+
+    choices: tuple[str, ...]
+    later: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        return " or ".join(self.choices)
+
+    def read(self, text: str) -> str:
+        word = text.strip().lower()
+        word = dict(self.aliases).get(word, word)
+        if word in self.choices:
+            return word
+        if word in self.later:
+            raise ValueError(f"{word!r} is not available yet; allowed now: {self.allowed}")
+        if word in self.foreign:
+            raise ValueError(f"{word!r} is not supported; allowed: {self.allowed}")
+        known = (*self.choices, *self.later, *dict(self.aliases))
+        raise ValueError(f"{text!r} is not known; {nearest(word, known)}")
+
+    def check(self, value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise ValueError(f"{value!r} is not allowed; allowed: {self.allowed}")
+        return self.read(str(value))
+
+    def schema(self) -> dict[str, Any]:
+        numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
+        return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolWord(Word):
+    """A protocol: one of the words, or one that an installed package adds."""
+
+    def read(self, text: str) -> str:
+        word = text.strip().lower()
+        if word not in self.choices and word in installed_codecs():
+            return word
+        return Word.read(self, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text that is not empty."""
+
+    allowed: str = "a text"
+
+    def read(self, text: str) -> str:
+        if not text:
+            raise ValueError("the value is empty")
+        return text
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not a text")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Secret(Text):
+    """A text that no error repeats."""
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError("it is not a text")
+        return self.read(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Whatever stands there; nobody looks at it."""
+
+    allowed: str = "anything"
+
+    def read(self, text: str) -> str:
+        return text
+
+    def check(self, value: object) -> Any:
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+
+_STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageURI:
+    """Where a storage is; it tells no credentials, for messages tell it to every reader."""
+
+    allowed: str = "SCHEME://PLACE without a query, such as file:///var/claims, or empty"
+
+    def read(self, text: str) -> str:
+        if re.fullmatch(_STORAGE, text) is None:
+            raise ValueError(f"{text!r} is not {self.allowed}")
+        return text
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^{_STORAGE}$"}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeZone:
+    """A time zone: an IANA name or an offset that MySQL accepts."""
+
+    allowed: str = "an IANA time zone such as Asia/Tokyo, or an offset from -12:59 to +14:00"
+
+    def read(self, text: str) -> str:
+        # A plus sign that stands raw in a URI is a blank after decoding.
+        zone = f"+{text[1:]}" if text.startswith(" ") else text
+        offset = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
+        if offset:
+            minutes = int(offset[2]) * 60 + int(offset[3])
+            fits = minutes <= (14 * 60 if offset[1] == "+" else 12 * 60 + 59)
+            if fits and int(offset[3]) < 60:
+                return f"{offset[1]}{int(offset[2]):02}:{offset[3]}"
+        elif self._named(zone):
+            return zone
+        raise ValueError(f"{text!r} is not {self.allowed}")
+
+    @staticmethod
+    def _named(zone: str) -> bool:
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # the last two for names that are odd paths
+            return False
+        return True
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnyText:
+    """Any text, also the empty one."""
+
+    allowed: str = "a text"
+
+    def read(self, text: str) -> str:
+        return text
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not a text")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+_UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_DURATION = r"(?:[0-9]{1,9}(?:ms|s|m|h))+"
+
+
+@dataclass(frozen=True, slots=True)
+class GoDuration:
+    """A duration as Go writes it, in whole milliseconds or more; its value is in milliseconds."""
+
+    allowed: str = "a duration such as 5s, 1m30s or 500ms"
+
+    def read(self, text: str) -> int:
+        if re.fullmatch(_DURATION, text) is None:
+            raise ValueError(f"{text!r} is not {self.allowed}")
+        parts = re.findall(r"([0-9]+)(ms|s|m|h)", text)
+        return sum(int(number) * _UNIT_MS[unit] for number, unit in parts)
+
+    def check(self, value: object) -> int:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return self.read(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^{_DURATION}$"}

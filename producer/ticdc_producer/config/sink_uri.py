@@ -1,0 +1,214 @@
+"""The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``.
+
+Or that of a storage: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ticdc_producer.config.environment import with_environment
+from ticdc_producer.config.parameter import Parameter, SinkKind, State
+from ticdc_producer.config.parameters import BY_NAME
+from ticdc_producer.config.option_type import Plain
+from ticdc_producer.errors import ChangefeedError, nearest
+
+MAX_TOPIC_LENGTH = 249
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)")
+_OTHER_SINKS = (
+    "mysql",
+    "tidb",
+    "mysql+ssl",
+    "tidb+ssl",
+    "pulsar",
+    "pulsar+ssl",
+)
+STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb", "webdav", "oss", "dbfs")
+"""TiCDC's storages, and others that fsspec has file systems of. Not ``memory``: each process has its own."""
+
+
+_OF_BUCKETS = ("s3", "gcs", "gs", "azure", "azblob", "oss")
+
+
+class SinkURI(BaseModel):
+    """Where messages go. Holds no parameters and no credentials; those are resolved elsewhere.
+
+    :param hosts: ``host:port`` each; empty means the embedded broker, or a folder.
+    :param topic: the default topic; of a storage its last directory.
+    :param place: of a storage: the URI of its folder without parameters; empty for Kafka.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    hosts: tuple[str, ...] = ()
+    topic: str = Field(min_length=1)
+    scheme: str = "kafka"
+    place: str = ""
+
+    @property
+    def kind(self) -> SinkKind:
+        """Whether it names topics of Kafka or a storage."""
+        return SinkKind.STORAGE if self.place else SinkKind.KAFKA
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is of Kafka and names no broker."""
+        return not self.hosts and not self.place
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The hosts as Kafka clients take them: ``host:port,host:port``."""
+        return ",".join(self.hosts)
+
+    def __str__(self) -> str:
+        return self.place or f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
+
+
+class ParsedSinkURI(BaseModel):
+    """A sink URI and the parameters it sets, each checked, by name."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    target: SinkURI
+    parameters: Mapping[str, Plain] = Field(repr=False)
+
+
+def parse_sink_uri(text: str) -> ParsedSinkURI:
+    """Reads a sink URI as TiCDC spells it. No error text repeats it, since it may hold a password.
+
+    ``${NAME}`` in the value of a parameter is the environment variable, as it is and not percent-encoded.
+
+    :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
+        supported parameter and a value that is not allowed.
+    """
+    if not text.strip():
+        raise _error("it is empty", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        raise _error("it cannot be read", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol") from None
+    _check_scheme(parts.scheme)
+    if parts.fragment:
+        raise _error("it holds a '#'", hint="write %23")
+    if parts.scheme == "kafka":
+        target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
+    else:
+        target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
+    return ParsedSinkURI(target=target, parameters=MappingProxyType(_parameters(parts.query)))
+
+
+def default_sink_uri(name: str) -> str:
+    """The URI of a run that names none: the embedded broker and a topic after the scenario."""
+    topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:MAX_TOPIC_LENGTH]
+    return f"kafka:///{topic if topic not in ('', '.', '..') else 'scenario'}"
+
+
+def check_topic(topic: str) -> str:
+    """The topic, if Kafka takes such a name.
+
+    :raises ValueError: if not.
+    """
+    if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > MAX_TOPIC_LENGTH:
+        raise ValueError(
+            f"{topic!r} is no topic name: Kafka takes 1 to 249 of A-Z a-z 0-9 . _ -, and not . or .."
+        )
+    return topic
+
+
+def _error(what: str, *, parameter: str = "", hint: str = "") -> ChangefeedError:
+    return ChangefeedError(what, parameter=parameter, where="sink URI", hint=hint)
+
+
+def _check_scheme(scheme: str) -> None:
+    if scheme == "kafka" or scheme in STORAGES:
+        return
+    if scheme == "kafka+ssl":
+        hint = "TiCDC takes it for kafka://, without TLS; write kafka:// and enable-tls=true"
+        raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
+    if scheme in _OTHER_SINKS:
+        raise _error(
+            f"scheme {scheme!r} is not supported",
+            hint="kafka:// is, and for csv and canal-json file:// and object storages",
+        )
+    raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
+
+
+def _hosts(netloc: str) -> Iterator[str]:
+    if "@" in netloc or "%" in netloc:
+        raise _error("it holds user information before '@', which TiCDC does not read", hint="leave it out")
+    if not netloc:
+        return
+    for address in netloc.split(","):
+        host, colon, port = address.rpartition(":")
+        if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
+            raise _error(f"{address!r} has no port from 1 to 65535", hint="HOST:PORT[,HOST:PORT]")
+        if not host:
+            raise _error(f"{address!r} names no host", hint="kafka:///TOPIC is the embedded broker")
+        if not _HOST.fullmatch(host):
+            raise _error(f"{address!r} is no HOST:PORT", hint="an IPv6 address stands in brackets")
+        yield address
+
+
+def _topic(path: str) -> str:
+    if not path:
+        raise _error("it names no topic", hint="kafka://HOST:PORT/TOPIC?…")
+    try:
+        return check_topic(path)
+    except ValueError as error:
+        hint = "parameters stand behind a '?'" if "=" in path else ""
+        raise _error(str(error), hint=hint) from None
+
+
+def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
+    """The folder of a storage; its credentials are the file system's own matter."""
+    if "@" in netloc:
+        raise _error("it holds user information before '@'", hint="leave it out")
+    if scheme == "file" and netloc:
+        raise _error(f"{netloc!r} stands where no host may", hint="file:///DIR has three slashes")
+    folder = path.rstrip("/")
+    parts = [part for part in folder.split("/") if part]
+    if (not parts and not netloc) or (scheme == "file" and not parts):
+        raise _error("it names no folder", hint=f"{scheme}://{'' if scheme == 'file' else 'BUCKET'}/DIR")
+    if scheme in _OF_BUCKETS and not netloc:
+        raise _error("it names no bucket", hint=f"{scheme}://BUCKET/DIR has two slashes before it")
+    if ".." in parts or "." in parts or any(ord(char) < ord(" ") for char in folder):
+        raise _error("its path holds '.', '..' or a control character", hint="name the folder itself")
+    return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, place=f"{scheme}://{netloc}{folder}")
+
+
+def _parameters(query: str) -> dict[str, Plain]:
+    values: dict[str, Plain] = {}
+    whole = with_environment(query, "sink URI", partial(quote, safe=""))
+    for name, text in parse_qsl(whole, keep_blank_values=True):
+        if name in values:
+            raise _error(f"parameter {name!r} stands there twice", parameter=name)
+        values[name] = _value(_known(name), text)
+    return values
+
+
+def _known(name: str) -> Parameter:
+    parameter = BY_NAME.get(name)
+    if parameter is None:
+        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
+        hint = nearest(name, allowed, listed="the page on options")
+        raise _error(f"unknown parameter {name!r}", parameter=name, hint=hint)
+    if parameter.state == State.REFUSED:
+        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
+    if not parameter.in_uri:
+        place = f"{parameter.file_key} of the changefeed file"
+        raise _error(f"{name!r} is no parameter of a sink URI", parameter=name, hint=f"set {place}")
+    return parameter
+
+
+def _value(parameter: Parameter, text: str) -> Plain:
+    try:
+        return parameter.value.read(text)
+    except ValueError as error:
+        raise _error(f"{parameter.name}: {error}", parameter=parameter.name) from None

@@ -1,0 +1,208 @@
+"""Table filter patterns: which tables an entry of ``matcher`` speaks of.
+
+Rules: tidb ``pkg/util/table-filter`` (``parser.go``, ``matchers.go``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ticdc_producer.dispatch.go_regexp import compile_go
+from ticdc_producer.errors import ChangefeedError
+
+NameTest: TypeAlias = Callable[[str], bool]
+
+_REGEXP = re.compile(r"/((?:\\.|[^/])+)/")
+_QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CLASS = re.compile(r"\[((?:!?)(?:\\[^0-9A-Za-z]|[^\\\]])+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class TablePattern:
+    """One entry: ``schemaPattern.tablePattern``, with ``!`` in front a negative one.
+
+    :param every_table: whether the table pattern is ``*``.
+    """
+
+    schema: NameTest
+    table: NameTest
+    positive: bool
+    every_table: bool = False
+
+
+class Matcher:
+    """A list of entries; the last one that speaks of a table decides, none means no.
+
+    :param entries: as in the changefeed file; empty ones and comments count for nothing.
+    :param case_sensitive: whether upper and lower case differ.
+    :raises ChangefeedError: for an entry that TiCDC would not read either, and for ``@file``.
+    """
+
+    def __init__(self, entries: Iterable[str], *, case_sensitive: bool) -> None:
+        self._fold = (lambda name: name) if case_sensitive else lower
+        reader = _PatternReader(self._fold, ignore_case=not case_sensitive)
+        self._patterns = tuple(pattern for entry in entries for pattern in reader.read(entry))
+
+    def accepts(self, schema: str, table: str) -> bool:
+        """Whether the last entry that speaks of the table is a positive one."""
+        schema, table = self._fold(schema), self._fold(table)
+        for pattern in reversed(self._patterns):
+            if pattern.schema(schema) and pattern.table(table):
+                return pattern.positive
+        return False
+
+    def accepts_schema(self, schema: str) -> bool:
+        """Whether DDL of a database is accepted; the last entry that speaks of it or its tables decides."""
+        schema = self._fold(schema)
+        for pattern in reversed(self._patterns):
+            if pattern.schema(schema) and (pattern.positive or pattern.every_table):
+                return pattern.positive
+        return False
+
+
+class ColumnMatcher:
+    """A list of column patterns; the last one that speaks of a column decides, none means no.
+
+    :param entries: as in the changefeed file; upper and lower case never differ.
+    :raises ChangefeedError: for an entry that TiCDC would not read either.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        reader = _PatternReader(lower, ignore_case=True)
+        self._patterns = tuple(pattern for entry in entries for pattern in reader.read_column(entry))
+
+    def accepts(self, column: str) -> bool:
+        """Whether the last entry that speaks of the column is a positive one."""
+        for test, positive in reversed(self._patterns):
+            if test(lower(column)):
+                return positive
+        return False
+
+
+def lower(name: str) -> str:
+    """Lower case one character at a time, as Go's ``strings.ToLower``: no final sigma, no dotted i."""
+    return "".join(char.lower()[:1] for char in name)
+
+
+class _PatternReader:
+    def __init__(self, fold: Callable[[str], str], *, ignore_case: bool) -> None:
+        self._fold = fold
+        self._ignore_case = ignore_case
+
+    def read(self, entry: str) -> Iterator[TablePattern]:
+        line = entry.strip(" \t")
+        if not line or line.startswith("#"):
+            return
+        if line.startswith("@"):
+            raise _error(entry, "patterns from a file are not supported yet")
+        positive = not line.startswith("!")
+        try:
+            schema, rest = self._pattern(line if positive else line[1:])
+            if not rest:
+                raise ValueError("a pattern is schemaPattern.tablePattern, such as 'test.*'")
+            if not rest.startswith("."):
+                raise ValueError("'.' is missing between the schema and the table pattern")
+            table, rest = self._pattern(rest[1:])
+            if rest:
+                raise ValueError(f"{rest!r} is too much after the table pattern")
+        except ValueError as error:
+            raise _error(entry, str(error)) from None
+        yield TablePattern(schema, table, positive, every_table=line.endswith(".*"))
+
+    def read_column(self, entry: str) -> Iterator[tuple[NameTest, bool]]:
+        """The test of one column pattern, and whether it is a positive one."""
+        line = entry.strip(" \t")
+        if not line or line.startswith("#"):
+            return
+        positive = not line.startswith("!")
+        try:
+            test, rest = self._pattern(line if positive else line[1:])
+            if rest:
+                raise ValueError(f"{rest!r} is too much after the column pattern")
+        except ValueError as error:
+            raise _error(entry, str(error)) from None
+        yield test, positive
+
+    def _pattern(self, line: str) -> tuple[NameTest, str]:
+        """One pattern at the start of the line, and what follows it."""
+        if not line:
+            raise ValueError("a pattern is missing")
+        if line[0] == "/":
+            return self._regexp(line)
+        if line[0] in _QUOTED:
+            return self._quoted(line)
+        return self._wildcard(line)
+
+    def _regexp(self, line: str) -> tuple[NameTest, str]:
+        found = _REGEXP.match(line)
+        if not found:
+            raise ValueError("the closing '/' of the regular expression is missing")
+        pattern = compile_go(found[1], ignore_case=self._ignore_case)
+        return (lambda name: pattern.search(name) is not None), line[found.end() :]
+
+    def _quoted(self, line: str) -> tuple[NameTest, str]:
+        quote = line[0]
+        found = _QUOTED[quote].match(line)
+        if not found:
+            raise ValueError(f"the closing {quote} is missing")
+        wanted = self._fold(found[1].replace(quote * 2, quote))
+        return wanted.__eq__, line[found.end() :]
+
+    def _wildcard(self, line: str) -> tuple[NameTest, str]:
+        parts = []
+        place = 0
+        while place < len(line) and line[place] != ".":
+            part, place = _wildcard_part(line, place)
+            parts.append(part)
+        if not any(part[0] in ".[" for part in parts):  # what stands for itself is escaped there
+            wanted = self._fold(_ESCAPE.sub(r"\1", line[:place]))
+            return wanted.__eq__, line[place:]
+        try:
+            pattern = re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if self._ignore_case else 0))
+        except re.error as error:
+            raise ValueError(f"{line[:place]!r} is no pattern: {error}") from None
+        return (lambda name: pattern.fullmatch(name) is not None), line[place:]
+
+
+def _wildcard_part(line: str, place: int) -> tuple[str, int]:
+    """The next element of a wildcard pattern as a regular expression, and the place after it."""
+    char = line[place]
+    if char == "\\":
+        return _escaped(line[place + 1 : place + 2]), place + 2
+    if char == "*":
+        return ".*", place + 1
+    if char == "?":
+        return ".", place + 1
+    if char == "[":
+        found = _CLASS.match(line, place)
+        if not found:
+            raise ValueError("a character class [...] is not complete")
+        return _character_class(found[1]), found.end()
+    if char in "$_" or (char.isascii() and char.isalnum()) or not char.isascii():
+        return re.escape(char), place + 1
+    raise ValueError(f"{char!r} stands for nothing in a pattern; quote the name or put '\\' before it")
+
+
+def _escaped(char: str) -> str:
+    if not char:
+        raise ValueError("'\\' at the end")
+    if char.isascii() and char.isalnum():
+        raise ValueError(f"'\\{char}' is reserved; '\\' goes before other characters only")
+    return re.escape(char)
+
+
+def _character_class(body: str) -> str:
+    negated = body.startswith("!")
+    members = body[negated:]
+    if not members or ("[:" in members and members.endswith(":")):
+        raise ValueError(f"[{body}] is no character class")
+    escaped = re.sub(r"\\.|[\[\]^&|~]", lambda found: "\\" + found[0][-1], members, flags=re.DOTALL)
+    return f"[{'^' if negated else ''}{escaped}]"
+
+
+def _error(entry: str, what: str) -> ChangefeedError:
+    return ChangefeedError(f"matcher {entry!r}: {what}", parameter="matcher")

@@ -1,0 +1,200 @@
+"""The router: which dispatch rule a table falls under, and what that means for its rows.
+
+Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/event_router.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from zlib import crc32
+
+from ticdc_producer.config import Changefeed, DispatchRule
+from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.dispatch.topic import TopicExpression
+from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.table import IndexInfo, TableInfo
+
+RuleName: TypeAlias = Literal["table", "index-value", "columns", "ts"]
+
+_RULES: dict[str, RuleName] = {
+    "": "table", "default": "table", "table": "table", "ts": "ts", "columns": "columns",
+    "index-value": "index-value", "rowid": "index-value",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the rows of one version of a table go.
+
+    :param rule: the partition rule.
+    :param key_columns: columns whose values are hashed: name, and place in a row image.
+    :param base_hash: CRC-32 of schema and table name, unsigned.
+    :param table_key: ``schema.table``, the partition key text of the rule ``table``.
+    :param skips_null: whether a NULL is not hashed, nor its column's name: so the new program.
+    """
+
+    topic: str
+    rule: RuleName
+    key_columns: tuple[tuple[str, int], ...]
+    base_hash: int
+    table_key: str
+    skips_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOf:
+    """A partition rule with its parameters, as the changefeed states it.
+
+    :param index: of ``index-value``, empty for the handle key; ``columns`` of ``columns``.
+    """
+
+    rule: RuleName
+    index: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    key: str
+    matcher: Matcher
+    topic: TopicExpression
+    rule: RuleName
+    index: str
+    columns: tuple[str, ...]
+
+
+class Router:
+    """Dispatch rules of a changefeed.
+
+    :ivar warnings: what TiCDC accepts with a warning: deprecated and unknown partition rules.
+    :raises ChangefeedError: for a matcher or a topic expression that cannot be read.
+    """
+
+    def __init__(self, changefeed: Changefeed) -> None:
+        self.default_topic = changefeed.sink_uri.topic
+        self.warnings: list[str] = []
+        self._skips_null = changefeed.profile == "new"
+        everything = DispatchRule(matcher=("*.*",))
+        self._entries = [
+            self._entry(rule, f"sink.dispatchers[{place}]", changefeed.case_sensitive)
+            for place, rule in enumerate((*changefeed.dispatchers, everything))
+        ]
+
+    def _entry(self, rule: DispatchRule, key: str, case_sensitive: bool) -> _Entry:
+        try:
+            matcher = Matcher(rule.matcher, case_sensitive=case_sensitive)
+            topic = TopicExpression.parse(rule.topic, self.default_topic)
+        except ChangefeedError as error:
+            raise error.below(key) from None
+        return _Entry(key, matcher, topic, self._rule_name(rule), rule.index, rule.columns)
+
+    def _rule_name(self, rule: DispatchRule) -> RuleName:
+        name = rule.rule.lower()
+        if rule.dispatcher:
+            self.warnings.append("dispatcher is the deprecated name of partition")
+        if name == "rowid":
+            self.warnings.append("partition rule 'rowid' is the deprecated name of 'index-value'")
+        if name not in _RULES:
+            advice = nearest(name, ["default", "table", "index-value", "columns", "ts"])
+            self.warnings.append(f"unknown partition rule {rule.rule!r}: TiCDC takes 'default' ({advice})")
+        return _RULES.get(name, "table")
+
+    def _matching(self, schema: str, table: str) -> _Entry:
+        return next(entry for entry in self._entries if entry.matcher.accepts(schema, table))
+
+    def route(self, table: TableInfo) -> Route:
+        """The route of a table's rows.
+
+        :raises ChangefeedError: if the rule names an index or column that the table does not have, that is
+            not unique, or that is in no message.
+        """
+        entry = self._matching(table.schema, table.name)
+        try:
+            key_columns = _key_columns(entry, table)
+        except ChangefeedError as error:
+            raise error.below(entry.key) from None
+        return Route(
+            topic=entry.topic.topic(table.schema, table.name),
+            rule=entry.rule,
+            key_columns=key_columns,
+            base_hash=crc32(f"{table.schema}{table.name}".encode()),
+            table_key=f"{table.schema}.{table.name}",
+            skips_null=self._skips_null,
+        )
+
+    def rule_of(self, schema: str, table: str) -> RuleOf:
+        """The partition rule of a table by its name alone."""
+        entry = self._matching(schema, table)
+        return RuleOf(entry.rule, entry.index, entry.columns)
+
+    def ddl_topic(self, old_schema: str, old_table: str, schema: str, table: str) -> str:
+        """The topic of a DDL event: by the table's name before it where there was one, else by the new one.
+
+        DDL of a database goes to the default topic.
+        """
+        if old_table:
+            schema, table = old_schema, old_table
+        return self._matching(schema, table).topic.topic(schema, table) if table else self.default_topic
+
+
+def _key_columns(entry: _Entry, table: TableInfo) -> tuple[tuple[str, int], ...]:
+    if entry.rule == "columns":
+        return _placed(table, [_column_offset(table, name) for name in entry.columns])
+    if entry.rule == "index-value":
+        index = _unique_index(table, entry.index) if entry.index else table.handle_index
+        return _placed(table, index.offsets) if index else ()
+    return ()
+
+
+def _column_offset(table: TableInfo, name: str) -> int:
+    for offset, column in enumerate(table.columns):
+        if column.name.lower() == name.lower():
+            return offset
+    hint = nearest(name, [column.name for column in table.sent_columns])
+    raise _error(table, f"there is no column {name!r}", "columns", hint)
+
+
+def _unique_index(table: TableInfo, name: str) -> IndexInfo:
+    indexes = [index for index in table.indexes if not _is_integer_handle(table, index)]
+    for index in indexes:
+        if index.name.lower() == name.lower():
+            if index.unique or index.primary:
+                return index
+            raise _error(table, f"index {name!r} is not unique", "index")
+    if any(index.name.lower() == name.lower() for index in table.indexes):
+        raise _error(
+            table,
+            f"{name!r} is the row's integer handle, which TiDB keeps no index for",
+            "index",
+            "leave index out: index-value takes the handle key",
+        )
+    allowed = [index.name for index in indexes if index.unique or index.primary]
+    raise _error(table, f"there is no index {name!r}", "index", nearest(name, allowed))
+
+
+def _is_integer_handle(table: TableInfo, index: IndexInfo) -> bool:
+    return (
+        index.primary
+        and index.clustered
+        and len(index.offsets) == 1
+        and table.columns[index.offsets[0]].type in INTEGERS
+    )
+
+
+def _placed(table: TableInfo, offsets: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    placed = []
+    for offset in offsets:
+        name, place = table.columns[offset].name, table.image_place(offset)
+        if place is None:
+            why = "virtual" if table.columns[offset].is_virtual else "left out by a column selector"
+            raise _error(table, f"column {name!r} is {why} and in no row event", "partition")
+        placed.append((name, place))
+    return tuple(placed)
+
+
+def _error(table: TableInfo, what: str, parameter: str, hint: str = "") -> ChangefeedError:
+    where = f"dispatcher of {table.qualified_name}"
+    return ChangefeedError(what, parameter=parameter, where=where, hint=hint)

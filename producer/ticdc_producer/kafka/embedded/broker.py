@@ -1,0 +1,175 @@
+"""A real Apache Kafka in KRaft mode, one node, for as long as a ``with`` block lasts."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded.jars import jars
+from ticdc_producer.java import find_java
+from ticdc_producer.kafka.embedded.process import end, format_storage, free_ports, launch, wait_until_ready
+from ticdc_producer.kafka.embedded.settings import HOST, JVM_OPTIONS, RESERVED, Listener
+from ticdc_producer.errors import BrokerError
+
+START_SECONDS = 60.0
+PORT_ATTEMPTS = 5
+PORT_TAKEN = "Address already in use"
+
+
+class EmbeddedKafka:
+    """A broker of our own, on free ports of this machine.
+
+    Without ``keep`` no process of it outlives this one, whatever ends this one, and a temporary
+    data folder goes with it. It runs in a session of its own: a Ctrl-C at the terminal reaches
+    us, and we stop it.
+
+    :param data_dir: folder for topics, settings and log; it stays, and a broker started in it
+        again has its topics again. Default: a temporary folder.
+    :param keep: let the broker outlive the ``with`` block and this process; ``kill PID`` with
+        :attr:`pid` ends it and removes a temporary data folder.
+    :param heap: the broker's maximum heap in the JVM's spelling.
+    :param properties: broker properties that are added to ours or replace them.
+    :param listeners: security protocol of further listeners by their names, such as ``{"SAFE": "SASL_SSL"}``;
+        what they need stands in ``properties``.
+    :param port: of :attr:`bootstrap`; default: a free one at each start.
+    :raises BrokerError: one of ``properties`` is reserved for us.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path | None = None,
+        keep: bool = False,
+        heap: str = "512m",
+        properties: Mapping[str, str] | None = None,
+        listeners: Mapping[str, str] | None = None,
+        port: int | None = None,
+    ) -> None:
+        self._data_dir = data_dir
+        self._keep = keep
+        self._heap = heap
+        self._properties = dict(properties or {})
+        self._listeners = dict(listeners or {})
+        self._port = port
+        self._addresses: dict[str, str] = {}
+        if reserved := sorted(RESERVED.intersection(self._properties)):
+            raise BrokerError(f"the embedded broker sets {', '.join(reserved)} itself")
+        self._owner = 0
+        self._folder: BrokerFolder | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._bootstrap = ""
+
+    @property
+    def bootstrap(self) -> str:
+        """``host:port`` for clients.
+
+        :raises BrokerError: the broker does not run.
+        """
+        if not self._bootstrap:
+            raise BrokerError("the embedded broker is not started")
+        return self._bootstrap
+
+    def address(self, listener: str) -> str:
+        """``host:port`` of one of the further listeners.
+
+        :raises BrokerError: the broker does not run, or has no such listener.
+        """
+        if listener not in self._addresses:
+            raise BrokerError(f"the embedded broker serves no listener {listener}")
+        return self._addresses[listener]
+
+    @property
+    def pid(self) -> int:
+        """The process to ``kill`` for the broker to end.
+
+        :raises BrokerError: the broker does not run.
+        """
+        if not self._process:
+            raise BrokerError("the embedded broker is not started")
+        return self._process.pid
+
+    def __enter__(self) -> EmbeddedKafka:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._keep:
+            self.stop()
+
+    def start(self) -> None:
+        """Start the broker and return when it serves.
+
+        :raises JavaError: no Java to run it on.
+        :raises BrokerError: its jars cannot be fetched, or it is not ready within 60 s; the error
+            has the end of its log.
+        """
+        if self._process:
+            raise BrokerError("the embedded broker is started already", address=self.bootstrap)
+        java = [str(find_java().java), "-cp", os.pathsep.join(map(str, jars())), *JVM_OPTIONS]
+        self._owner = os.getpid()
+        atexit.register(self.stop)
+        try:
+            self._folder = BrokerFolder.make(self._data_dir)
+            self._start(self._folder, java)
+        except BaseException:
+            self.stop()
+            raise
+        if self._keep:
+            atexit.unregister(self.stop)
+
+    def stop(self) -> None:
+        """End the broker, also a kept one, and remove its folder if that is temporary.
+
+        Safe to call at any time and more than once.
+        """
+        if self._owner != os.getpid():
+            return  # never started, or a fork of the process that has
+        atexit.unregister(self.stop)
+        process, self._process, self._bootstrap = self._process, None, ""
+        self._addresses = {}
+        if process:
+            end(process)
+        folder, self._folder = self._folder, None
+        if folder:
+            folder.remove_if_temporary()
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The last lines of the broker's log; empty where it does not run."""
+        return self._folder.log_tail(lines) if self._folder else ""
+
+    def _start(self, folder: BrokerFolder, java: Sequence[str]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        for _ in range(PORT_ATTEMPTS):
+            port, controller_port, *others = free_ports(2 + len(self._listeners))
+            port = self._port or port
+            listeners = [
+                Listener(*named, other) for named, other in zip(self._listeners.items(), others, strict=True)
+            ]
+            folder.write_settings(port, controller_port, self._properties, listeners)
+            cluster = folder.cluster_id() or format_storage(folder, java)
+            self._process = launch(folder, [*java, f"-Xmx{self._heap}", "kafka.Kafka"], keep=self._keep)
+            address = f"{HOST}:{port}"
+            if wait_until_ready(self._process, address, cluster, deadline):
+                self._bootstrap = address
+                self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}
+                return
+            # Another program may have taken a port between our look and the broker's.
+            if self._process.poll() is None or PORT_TAKEN not in folder.log_tail(500):
+                break
+            end(self._process)
+        raise folder.failure(f"the embedded broker {_why_not_ready(self._process)}")
+
+
+def _why_not_ready(process: subprocess.Popen[bytes] | None) -> str:
+    status = process.poll() if process else None
+    if status is None:
+        return f"is not ready after {START_SECONDS:.0f} s"
+    return f"ended with status {status} while it started"

@@ -1,0 +1,152 @@
+"""Kafka's jars: fetched once from a Maven repository into the user's cache, checked by SHA-256.
+
+Which jars, and their sums, stands in ``kafka.lock``: ``group:artifact:version sha256`` per line,
+the whole runtime closure of a Kafka server and the binding that its log needs. The lock is remade,
+for instance for another Kafka, by ``python -m ticdc_producer.kafka.embedded.lock`` (needs Maven).
+
+==============================  ============================================================
+environment variable            meaning
+==============================  ============================================================
+``TICDC_PRODUCER_MAVEN_URL``    base URL of the repository; default Maven Central
+``TICDC_PRODUCER_CACHE``        folder for the jars; default the user's cache folder
+==============================  ============================================================
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ticdc_producer.cache import cache_folder
+from ticdc_producer.errors import BrokerError
+
+if TYPE_CHECKING:
+    from pooch import Pooch
+
+MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+LOCK_FILE = "kafka.lock"
+PARALLEL = 8
+RETRIES = 3  # per jar, after 1, 2 and 3 seconds
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of the lock file."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The file's name, unique in the lock."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def path(self) -> str:
+        """Its path below a Maven repository's base URL."""
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version} {self.sha256}"
+
+    @classmethod
+    def parse(cls, line: str) -> Jar:
+        """The reverse of ``str``."""
+        coordinates, sha256 = line.split()
+        group, artifact, version = coordinates.split(":")
+        return cls(group, artifact, version, sha256)
+
+
+def locked() -> list[Jar]:
+    """The jars that the lock file names, in its order."""
+    lines = files(__package__).joinpath(LOCK_FILE).read_text(encoding="ascii").splitlines()
+    return [Jar.parse(line) for line in lines if line and not line.startswith("#")]
+
+
+def jars(cache: Path | None = None) -> list[Path]:
+    """The class path of a Kafka broker; what is not in the cache yet is fetched.
+
+    The sums are checked each time, also of jars that were fetched before. Several processes may
+    do this at once: each file appears by a rename.
+
+    :param cache: folder to keep the jars in, in place of the one in the user's cache.
+    :raises BrokerError: the repository cannot be reached, has another file than the one locked,
+        or the cache cannot be written.
+    """
+    folder = cache or cache_folder() / "jars"
+    wanted = locked()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _fetch(wanted, folder, _repository())
+    except OSError as error:
+        raise BrokerError(
+            f"cannot keep Kafka's jars in {folder}: {error}",
+            hint="set TICDC_PRODUCER_CACHE to a folder that can be written",
+        ) from error
+    return [folder / jar.name for jar in wanted]
+
+
+def _repository() -> str:
+    url = os.environ.get("TICDC_PRODUCER_MAVEN_URL") or MAVEN_CENTRAL
+    if not url.startswith(("http://", "https://")):
+        raise BrokerError(
+            f"TICDC_PRODUCER_MAVEN_URL is {url!r}", hint="give the http:// or https:// URL of a repository"
+        )
+    return url.rstrip("/")
+
+
+def _fetch(wanted: Sequence[Jar], folder: Path, repository: str) -> None:
+    """Bring ``folder`` to hold all of ``wanted``, in parallel; the first failure ends it."""
+    import pooch  # not at the top, nor requests: a tenth of a second that only a broker is worth
+    from rich.console import Console
+    from rich.progress import track
+
+    fetcher = pooch.create(
+        path=folder,
+        base_url=repository,
+        registry={jar.name: f"sha256:{jar.sha256}" for jar in wanted},
+        urls={jar.name: f"{repository}/{jar.path}" for jar in wanted},
+        retry_if_failed=RETRIES,
+    )
+    pooch.get_logger().setLevel(logging.WARNING)  # it tells each file; we show one bar for all
+    missing = sum(not (folder / jar.name).is_file() for jar in wanted)
+    console = Console(stderr=True, quiet=not missing)
+    title = f"fetching Kafka ({missing} jars) from {repository}"
+    if not console.is_terminal:
+        console.print(title, soft_wrap=True, highlight=False)
+    with ThreadPoolExecutor(PARALLEL) as threads:
+        pending = [threads.submit(_fetch_one, fetcher, jar, folder) for jar in wanted]
+        try:
+            finished = as_completed(pending)
+            shown = missing and console.is_terminal
+            for done in track(finished, title, len(pending), console=console, disable=not shown):
+                done.result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def _fetch_one(fetcher: Pooch, jar: Jar, folder: Path) -> None:
+    import requests
+
+    try:
+        fetcher.fetch(jar.name)
+    except requests.RequestException as error:
+        raise BrokerError(
+            f"cannot fetch {jar.name}: {error}",
+            hint="check the network, or set TICDC_PRODUCER_MAVEN_URL to a Maven repository in reach",
+        ) from error
+    except ValueError as error:
+        # The fetched file is gone already; a damaged one of an earlier time may still be there.
+        (folder / jar.name).unlink(missing_ok=True)
+        raise BrokerError(
+            f"{jar.name} is not the file that was locked: {error}",
+            hint="the repository, or a proxy before it, serves another file",
+        ) from error

@@ -1,0 +1,87 @@
+"""One event as a line of ``events.jsonl``, and as a line for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ticdc_producer.model import tso
+from ticdc_producer.model.json_value import to_json
+
+_KEYS = (
+    "topic", "partition", "offset", "index", "kind", "commit_ts", "schema", "table", "table_id", "op",
+    "columns", "before", "after", "query", "ddl_type",
+)  # fmt: skip
+_ERROR_KEYS = ("error", "error_byte", "error_expected")
+_LONGEST_VALUE = 60
+
+
+def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
+    """An expected or decoded event as JSON; keys that do not apply to its kind are null.
+
+    ``handle_key_only`` is there only where it is true.
+
+    :param row: fields of the shape ``DECODED``, as far as they apply.
+    """
+    line = {key: row.get(key) for key in _KEYS}
+    if row.get("columns") is not None:
+        line["columns"] = [[column["name"], column["type"], column["flag"]] for column in row["columns"]]
+    for image in ("before", "after"):
+        if row.get(image) is not None:
+            line[image] = {name: to_json(_bytes(value)) for name, value in _items(row[image])}
+    if row.get("handle_key_only"):
+        line["handle_key_only"] = True
+    if row["kind"] == "error":
+        line.update({key: row[key] for key in _ERROR_KEYS})
+    return line
+
+
+def event_text(row: Mapping[str, Any]) -> str:
+    """An event as one readable line: its place, time, kind, table and values."""
+    place = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
+    if row["kind"] == "error":
+        return f"{place} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
+    moment = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    name = ".".join(part for part in (row.get("schema"), row.get("table")) if part)
+    what = {"row": _row_text, "ddl": _ddl_text, "resolved": _nothing}[row["kind"]](row)
+    word = row["op"] if row["kind"] == "row" else row["kind"]
+    return " ".join(part for part in (place, moment, str(row["commit_ts"]), word, name, what) if part)
+
+
+def _row_text(row: Mapping[str, Any]) -> str:
+    before, after = (dict(_items(row[image] or ())) for image in ("before", "after"))
+    if row["op"] == "delete":
+        return _values(before)
+    changed = {name: value for name, value in before.items() if after.get(name) != value}
+    return _values(after) + (f" (was {_values(changed)})" if changed else "")
+
+
+def _ddl_text(row: Mapping[str, Any]) -> str:
+    return f"type={row['ddl_type']} {row['query']}"
+
+
+def _nothing(_row: Mapping[str, Any]) -> str:
+    return ""
+
+
+def _values(image: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={_shown(_bytes(value))}" for name, value in image.items())
+
+
+def _shown(value: bytes | None) -> str:
+    if value is None:
+        return "NULL"
+    try:
+        text = repr(value.decode())
+    except UnicodeDecodeError:
+        text = f"x'{value.hex()}'"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…({len(value)} bytes)"
+
+
+def _items(image: Any) -> Iterable[tuple[str, Any]]:
+    """Members of an image, which Arrow wants as pairs and Spark gives as a map."""
+    return image.items() if isinstance(image, Mapping) else image
+
+
+def _bytes(value: bytes | bytearray | None) -> bytes | None:
+    return None if value is None else bytes(value)

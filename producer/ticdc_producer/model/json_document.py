@@ -1,0 +1,182 @@
+"""JSON documents as values: what SQL values become in JSON, types, order and depth.
+
+Rules: tidb ``pkg/types/json_binary.go``, ``json_binary_functions.go`` (``Type``, ``CompareBinaryJSON``).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import replace
+from decimal import Decimal
+
+from ticdc_producer.model.json_text import MAX_DEPTH, JsonValue, members, parse_json, print_json
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.number_text import as_float
+from ticdc_producer.model.sql_value import (
+    Bits,
+    ColumnBytes,
+    JsonText,
+    Moment,
+    Span,
+    SQLValue,
+    Unsigned,
+)
+from ticdc_producer.model.temporal_text import MAX_FSP
+
+
+class JsonScalar(str):
+    """A string in print, but of a type of its own: a date, a time, binary data.
+
+    :param kind: what ``JSON_TYPE`` calls it.
+    """
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> JsonScalar:
+        value = super().__new__(cls, text)
+        value.kind = kind
+        return value
+
+
+def json_of(value: SQLValue) -> JsonValue:
+    """What a value is inside a document: text is a string, NULL is null, a DECIMAL is a double."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, JsonText):
+        return document_of(value)
+    if isinstance(value, int):
+        return value if isinstance(value, Unsigned) else int(value)
+    if isinstance(value, Decimal):
+        return as_float(value)
+    if isinstance(value, Moment | Span):
+        return _temporal(value)
+    return _opaque(value) if isinstance(value, bytes) else str(value)
+
+
+def document_of(value: JsonText) -> JsonValue:
+    """The document behind JSON text."""
+    document = value.document
+    return parse_json(value) if document is None else document  # type: ignore[return-value]  # only JsonValue is put there
+
+
+def to_json_text(document: JsonValue) -> JsonText:
+    """The document as an SQL value.
+
+    :raises ValueError: if it is nested too deeply.
+    """
+    return JsonText(print_json(document), document)
+
+
+def json_type(value: JsonValue) -> str:
+    """What ``JSON_TYPE`` calls a value."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, JsonScalar):
+        return value.kind
+    if isinstance(value, Unsigned):
+        return "UNSIGNED INTEGER"
+    return next(name for kind, name in _TYPE_NAMES if isinstance(value, kind))
+
+
+def depth_of(value: JsonValue) -> int:
+    """1 for a scalar and for what is empty."""
+    deepest, level = 0, [value]
+    while level:
+        deepest += 1
+        level = [child for parent in level for child in children_of(parent)]
+    return deepest
+
+
+def check_depth(value: JsonValue) -> JsonValue:
+    """The same value.
+
+    :raises ValueError: if it is nested deeper than MySQL allows.
+    """
+    if depth_of(value) - 1 > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def children_of(value: JsonValue) -> list[JsonValue]:
+    """Elements of an array, values of an object in TiDB's order."""
+    if isinstance(value, list):
+        return value
+    return [child for _, child in members(value)] if isinstance(value, dict) else []
+
+
+def compare_json(left: JsonValue, right: JsonValue) -> int:
+    """Negative, zero or positive: by type first, then by value."""
+    kinds = _PRECEDENCE[json_type(left)], _PRECEDENCE[json_type(right)]
+    if kinds[0] != kinds[1]:
+        return kinds[0] - kinds[1]
+    if left is None:
+        return 0
+    if isinstance(left, bool):
+        return int(bool(right)) - int(left)  # true before false, as TiDB has it
+    if isinstance(left, list) and isinstance(right, list):
+        return _compare_arrays(left, right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _compare_objects(left, right)
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return _compare_numbers(left, right)
+    return _order(_octets(str(left)), _octets(str(right)))
+
+
+def _temporal(value: Moment | Span) -> JsonScalar:
+    """All six digits of the fraction are shown."""
+    if isinstance(value, Span):
+        return JsonScalar(Span(value.microseconds, MAX_FSP).text(), "TIME")
+    if value.fsp < 0:
+        return JsonScalar(value.text(), "DATE")
+    return JsonScalar(replace(value, fsp=MAX_FSP).text(), "DATETIME")
+
+
+def _opaque(value: bytes) -> JsonValue:
+    if isinstance(value, Bits):
+        return Unsigned(value.number)
+    code = value.code if isinstance(value, ColumnBytes) else int(MySQLType.VAR_STRING)
+    return JsonScalar(f"base64:type{code}:{b64encode(value).decode()}", "BLOB")
+
+
+def _compare_arrays(left: list[JsonValue], right: list[JsonValue]) -> int:
+    for one, other in zip(left, right, strict=False):
+        if order := compare_json(one, other):
+            return order
+    return len(left) - len(right)
+
+
+def _compare_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> int:
+    if len(left) != len(right):
+        return len(left) - len(right)
+    for (name, one), (other_name, other) in zip(members(left), members(right), strict=True):
+        if order := _order(_octets(name), _octets(other_name)) or compare_json(one, other):
+            return order
+    return 0
+
+
+def _compare_numbers(left: int | float, right: int | float) -> int:
+    """A double and an integer are equal when they are nearly so (``floatEpsilon``)."""
+    mixed = isinstance(left, float) != isinstance(right, float)
+    if mixed and abs(float(left) - float(right)) < _EPSILON:
+        return 0
+    return int(left > right) - int(left < right)
+
+
+def _order(left: bytes, right: bytes) -> int:
+    return int(left > right) - int(left < right)
+
+
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+_EPSILON = 1e-8
+_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "BOOLEAN"), (int, "INTEGER"), (float, "DOUBLE"), (str, "STRING"), (list, "ARRAY"),
+    (dict, "OBJECT"),
+)  # fmt: skip
+_PRECEDENCE = {
+    "BLOB": -1, "BIT": -2, "OPAQUE": -3, "DATETIME": -4, "TIME": -5, "DATE": -6, "BOOLEAN": -7,
+    "ARRAY": -8, "OBJECT": -9, "STRING": -10, "INTEGER": -11, "UNSIGNED INTEGER": -11, "DOUBLE": -11,
+    "NULL": -12,
+}  # fmt: skip

@@ -1,0 +1,46 @@
+"""Canonical values as JSON, in the files of a golden folder.
+
+A string where the text is UTF-8, ``{"b64": …}`` where it is not, null for NULL.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any
+
+from ticdc_producer.model.event import Value
+
+# Line ends to many readers of text, though not to JSON.
+_LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
+
+
+def json_line(content: Mapping[str, Any]) -> str:
+    """One line of a ``.jsonl`` file, without its end; nothing in it is taken for one."""
+    return json.dumps(content, ensure_ascii=False).translate(_LINE_ENDS)
+
+
+def to_json(value: Value) -> Any:
+    """The JSON form of one value."""
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"b64": b64encode(value).decode("ascii")}
+
+
+def from_json(value: Any) -> Value:
+    """The value behind its JSON form.
+
+    :raises ValueError: for anything else.
+    """
+    match value:
+        case None:
+            return None
+        case str():
+            return value.encode()
+        case {"b64": str() as text}:
+            return b64decode(text, validate=True)
+    raise ValueError('a string, null or {"b64": "…"}')

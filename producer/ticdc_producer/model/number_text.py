@@ -1,0 +1,95 @@
+"""Numbers in text, and numbers out of any SQL value: MySQL's implicit conversions."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
+
+from ticdc_producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue
+
+EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[InvalidOperation])
+"""Wide enough for sums and products of DECIMAL(65,30)."""
+
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_INTEGER = re.compile(r"([+-]?[0-9]+)(.*)", re.DOTALL)
+_LONGEST_NUMBER = 2000
+
+
+def numeric_prefix(text: str) -> tuple[str, bool]:
+    """The number that a text starts with, and whether the text is nothing else but spaces.
+
+    No number at all gives ``"0"``, as MySQL takes it.
+    """
+    match = _NUMBER.match(text)
+    if match is None or len(match[1]) > _LONGEST_NUMBER:
+        return "0", False
+    return match[1], not text[match.end() :].strip(" \t\n\v\f\r")
+
+
+def integer_prefix(text: str) -> tuple[int, bool]:
+    """The integer that a text starts with, 0 if there is none, and whether nothing else is there."""
+    match = _INTEGER.match(text.strip(" \t\n\v\f\r"))
+    if match is None or len(match[1]) > _LONGEST_NUMBER:
+        return 0, False
+    return int(match[1]), not match[2]
+
+
+def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
+    """A value where a number is wanted, and whether nothing was lost on the way.
+
+    Text keeps its exactness: ``'1.5'`` is a Decimal and ``'1e3'`` too.
+
+    :param value: anything but NULL.
+    """
+    if isinstance(value, BinaryLiteral | Member):
+        return value.number, True
+    if isinstance(value, JsonText):
+        return _json_number(value)
+    if isinstance(value, bytes):
+        return _text_number(value.decode("utf-8", "replace"))
+    if isinstance(value, str):
+        return _text_number(value)
+    if isinstance(value, Moment | Span):
+        number = value.number()
+        return (number, True) if value.fsp > 0 else (int(number), True)
+    if isinstance(value, bool):
+        return int(value), True
+    return value or 0, True  # NULL never comes here
+
+
+def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:
+    """Numbers are themselves, true is 1, strings are read as text; arrays and objects have no number."""
+    if value in ("true", "false"):
+        return int(value == "true"), True
+    return _text_number(value[1:-1] if value[:1] == '"' else value)
+
+
+def _text_number(text: str) -> tuple[int | Decimal, bool]:
+    digits, complete = numeric_prefix(text)
+    number = Decimal(digits)
+    if number.is_finite() and number == 0:
+        return 0, complete
+    plain_integer = digits.lstrip("+-").isdigit()
+    return (int(digits), complete) if plain_integer else (number, complete)
+
+
+def as_float(value: SQLValue) -> float:
+    """A value where a DOUBLE is wanted; infinite where it is too large for one."""
+    number, _ = as_number(value)
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def rounded(number: int | Decimal | float, scale: int) -> Decimal:
+    """The number at exactly ``scale`` digits behind the point, halves away from zero.
+
+    :raises ArithmeticError: for a number far beyond any DECIMAL, or none at all.
+    """
+    exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+    if not exact.is_finite() or exact.adjusted() > 100:
+        raise Overflow(f"{number} is beyond DECIMAL(65)")
+    if exact.adjusted() < -100:
+        return Decimal(0).scaleb(-scale)
+    return exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)

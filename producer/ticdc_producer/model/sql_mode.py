@@ -1,0 +1,61 @@
+"""What of a session decides how values become column values: sql_mode, time zone, checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from ticdc_producer.errors import ScenarioError
+
+DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SQLMode:
+    """The rules that coercions obey.
+
+    :param strict: STRICT_TRANS_TABLES: what does not fit is an error, else it is cut to fit.
+    :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is a date.
+    :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is a date.
+    :param invalid_dates: ALLOW_INVALID_DATES: every month of a DATE or DATETIME has 31 days.
+    :param zone: the session's time zone; TIMESTAMP columns hold UTC.
+    :param now: what ``NOW()`` is.
+    :param utf8_check: off with ``tidb_skip_utf8_check``: text columns take any bytes.
+    :param foreign_key_checks: foreign keys are enforced.
+    """
+
+    strict: bool = True
+    zero_dates: bool = False
+    zero_in_date: bool = False
+    invalid_dates: bool = False
+    division_by_zero_error: bool = True
+    zone: tzinfo = UTC
+    now: datetime = DEFAULT_NOW
+    utf8_check: bool = True
+    foreign_key_checks: bool = True
+
+    def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
+        """Refuse a value in strict mode; without it, the value that TiDB takes instead.
+
+        :param what: the rule that is broken, put in front of ``for column …``.
+        :raises ScenarioError: in strict mode, with ``column`` and ``value`` set.
+        """
+        if self.strict:
+            raise value_error(column, value, what)
+        return instead
+
+
+def value_error(column: str, value: object, what: str) -> ScenarioError:
+    """The error for one value of one column."""
+    shown = shown_value(value)
+    return ScenarioError(f"{what} for column {column!r}: {shown!r}", column=column, value=shown)
+
+
+def shown_value(value: object) -> str:
+    """A value as a message shows it: text as itself, bytes in hex, cut to a readable length."""
+    if isinstance(value, bool):
+        value = int(value)
+    text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,0 +1,111 @@
+"""The Avro schema of one column.
+
+Members stand as Go prints them: those of a type in the order of its struct, those of a field and of
+``connect.parameters`` by name. Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``columnToAvroSchema``,
+``columns2AvroSchema``).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from ticdc_producer.protocols import go_float
+from ticdc_producer.protocols.allowed_members import escaped
+from ticdc_producer.protocols.avro.names import sanitized
+from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.avro.tidb_type import tidb_type
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.utf8 import repaired
+
+T = MySQLType
+
+_AVRO = {T.FLOAT: "float", T.DOUBLE: "double", T.YEAR: "int", T.BIT: "bytes"}
+
+
+def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
+    """Avro's primitive type of a column's values."""
+    if column.type == T.LONGLONG:
+        text = column.unsigned and options.avro_bigint_unsigned_handling_mode == "string"
+        return "string" if text else "long"
+    if column.type in INTEGERS:
+        return "long" if column.type == T.LONG and column.unsigned else "int"
+    if column.type in STRING_TYPES | LOBS:
+        return "bytes" if column.binary else "string"
+    if is_decimal(column, options):
+        return "bytes"
+    return _AVRO.get(column.type, "string")
+
+
+def is_decimal(column: ColumnInfo, options: AvroOptions) -> bool:
+    """Whether values are Avro's logical type ``decimal``."""
+    return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
+
+
+def field(column: ColumnInfo, options: AvroOptions) -> bytes:
+    """A column as a field of a record."""
+    written, default = _type(column, options), _default(column, options)
+    if column.nullable:
+        written = b'["null",%b]' % written if default is None else b'[%b,"null"]' % written
+    told = b'"default":%b,' % (default or b"null") if column.nullable or default is not None else b""
+    return b'{%b"name":%b,"type":%b}' % (told, STRINGS.literal(sanitized(column.name)), written)
+
+
+def null_comes_first(column: ColumnInfo, options: AvroOptions) -> bool:
+    """Of a nullable column: whether NULL is the first branch of its union, as it is without a DEFAULT."""
+    return _default(column, options) is None
+
+
+def _type(column: ColumnInfo, options: AvroOptions) -> bytes:
+    parameters = [b'"tidb_type":"%b"' % tidb_type(column).encode()]
+    if column.type in (T.ENUM, T.SET):
+        allowed = ",".join(map(escaped, column.elements))
+        parameters.insert(0, b'"allowed":%b' % STRINGS.literal(allowed))
+    if column.type == T.BIT:
+        parameters.insert(0, b'"length":"%d"' % column.length)
+    logical = b""
+    if is_decimal(column, options):
+        logical = b',"logicalType":"decimal","precision":%d,"scale":%d' % (column.length, column.decimal)
+    return b'{"type":"%b","connect.parameters":{%b}%b}' % (
+        avro_type(column, options).encode(),
+        b",".join(parameters),
+        logical,
+    )
+
+
+def _default(column: ColumnInfo, options: AvroOptions) -> bytes | None:
+    """The DEFAULT as JSON; None where the schema tells none, as of every logical type."""
+    if is_decimal(column, options):
+        return None
+    if column.default_expression:
+        return STRINGS.literal(column.default_expression) if avro_type(column, options) == "string" else None
+    if column.default is None:
+        return None
+    return _default_json(column, column.default, options)
+
+
+def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> bytes:
+    if column.type in (T.ENUM, T.SET):
+        return STRINGS.literal(member_text(column, default))
+    if column.type in FLOATS:
+        # A default is read with 64 bits, also that of a FLOAT.
+        return go_float.number(plain_text(float(column.default_text or default), T.DOUBLE))
+    match avro_type(column, options):
+        case "int" | "long":
+            number = int(default)
+            return b"%d" % (number - (1 << 64) if number >> 63 > 0 else number)
+        case "bytes":
+            return b'"%b"' % b64encode(bit_literal(default) if column.type == T.BIT else default)
+    text = column.default_text if column.type == T.NEW_DECIMAL and column.default_text else default
+    # TiDB keeps the text in JSON, where bytes that are not UTF-8 have become U+FFFD.
+    return STRINGS.literal(repaired(text).decode())
+
+
+def bit_literal(value: bytes) -> bytes:
+    """A BIT in the fewest bytes, the highest first; at least one."""
+    number = int(value)
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")

@@ -1,0 +1,50 @@
+"""DDL events and watermarks read; ``other_messages`` has their form."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ticdc_producer.protocols.avro.layout import DDL, WATERMARK
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import DDLEvent, Event, ResolvedEvent
+from ticdc_producer.model.tso import MAX_TS
+
+
+class _DDL(msgspec.Struct, rename="camel"):
+    query: str
+    type: int
+    schema: str
+    table: str
+    commit_ts: int = msgspec.field(name="commitTs")
+
+
+_DECODER = msgspec.json.Decoder(_DDL)
+
+
+def told_event(value: bytes) -> Event | None:
+    """The event of such a message; None of any other.
+
+    :raises DecodeError: for one that is damaged.
+    """
+    if value[:1] == bytes((WATERMARK,)):
+        ts = int.from_bytes(value[1:], "big")
+        if len(value) != 9 or ts > MAX_TS:
+            raise DecodeError("AVRO-WATERMARK", "a time stamp of 8 bytes", part="value", byte=1)
+        return ResolvedEvent(commit_ts=ts)
+    return _ddl_of(value[1:]) if value[:1] == bytes((DDL,)) else None
+
+
+def _ddl_of(text: bytes) -> DDLEvent:
+    try:
+        told = _DECODER.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise DecodeError("AVRO-DDL", "a DDL event as JSON", part="value", byte=1) from None
+    if not (0 <= told.commit_ts <= MAX_TS and 0 <= told.type < 1 << 8):
+        raise DecodeError("AVRO-DDL", "a commitTs of 0 … 2^63-1 and a type of TiDB's", part="value", byte=1)
+    return DDLEvent(
+        commit_ts=told.commit_ts,
+        schema=told.schema,
+        table=told.table,
+        query=told.query,
+        ddl_type=told.type,
+    )

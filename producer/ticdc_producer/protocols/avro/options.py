@@ -1,0 +1,55 @@
+"""Options of Avro, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.profile import Profile
+
+DecimalMode: TypeAlias = Literal["precise", "string"]
+BigintUnsignedMode: TypeAlias = Literal["long", "string"]
+_MODES = {
+    "avro_decimal_handling_mode": ("precise", "string"),
+    "avro_bigint_unsigned_handling_mode": ("long", "string"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroOptions:
+    """How rows are written.
+
+    :param profile: whose keys are written: the classic program takes the handle key, the new one a primary
+        key alone.
+    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
+    :param enable_tidb_extension: rows tell their operation and commit-ts.
+    :param avro_decimal_handling_mode: DECIMAL as Avro's decimal (``precise``) or as text (``string``).
+    :param avro_bigint_unsigned_handling_mode: BIGINT UNSIGNED as 64 bits, which readers take for a signed
+        number (``long``), or as text (``string``).
+    :param avro_enable_watermark: DDL and resolved events are sent, in a form of TiCDC's own tests; with the
+        extension alone.
+    :raises ChangefeedError: for an unknown mode.
+    """
+
+    profile: Profile = "classic"
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    enable_tidb_extension: bool = False
+    avro_decimal_handling_mode: DecimalMode = "precise"
+    avro_bigint_unsigned_handling_mode: BigintUnsignedMode = "long"
+    avro_enable_watermark: bool = False
+
+    def __post_init__(self) -> None:
+        for field, modes in _MODES.items():
+            chosen = getattr(self, field)
+            if chosen not in modes:
+                name = field.replace("_", "-")
+                raise ChangefeedError(
+                    f"unknown {name} {chosen!r}", parameter=name, hint=nearest(chosen, modes)
+                )
+
+    @property
+    def sends_watermarks(self) -> bool:
+        """Whether there are messages of DDL and resolved events."""
+        return self.enable_tidb_extension and self.avro_enable_watermark

@@ -1,0 +1,88 @@
+"""How the rows of one table version are written, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from ticdc_producer.protocols.avro import binary
+from ticdc_producer.protocols.avro.column_schema import avro_type, bit_literal, is_decimal, null_comes_first
+from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.avro.table_schema import key_places, name_clash
+from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.arrow_text import Piece, Pieces, each_distinct, mapped
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+
+T = MySQLType
+Writer: TypeAlias = Callable[[pa.Array], Pieces]
+"""Values of a column to Avro's binary form."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """One table version.
+
+    :param key: places of the key's columns in an image; none where there is no key.
+    :param enums: places of the ENUM columns, with their number of members.
+    :param clash: a field name that no record can have; empty if all is well.
+    """
+
+    columns: tuple[Writer, ...]
+    key: tuple[int, ...]
+    enums: tuple[tuple[int, int], ...]
+    clash: str
+
+    def cells(self, image: Sequence[pa.Array], places: Iterable[int]) -> Iterator[Piece]:
+        """Some columns of an image."""
+        for place in places:
+            yield from self.columns[place](image[place])
+
+
+def table_plan(table: TableInfo, options: AvroOptions) -> TablePlan:
+    """Compile the plan of one table version."""
+    columns = table.sent_columns
+    return TablePlan(
+        columns=tuple(_writer(column, options) for column in columns),
+        key=key_places(table, options),
+        enums=tuple((at, len(c.elements)) for at, c in enumerate(columns) if c.type == T.ENUM),
+        clash=name_clash(table, options),
+    )
+
+
+def _writer(column: ColumnInfo, options: AvroOptions) -> Writer:
+    bare = _bare_writer(column, options)
+    if not column.nullable:
+        return bare
+    null_first = null_comes_first(column, options)
+    return partial(binary.nullable, written=bare, null_first=null_first)
+
+
+def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
+    match avro_type(column, options):
+        case "int" | "long":
+            return binary.unsigned if column.type == T.LONGLONG and column.unsigned else binary.signed
+        case "float":
+            return binary.floats
+        case "double":
+            return binary.doubles
+    if column.type in (T.ENUM, T.SET):
+        return lambda values: binary.counted(
+            each_distinct(values, lambda value: member_text(column, value).encode())
+        )
+    if column.type == T.BIT:
+        return lambda values: binary.counted(each_distinct(values, bit_literal))
+    if is_decimal(column, options):
+        return lambda values: binary.counted(mapped(values, _unscaled))
+    return binary.counted
+
+
+def _unscaled(value: bytes) -> bytes:
+    """The digits of a decimal as one number in the fewest bytes, the highest first, two's complement."""
+    number = int(value.replace(b".", b"", 1))
+    bits = (number if number >= 0 else ~number).bit_length()
+    return number.to_bytes(bits // 8 + 1, "big", signed=True)

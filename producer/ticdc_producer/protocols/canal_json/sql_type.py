@@ -1,0 +1,78 @@
+"""``sqlType``: the ``java.sql.Types`` code of a column, which may depend on the value.
+
+Source: tiflow ``pkg/sink/codec/internal/java.go`` (``MySQLType2JavaType``) and
+``canal/canal_entry.go`` (``getJavaSQLType``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.protocols.arrow_text import Piece
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
+from ticdc_producer.model.table import ColumnInfo
+
+T = MySQLType
+_BLOB, _CLOB, _VARCHAR = 2004, 2005, 12
+_CODES = {
+    T.TINY: -6, T.SHORT: 5, T.INT24: 4, T.LONG: 4, T.LONGLONG: -5, T.FLOAT: 7, T.DOUBLE: 8,
+    T.NEW_DECIMAL: 3, T.DATE: 91, T.NEW_DATE: 91, T.DURATION: 92, T.DATETIME: 93, T.TIMESTAMP: 93,
+    T.YEAR: 12, T.ENUM: 4, T.SET: -7, T.BIT: -7, T.STRING: 1, T.NULL: 0, T.GEOMETRY: -2,
+}  # fmt: skip
+
+# Largest value of the signed type, and the code of the next wider type; MEDIUMINT fits into INT as it is.
+_PROMOTIONS = {
+    T.TINY: (b"127", 5),
+    T.SHORT: (b"32767", 4),
+    T.LONG: (b"2147483647", -5),
+    T.LONGLONG: (b"9223372036854775807", 3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SQLType:
+    """Code of one column.
+
+    :param code: as JSON number, also that of NULL.
+    :param limit: the largest value that has this code; empty where the value does not matter.
+    :param promoted: code of the values above.
+    """
+
+    code: bytes
+    limit: bytes = b""
+    promoted: bytes = b""
+
+    def codes(self, values: pa.Array) -> Piece:
+        """The code of every value of a column."""
+        if not self.limit:
+            return self.code
+        digits = pc.binary_length(values)
+        longer, as_long = pc.greater(digits, len(self.limit)), pc.equal(digits, len(self.limit))
+        promoted = pc.or_(longer, pc.and_(as_long, pc.greater(values, self.limit)))
+        if not pc.any(promoted).as_py():
+            return self.code
+        return pc.if_else(pc.fill_null(promoted, False), _binary(self.promoted), _binary(self.code))
+
+
+def _binary(code: bytes) -> pa.Scalar:
+    return pa.scalar(code, pa.binary())
+
+
+def sql_type(column: ColumnInfo) -> SQLType:
+    """The code of a column."""
+    code = _code(column.type, column.binary)
+    if column.unsigned and column.type in _PROMOTIONS:
+        limit, promoted = _PROMOTIONS[column.type]
+        return SQLType(b"%d" % code, limit, b"%d" % promoted)
+    return SQLType(b"%d" % code)
+
+
+def _code(code: MySQLType, binary: bool) -> int:
+    if binary and code in STRINGS | LOBS:
+        return _BLOB
+    if code in LOBS:
+        return _CLOB
+    return _CODES.get(code, _VARCHAR)

@@ -1,0 +1,135 @@
+"""Compression of single keys and values, as ``large-message-handle-compression`` asks for it.
+
+snappy is the block format, lz4 the frame format. Source: tiflow ``pkg/compression/compress.go``. Kafka's
+compression of record batches is another thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import cramjam
+import lz4.frame
+
+from ticdc_producer.errors import DecodeError
+
+if TYPE_CHECKING:  # decoders need no Arrow
+    import pyarrow as pa
+
+MOST_BYTES = 256 << 20
+"""What the parts of one message may come to. TiDB's rows end at 120 MiB (``txn-entry-size-limit``)."""
+
+PLAIN_STARTS = (b'{"', b"{}")  # neither a frame nor a block that starts with a literal
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_STEP = 1 << 16
+_LONGEST_VARINT = 5
+_LAST_SHORT_LITERAL = 59
+
+
+def compressed(data: bytes, method: str) -> bytes:
+    """A key or value as it is sent.
+
+    :param method: ``none`` or one of ``COMPRESSORS``.
+    """
+    return data if method == "none" else COMPRESSORS[method](data)
+
+
+def all_compressed(texts: pa.Array, method: str) -> pa.Array:
+    """Keys or values as they are sent."""
+    if method == "none":
+        return texts
+    from ticdc_producer.protocols.arrow_text import mapped
+
+    return mapped(texts, COMPRESSORS[method])
+
+
+def _snappy(data: bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(data))
+
+
+def _lz4(data: bytes) -> bytes:
+    """One frame with the header that TiCDC's library writes; a one-shot call would choose smaller blocks."""
+    compressor = lz4.frame.LZ4FrameCompressor(
+        block_size=lz4.frame.BLOCKSIZE_MAX4MB, block_linked=False, content_checksum=True
+    )
+    return bytes(compressor.begin() + compressor.compress(data) + compressor.flush())
+
+
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _lz4}
+
+
+def plain(data: bytes, part: str) -> bytes:
+    """The JSON text of a key or value that is compressed alone, or not at all.
+
+    :raises DecodeError: likewise.
+    """
+    return data if data.startswith(PLAIN_STARTS) else Decompressor().text(data, part)
+
+
+class Decompressor:
+    """Decompresses the parts of one message, which together may not exceed ``most`` bytes.
+
+    No message says how it is compressed, but each part is a JSON object, and then its first bytes do.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = self._left = most
+
+    def text(self, data: bytes, part: str, byte: int = 0) -> bytes:
+        """The JSON text; what is not compressed is given back as it is.
+
+        :param part: ``key`` or ``value``; with ``byte`` the place of the data, for errors.
+        :raises DecodeError: for damaged data, or more of it than the limit.
+        """
+        if data.startswith(_LZ4_MAGIC):
+            text = self._from_lz4(data, part, byte)
+        elif _is_snappy(data):
+            text = self._from_snappy(data, part, byte)
+        else:
+            return data
+        self._left -= len(text)
+        return text
+
+    def _from_snappy(self, data: bytes, part: str, byte: int) -> bytes:
+        try:
+            # The length is checked before the library makes room for that much.
+            if cramjam.snappy.decompress_raw_len(data) > self._left:
+                raise self._too_long(part, byte)
+            return bytes(cramjam.snappy.decompress_raw(data))
+        except cramjam.DecompressionError:
+            raise DecodeError("COMPRESSION-SNAPPY", "a snappy block", part=part, byte=byte) from None
+
+    def _from_lz4(self, data: bytes, part: str, byte: int) -> bytes:
+        frame = lz4.frame.LZ4FrameDecompressor()
+        text, rest = bytearray(), data
+        try:
+            # The library makes room for the whole of max_length at once, however little comes.
+            while not frame.eof and (rest or not frame.needs_input):
+                text += frame.decompress(rest, max_length=min(_STEP, self._left + 1 - len(text)))
+                rest = b""
+                if len(text) > self._left:
+                    raise self._too_long(part, byte)
+        except RuntimeError:
+            raise DecodeError("COMPRESSION-LZ4", "an lz4 frame", part=part, byte=byte) from None
+        if not frame.eof or frame.unused_data:
+            raise DecodeError("COMPRESSION-LZ4", "one whole lz4 frame", part=part, byte=byte)
+        return bytes(text)
+
+    def _too_long(self, part: str, byte: int) -> DecodeError:
+        expected = f"at most {self._most} bytes in one message when decompressed"
+        return DecodeError("COMPRESSION-SIZE", expected, part=part, byte=byte)
+
+
+def _is_snappy(data: bytes) -> bool:
+    """Whether this is a block that starts with a literal, and the literal with the ``{`` of an object.
+
+    No JSON object is like that: after its ``{``, taken for a length, would come a quote, a brace or
+    white space, and of those only a blank is the tag of a literal, which no second ``{`` may follow.
+    """
+    size = next((n for n, one in enumerate(data[:_LONGEST_VARINT], 1) if one < 0x80), 0)
+    tag = data[size] if size and len(data) > size else 1
+    if tag & 3:
+        return False
+    more = max(0, (tag >> 2) - _LAST_SHORT_LITERAL)
+    return data[size + 1 + more : size + 2 + more] == b"{"

@@ -1,0 +1,29 @@
+"""Options of Craft, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+
+DEFAULT_MAX_BATCH_SIZE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CraftOptions:
+    """How events are written.
+
+    Craft always carries old images whole and knows no handling of large messages.
+
+    :param max_batch_size: most row changed events in one message.
+    :param max_message_bytes: a message is closed once TiCDC's estimate of its size exceeds this; it may
+        be larger by one row.
+    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
+    :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
+        of one ``partition``, as early versions did.
+    """
+
+    max_batch_size: int = DEFAULT_MAX_BATCH_SIZE
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    delete_only_output_handle_key_columns: bool = False
+    batch_by: str = "dispatch-key"

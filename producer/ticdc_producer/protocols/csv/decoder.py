@@ -1,0 +1,155 @@
+"""Strict decoder of CSV: every malformed line is a ``DecodeError`` with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ticdc_producer.protocols.csv.columns import CSVColumn, FieldReader, field_reader
+from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
+from ticdc_producer.protocols.value_parsers import BadValue
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.tso import MAX_TS
+
+_OPS = {b"I": Op.INSERT, b"U": Op.UPDATE, b"D": Op.DELETE}
+_FLAGS = {b"true": True, b"false": False}
+_PRIMARY = int(ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY)
+_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    columns: tuple[EventColumn, ...]
+    readers: tuple[FieldReader, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    op: Op
+    table: str
+    schema: str
+    commit_ts: int
+    of_update: bool
+    image: Image
+
+
+class CSVDecoder:
+    """Lines in, events out.
+
+    :param tables: by version directory (``SCHEMA/TABLE/VERSION``) the columns of its lines.
+    """
+
+    def __init__(self, options: CSVOptions, tables: Mapping[str, Sequence[CSVColumn]]) -> None:
+        self._options, self._tables = options, tables
+        self._records = CSVRecords(options)
+        self._known: dict[bytes, _Table] = {}
+
+    def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
+        """The events of some lines, in order; with old values an update is two of them.
+
+        :param key: the version directory.
+        :raises DecodeError: for anything that is not such lines.
+        """
+        table = self._table(key or b"")
+        lines = (self._line(record, table) for record in self._records.split(value or b""))
+        for line in lines:
+            old = None
+            if self._options.output_old_value and line.of_update:
+                old, new = line, next(lines, None)
+                if old.op != Op.DELETE or new is None or new.op != Op.INSERT or not new.of_update:
+                    raise _error("PAIR", "an update as D and I")
+                line = new
+            yield _event(line, old, table)
+
+    def _table(self, key: bytes) -> _Table:
+        known = self._known.get(key)
+        if known is None:
+            try:
+                columns = self._tables.get(key.decode())
+            except UnicodeDecodeError:
+                columns = None
+            if columns is None:
+                raise DecodeError("CSV-TABLE", "a directory that a schema file describes", part="key", byte=0)
+            known = self._known[key] = self._understood(columns)
+        return known
+
+    def _understood(self, columns: Sequence[CSVColumn]) -> _Table:
+        options = self._options
+        try:
+            readers = tuple(
+                field_reader(
+                    column, quotes=bool(options.quote), binary_encoding=options.binary_encoding_method
+                )
+                for column in columns
+            )
+        except BadValue as bad:
+            raise DecodeError(f"CSV-{bad.code}", bad.expected, part="key", byte=0) from None
+        shown = [EventColumn(column.name, column.type, _PRIMARY * column.primary) for column in columns]
+        return _Table(tuple(shown), readers)
+
+    def _line(self, record: bytes, table: _Table) -> _Line:
+        fields, options = self._records.fields(record), self._options
+        told = _NAMES + options.include_commit_ts + options.output_old_value + options.output_handle_key
+        if len(fields) != told + len(table.columns):
+            raise _error("FIELDS", f"{told + len(table.columns)} fields")
+        op, name, schema = (self._name(field) for field in fields[:_NAMES])
+        if op not in _OPS:
+            raise _error("OP", "I, U or D")
+        rest = iter(fields[_NAMES:told])
+        commit_ts = _commit_ts(next(rest)) if options.include_commit_ts else 0
+        of_update = _flag(next(rest)) if options.output_old_value else False
+        return _Line(_OPS[op], _text(name), _text(schema), commit_ts, of_update, _image(fields[told:], table))
+
+    def _name(self, field: CSVField) -> bytes:
+        if field.text is None or field.quoted != bool(self._options.quote):
+            raise _error("NAME", "a text")
+        return field.text
+
+
+def _event(line: _Line, old: _Line | None, table: _Table) -> RowEvent:
+    return RowEvent(
+        commit_ts=line.commit_ts,
+        schema=line.schema,
+        table=line.table,
+        op=line.op if old is None else Op.UPDATE,
+        columns=table.columns,
+        before=line.image if line.op == Op.DELETE else None if old is None else old.image,
+        after=None if line.op == Op.DELETE else line.image,
+    )
+
+
+def _image(fields: Sequence[CSVField], table: _Table) -> Image:
+    image = {}
+    for column, read, field in zip(table.columns, table.readers, fields, strict=True):
+        try:
+            image[column.name] = read(field)
+        except BadValue as bad:
+            raise _error(bad.code, f"{bad.expected} in column {column.name!r}") from None
+    return image
+
+
+def _text(name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        raise _error("NAME", "UTF-8") from None
+
+
+def _commit_ts(field: CSVField) -> int:
+    text = field.text or b""
+    if field.quoted or not text.isdigit() or len(text) > len(str(MAX_TS)) or int(text) > MAX_TS:
+        raise _error("TS", "a TSO")
+    return int(text)
+
+
+def _flag(field: CSVField) -> bool:
+    if field.quoted or field.text not in _FLAGS:
+        raise _error("FLAG", "true or false")
+    return _FLAGS[field.text]
+
+
+def _error(code: str, expected: str) -> DecodeError:
+    return DecodeError(f"CSV-{code}", expected, part="value", byte=0)

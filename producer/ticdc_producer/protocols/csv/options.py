@@ -1,0 +1,50 @@
+"""Options of CSV, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_producer.errors import ChangefeedError, nearest
+
+_METHODS = ("base64", "hex")
+_LONGEST_DELIMITER = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CSVOptions:
+    """How rows are written.
+
+    :param delimiter: between fields.
+    :param quote: around texts; empty for none, then what would end a field or line stands behind a backslash.
+    :param null: stands for NULL, never quoted.
+    :param terminator: ends every line.
+    :param include_commit_ts: whether lines tell their commit-ts.
+    :param output_old_value: whether an update is two lines, its old image as ``D`` and its new one as ``I``,
+        and lines tell whether they are of one.
+    :param output_handle_key: whether lines tell TiDB's handle of the row.
+    :param binary_encoding_method: of byte strings: ``base64`` or ``hex``.
+    :raises ChangefeedError: for what TiCDC would not accept.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    null: str = r"\N"
+    terminator: str = "\r\n"
+    include_commit_ts: bool = False
+    output_old_value: bool = False
+    output_handle_key: bool = False
+    binary_encoding_method: str = "base64"
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.delimiter) <= _LONGEST_DELIMITER or set(self.delimiter) & {"\r", "\n"}:
+            what = "csv config delimiter must be 1 to 3 characters, none of them CR or LF"
+            raise ChangefeedError(what, parameter="delimiter")
+        if len(self.quote) > 1 or self.quote in ("\r", "\n"):
+            what = "csv config quote must be one character, not CR or LF, or empty"
+            raise ChangefeedError(what, parameter="quote")
+        if self.quote and self.quote in self.delimiter:
+            raise ChangefeedError("csv config quote and delimiter cannot be the same", parameter="quote")
+        if self.binary_encoding_method not in _METHODS:
+            what = f"unknown binary-encoding-method {self.binary_encoding_method!r}"
+            hint = nearest(self.binary_encoding_method, _METHODS)
+            raise ChangefeedError(what, parameter="binary-encoding-method", hint=hint)

@@ -1,0 +1,82 @@
+"""The text of a CSV file taken apart: records, and fields in them.
+
+Strict: a quoted field ends with its quote, an unquoted one holds none, and every record has its terminator,
+so that a file that was cut short is found out. A quoted ``\\N`` is a text, an unquoted one NULL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.errors import DecodeError
+
+_UNESCAPED = {b"r": b"\r", b"n": b"\n"}
+_ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CSVField:
+    """One field.
+
+    :param text: None for NULL.
+    :param quoted: whether quotes stand around it.
+    """
+
+    text: bytes | None
+    quoted: bool = False
+
+
+class CSVRecords:
+    """Reads what ``CSVEncoder`` writes with the same options."""
+
+    def __init__(self, options: CSVOptions) -> None:
+        self._quote = options.quote.encode()
+        self._null = options.null.encode()
+        delimiter, end, quote, null = (
+            re.escape(text.encode())
+            for text in (options.delimiter, options.terminator, options.quote, options.null)
+        )
+        stop = b"(?:%b|%b)" % (delimiter, end)
+        if options.quote:
+            field = b"(?>%b(?:[^%b]++|%b%b)*+%b|%b(?=%b)|(?:(?!%b|%b).)*+)" % (
+                *(quote,) * 5, null, stop, stop, quote,
+            )  # fmt: skip
+        else:
+            field = rb"(?>%b(?=%b)|(?:\\.|(?!%b)[^\\])*+)" % (null, stop, stop)
+        self._field = re.compile(b"(%b)(%b)" % (field, stop), re.DOTALL)
+        self._record = re.compile(b"%b(?:%b%b)*+%b" % (field, delimiter, field, end), re.DOTALL)
+
+    def split(self, content: bytes) -> Iterator[bytes]:
+        """The records of a file, each with its terminator.
+
+        :raises DecodeError: where none begins; those before it were given.
+        """
+        place = 0
+        while place < len(content):
+            found = self._record.match(content, place)
+            if found is None:
+                raise DecodeError("CSV-RECORD", "fields up to a terminator", part="value", byte=place)
+            yield found[0]
+            place = found.end()
+
+    def fields(self, record: bytes) -> list[CSVField]:
+        """The fields of a record.
+
+        :raises DecodeError: if it is none.
+        """
+        if self._record.fullmatch(record) is None:
+            raise DecodeError("CSV-RECORD", "one record with its terminator", part="value", byte=0)
+        return [self._read(found[1]) for found in self._field.finditer(record)]
+
+    def _read(self, text: bytes) -> CSVField:
+        if text == self._null:
+            return CSVField(None)
+        mark = self._quote
+        if not mark:
+            return CSVField(_ESCAPE.sub(lambda found: _UNESCAPED.get(found[1], found[1]), text))
+        if text.startswith(mark):
+            return CSVField(text[len(mark) : -len(mark)].replace(mark * 2, mark), quoted=True)
+        return CSVField(text)

@@ -1,0 +1,77 @@
+"""Values of columns as fields.
+
+Source: tiflow ``pkg/sink/codec/csv/csv_message.go`` (``fromColValToCsvVal``, ``formatValue``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.protocols.base64_texts import base64_texts
+from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.go_float import shortest
+from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.arrow_text import Piece, each_distinct, joined, mapped, surrounded
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.table import ColumnInfo
+
+T = MySQLType
+Field: TypeAlias = Callable[[pa.Array], Piece]
+"""The values of a column to their fields."""
+
+_PLAIN = INTEGERS | {T.BIT, T.YEAR}
+_ESCAPED = {"\\": "\\\\", "\r": "\\r", "\n": "\\n"}
+
+
+def field_of(column: ColumnInfo, options: CSVOptions) -> Field:
+    """How a column is written."""
+    text = _text_of(column, options)
+    return lambda values: _with_nulls(text(values), options)
+
+
+def _with_nulls(fields: pa.Array, options: CSVOptions) -> pa.Array:
+    return pc.fill_null(fields, options.null.encode()) if fields.null_count else fields
+
+
+def _text_of(column: ColumnInfo, options: CSVOptions) -> Callable[[pa.Array], pa.Array]:
+    if column.type in _PLAIN:
+        return lambda values: values
+    if column.type in FLOATS:
+        return lambda values: mapped(values, shortest)
+    if column.type in (T.ENUM, T.SET):
+        return lambda values: quoted(each_distinct(values, partial(_members, column)), options)
+    if column.binary and column.type in STRINGS | LOBS:
+        encoded = base64_texts if options.binary_encoding_method == "base64" else _hex
+        return lambda values: quoted(encoded(values), options)
+    return lambda values: quoted(values, options)
+
+
+def _members(column: ColumnInfo, value: bytes) -> bytes:
+    return member_text(column, value).encode()
+
+
+def _hex(values: pa.Array) -> pa.Array:
+    return mapped(values, lambda value: value.hex().encode())
+
+
+def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
+    """Texts as fields; nulls stay."""
+    if not options.quote:
+        for char in ("\\", "\r", "\n"):
+            texts = pc.replace_substring(texts, char.encode(), _ESCAPED[char].encode())
+        for char in dict.fromkeys(options.delimiter):
+            texts = pc.replace_substring(texts, char.encode(), b"\\" + char.encode())
+        return texts
+    mark = options.quote.encode()
+    pieces = surrounded(mark, pc.replace_substring(texts, mark, mark * 2), mark)
+    return joined(pieces, len(texts), null=None)
+
+
+def quoted_text(text: str, options: CSVOptions) -> bytes:
+    """One text as a field."""
+    return bytes(quoted(pa.array([text.encode()], pa.binary()), options)[0].as_py())

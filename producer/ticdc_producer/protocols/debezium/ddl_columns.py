@@ -1,0 +1,174 @@
+"""A table's columns in a DDL message.
+
+Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent), ``debezium/helper.go``; JDBC codes: tiflow
+``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType).
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.protocols.debezium import text
+from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
+from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.arrow_text import NULL
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
+from ticdc_producer.model.table import ColumnInfo
+
+T = MySQLType
+
+_JDBC = {
+    T.TINY: 5, T.SHORT: 5, T.INT24: 4, T.LONG: 4, T.YEAR: 4, T.LONGLONG: -5, T.FLOAT: 6, T.DOUBLE: 8,
+    T.NEW_DECIMAL: 3, T.DATE: 91, T.NEW_DATE: 91, T.DURATION: 92, T.DATETIME: 93, T.TIMESTAMP: 2014,
+    T.ENUM: 1, T.SET: 1, T.BIT: -7, T.JSON: 1111,
+}  # fmt: skip
+_TEXT_AND_BINARY_JDBC = {T.STRING: (1, -2), T.VARCHAR: (12, -3), T.VAR_STRING: (12, -3)}
+_LOB_JDBC = (12, 2004)
+_OTHER_JDBC = 12
+
+_USUAL_LENGTH = {
+    T.TINY: 4, T.SHORT: 6, T.INT24: 9, T.LONG: 11, T.LONGLONG: 20, T.FLOAT: 12, T.DOUBLE: 22, T.BIT: 1,
+    T.STRING: 1, T.VARCHAR: 5, T.VAR_STRING: 5, T.VECTOR_FLOAT32: -1,
+}  # fmt: skip
+_TIMES = frozenset({T.TIMESTAMP, T.DATETIME, T.DURATION})
+_WITH_CHARSET = STRINGS - {T.VAR_STRING} | LOBS | {T.ENUM, T.SET}
+_BARE = frozenset({T.YEAR, T.BIT, T.VARCHAR, T.STRING, T.NEW_DECIMAL})
+
+_EPOCH = b'"1970-01-01 00:00:00"'
+"""What stands for CURRENT_TIMESTAMP, as in Debezium."""
+
+
+def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition | None) -> bytes:
+    """One element of ``columns``.
+
+    :param position: place in the table, from 1, hidden columns counted.
+    :param defined: the column's definition in the query, if the query has one.
+    """
+    expression, name = _type_texts(column)
+    generated = _boolean(column.auto_increment or (column.on_update_now and column.type == T.TIMESTAMP))
+    comment = text.string(column.comment) if column.comment and defined is None else NULL
+    parts = (
+        (b"name", text.string(column.name)),
+        (b"jdbcType", b"%d" % jdbc_type(column)),
+        (b"nativeType", NULL),
+        (b"comment", comment),
+        (b"defaultValueExpression", _default(column, defined)),
+        (b"enumValues", _enum_values(column)),
+        (b"typeName", text.string(name)),
+        (b"typeExpression", text.string(expression)),
+        (b"charsetName", _charset(column)),
+        (b"length", _number(_length(column, defined))),
+        (b"scale", _number(column.decimal if column.type in FLOATS | {T.NEW_DECIMAL} else -1)),
+        (b"position", b"%d" % position),
+        (b"optional", _boolean(column.nullable)),
+        (b"autoIncremented", generated),
+        (b"generated", generated),
+    )
+    return b"{%b}" % b",".join(b'"%b":%b' % part for part in parts)
+
+
+def jdbc_type(column: ColumnInfo) -> int:
+    """Java's number of the column's type."""
+    if column.type in LOBS:
+        return _LOB_JDBC[column.binary]
+    if column.type in _TEXT_AND_BINARY_JDBC:
+        return _TEXT_AND_BINARY_JDBC[column.type][column.binary]
+    return _JDBC.get(column.type, _OTHER_JDBC)
+
+
+def _boolean(value: bool) -> bytes:
+    return b"true" if value else b"false"
+
+
+def _number(value: int) -> bytes:
+    return NULL if value == -1 else b"%d" % value
+
+
+def _enum_values(column: ColumnInfo) -> bytes:
+    if not column.elements:
+        return NULL
+    return b"[%b]" % b",".join(text.string(f"'{member}'") for member in column.elements)
+
+
+def _charset(column: ColumnInfo) -> bytes:
+    named = column.type in _WITH_CHARSET and not column.binary
+    return text.string(column.charset) if named else NULL
+
+
+def _type_texts(column: ColumnInfo) -> tuple[str, str]:
+    """``typeExpression`` and ``typeName``; the first of few types has parameters."""
+    bare = bare_name(column.type, binary=column.binary, unsigned=False).upper()
+    if column.type == T.UNSPECIFIED:  # columns of a view
+        bare = "UNSPECIFIED"
+    if column.type in _BARE:
+        return bare, bare
+    sign = " UNSIGNED ZEROFILL" if column.zerofill else " UNSIGNED" if column.unsigned else ""
+    return bare + _parameters(column) + sign, bare + sign
+
+
+def _parameters(column: ColumnInfo) -> str:
+    if column.type == T.DOUBLE and column.decimal > 0:
+        length = column.length if column.length != -1 else _USUAL_LENGTH[T.DOUBLE]
+        return f"({length},{column.decimal})"
+    if column.type == T.VECTOR_FLOAT32 and column.length != -1:
+        return f"({column.length})"
+    if column.type == T.VAR_STRING and not column.binary and column.length != 1:
+        return f"({column.length if column.length != -1 else _USUAL_LENGTH[T.VAR_STRING]})"
+    return ""
+
+
+def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
+    """``length``, -1 for none: of times the digits of fraction, of others what is not the type's usual."""
+    if column.type in _TIMES:
+        return column.decimal if defined is None else defined.length
+    if column.type == T.YEAR:
+        return column.length if defined is None else defined.length
+    if column.type == T.NEW_DECIMAL:
+        return column.length
+    if column.type == T.SET:
+        return 2 * len(column.elements) - 1
+    if column.type == T.ENUM:
+        return 1
+    if column.type not in _USUAL_LENGTH:
+        return -1
+    usual = _USUAL_LENGTH[column.type]
+    if column.unsigned and column.type in INTEGERS - {T.LONGLONG}:
+        usual -= 1
+    if column.zerofill and column.type == T.TINY:
+        usual += 1
+    return -1 if column.length == usual else column.length
+
+
+def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
+    if defined is not None and column.type in _TIMES | {T.YEAR}:
+        if defined.has_default:
+            return _expression(defined.default)
+        if column.origin_default is not None:
+            return _literal(column, column.origin_default)
+    if column.default_expression:
+        return _expression(column.default_expression)
+    return NULL if column.default is None else _literal(column, column.default)
+
+
+def _expression(shown: str | None) -> bytes:
+    if shown is None:
+        return NULL
+    return _EPOCH if shown.upper() == "CURRENT_TIMESTAMP" else text.string(shown)
+
+
+def _literal(column: ColumnInfo, value: bytes) -> bytes:
+    if column.type in (T.ENUM, T.SET):
+        return text.string(member_text(column, value))
+    if column.type == T.BIT:
+        return b'"%b"' % _binary_digits(int(value), column.length)
+    if column.type == T.YEAR:
+        return b'"%04d"' % int(value)
+    return text.default_string(column.default_text or value)
+
+
+def _binary_digits(number: int, length: int) -> bytes:
+    """Whole bytes, but the first only as wide as the bits of ``length`` beyond the last whole byte.
+
+    TiDB keeps them as a text in JSON: what of them is not UTF-8 shows the bytes of U+FFFD.
+    """
+    size = max((number.bit_length() + 7) // 8, 1)
+    first, *rest = text.stored_default(number.to_bytes(size, "big"))
+    return (f"{first:0{length % 8}b}" + "".join(f"{byte:08b}" for byte in rest)).encode()

@@ -1,0 +1,118 @@
+"""The DDL message: Debezium's schema change event.
+
+Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent). It has no ``op``, which is how readers know it.
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.protocols.debezium import envelope
+from ticdc_producer.protocols.debezium import text
+from ticdc_producer.protocols.debezium.ddl_columns import column_object
+from ticdc_producer.protocols.debezium.ddl_query import column_definitions
+from ticdc_producer.protocols.debezium.ddl_schema import KEY_SCHEMA, value_schema
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.arrow_text import NULL
+from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.table import TableInfo
+
+# TiDB's action codes, by the kind of change they are to Debezium. The other codes give no message.
+_CREATE = (1, 3, 21, 60)
+_ALTER = (
+    5, 6, 7, 12, 13, 14, 15, 17, 18, 19, 20, 22, 23, 26, 32, 33, 41, 42, 61, 64, 71, 72,
+)  # fmt: skip
+_DROP_TABLE, _TRUNCATE_TABLE, _RENAME_TABLE, _DROP_VIEW = 4, 11, 14, 24
+_DROP = (2, _DROP_TABLE, 8, _TRUNCATE_TABLE, _DROP_VIEW)
+_CHANGES = {
+    **dict.fromkeys(_CREATE, b"CREATE"),
+    **dict.fromkeys(_ALTER, b"ALTER"),
+    **dict.fromkeys(_DROP, b"DROP"),
+}
+
+
+def has_message(action: int) -> bool:
+    """Whether TiCDC sends DDLs of an action code in this protocol."""
+    return action in _CHANGES
+
+
+def ddl_message(
+    event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: DebeziumOptions
+) -> Message | None:
+    """The message of one DDL event; None for a type that Debezium knows no change for.
+
+    :param table: the table as the DDL leaves it.
+    :param before: the table as the DDL found it.
+    """
+    change = _CHANGES.get(event.ddl_type)
+    if change is None:
+        return None
+    commit_ts, database = event.commit_ts, text.string(event.schema)
+    source = envelope.source(options.cluster_id, event.schema, event.table).text(commit_ts)
+    key = b'{"payload":{"databaseName":%b}' % database
+    value = (
+        b'{"payload":{"source":%b,"ts_ms":%d,"databaseName":%b,"schemaName":null,"ddl":%b,"tableChanges":[%b]}'
+    ) % (
+        source,
+        envelope.build_time(commit_ts, options),
+        database,
+        text.string(event.query),
+        _table_change(event, change, table, before, options),
+    )
+    if not options.disable_schema:
+        key += b',"schema":' + envelope.compact(KEY_SCHEMA)
+        value += b',"schema":' + envelope.compact(value_schema(options))
+    return Message(key + b"}", value + b"}", Kind.DDL.word, commit_ts)
+
+
+def _table_change(
+    event: DDLEvent,
+    change: bytes,
+    table: TableInfo | None,
+    before: TableInfo | None,
+    options: DebeziumOptions,
+) -> bytes:
+    """The one element of ``tableChanges``; nothing for a DDL of a database or a TRUNCATE."""
+    if not event.table or event.ddl_type == _TRUNCATE_TABLE:
+        return b""
+    # The two differ after EXCHANGE PARTITION only.
+    named = table if table is not None and options.profile == "new" else None
+    names = _quoted(event.schema, event.table) if named is None else _quoted(named.schema, named.name)
+    if event.ddl_type == _RENAME_TABLE and before is not None:
+        names = f"{_quoted(before.schema, before.name)},{names}"
+    shown = NULL
+    if table is None and event.ddl_type == _DROP_VIEW:
+        table = before
+    if table is not None and event.ddl_type != _DROP_TABLE:
+        shown = _table(event, table)
+    return b'{"type":"%b","id":%b,"table":%b}' % (change, text.string(names), shown)
+
+
+def _quoted(schema: str, table: str) -> str:
+    return f'"{schema}"."{table}"'
+
+
+def _table(event: DDLEvent, table: TableInfo) -> bytes:
+    key_names = [table.columns[offset].name for offset in _key_offsets(table)]
+    defined = column_definitions(event.query)
+    columns = [
+        column_object(column, position, defined.get(column.name))
+        for position, column in enumerate(table.columns, 1)
+        if not column.hidden
+    ]
+    return (b'{"defaultCharsetName":%b,"primaryKeyColumnNames":[%b],"columns":[%b],"comment":null}') % (
+        text.string(table.charset),
+        b",".join(map(text.string, key_names)),
+        b",".join(columns),
+    )
+
+
+def _key_offsets(table: TableInfo) -> tuple[int, ...]:
+    """The primary key, else the first unique index without NULLs, which need not be the handle key.
+
+    Source: tidb ``model.TableInfo.GetPrimaryKey``.
+    """
+    if table.primary_key is not None:
+        return table.primary_key.offsets
+    for index in table.indexes:
+        if index.unique and not any(table.columns[offset].nullable for offset in index.offsets):
+            return index.offsets
+    return ()

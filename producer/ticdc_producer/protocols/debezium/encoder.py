@@ -1,0 +1,98 @@
+"""Encoder of Debezium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.compression import compressed
+from ticdc_producer.protocols.debezium import envelope
+from ticdc_producer.protocols.debezium.batch_messages import batch_messages
+from ticdc_producer.protocols.debezium.ddl_message import ddl_message
+from ticdc_producer.protocols.debezium.fidelity import DebeziumLosses, losses_of
+from ticdc_producer.protocols.debezium.names import fit_name
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.plan import TablePlan, table_plan
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
+from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.table import TableInfo
+
+
+class DebeziumEncoder:
+    """Values in, messages out; keeps one compiled plan per table version it has met."""
+
+    def __init__(self, options: DebeziumOptions | None = None) -> None:
+        self.options = options or DebeziumOptions()
+        self._plans: dict[TableInfo, TablePlan] = {}
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode rows of one table version; see ``codec.base.Encoder``."""
+        forms = batch_messages(self._plan(table), batch, self.options)
+        notes = {
+            place: RowNote(refusal=_refusal(table, batch.commit_ts[place].as_py(), date))
+            for place, date in forms.refused().items()
+        }
+        return encoded_rows(forms.keys(), forms.values(), batch.commit_ts, notes)
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        """One message per row."""
+        return (row_by_row(part, keyed=True) for part in rows)
+
+    def ddl(
+        self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
+    ) -> Message | None:
+        """The DDL event; None where DDL is off, and for the types that TiCDC leaves out silently.
+
+        :param table: the table as the DDL leaves it; without it the message says nothing of its columns.
+        :param before: the table as the DDL found it; a rename takes the old name from it.
+        """
+        if not self.options.output_ddl:
+            return None
+        message = ddl_message(event, table, before, self.options)
+        return None if message is None else self._packed(message)
+
+    def resolved(self, ts: int) -> Message | None:
+        """The watermark; None without the extension."""
+        options = self.options
+        if not options.enable_tidb_extension:
+            return None
+        source = envelope.source(options.cluster_id, "", "").text(ts)
+        key = b'{"payload":{}'
+        value = b'{"payload":{"source":%b,"ts_ms":%d,"transaction":null,"op":"m"}' % (
+            source,
+            envelope.build_time(ts, options),
+        )
+        if not options.disable_schema:
+            prefix = f"{fit_name(options.cluster_id)}.watermark"
+            key += b',"schema":%b' % envelope.key_schema(prefix, b"")
+            value += b',"schema":%b' % envelope.watermark_schema(prefix, options)
+        return self._packed(Message(key + b"}", value + b"}", Kind.RESOLVED.word, ts))
+
+    def _packed(self, message: Message) -> Message:
+        """Compressed, key and value apart, where the options say so."""
+        key, value = self._compressed(message.key or b""), self._compressed(message.value or b"")
+        return Message(key, value, message.type, message.commit_ts)
+
+    def _compressed(self, data: bytes) -> bytes:
+        return compressed(data, self.options.large_message_handle_compression)
+
+    @property
+    def losses(self) -> DebeziumLosses:
+        return losses_of(self.options)
+
+    def _plan(self, table: TableInfo) -> TablePlan:
+        if table not in self._plans:
+            self._plans[table] = table_plan(table, self.options)
+        return self._plans[table]
+
+
+def _refusal(table: TableInfo, commit_ts: int, refused: bytes) -> EncodeError:
+    return EncodeError(
+        f"debezium encode failed: [types:1292]Incorrect datetime value: '{refused.decode()}'",
+        code="CDC:ErrDebeziumEncodeFailed",
+        table=table.qualified_name,
+        commit_ts=commit_ts,
+        hint="DATETIME values with a zero month or day cannot be sent in this protocol",
+    )

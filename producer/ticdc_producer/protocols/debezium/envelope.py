@@ -1,0 +1,161 @@
+"""What surrounds the row images: ``source``, and the schemas that are the same for every table.
+
+Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ticdc_producer.protocols.debezium import text
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.arrow_text import Piece, Pieces
+from ticdc_producer.model.tso import physical
+
+Schema = dict[str, Any]
+
+
+def compact(schema: Schema) -> bytes:
+    """A schema as JSON; its names are plain ASCII."""
+    return json.dumps(schema, separators=(",", ":")).encode()
+
+
+def _field(kind: str, name: str, *, optional: bool = False) -> Schema:
+    return {"type": kind, "optional": optional, "field": name}
+
+
+_SNAPSHOT = {
+    "type": "string",
+    "optional": True,
+    "name": "io.debezium.data.Enum",
+    "version": 1,
+    "parameters": {"allowed": "true,last,false,incremental"},
+    "default": "false",
+    "field": "snapshot",
+}
+
+_SOURCE_FIELDS = [
+    _field("string", "version"),
+    _field("string", "connector"),
+    _field("string", "name"),
+    _field("int64", "ts_ms"),
+    _SNAPSHOT,
+    _field("string", "db"),
+    _field("string", "sequence", optional=True),
+    _field("string", "table", optional=True),
+    _field("int64", "server_id"),
+    _field("string", "gtid", optional=True),
+    _field("string", "file"),
+    _field("int64", "pos"),
+    _field("int32", "row"),
+    _field("int64", "thread", optional=True),
+    _field("string", "query", optional=True),
+]
+
+_TRANSACTION_SCHEMA: Schema = {
+    "type": "struct",
+    "fields": [
+        _field("string", "id"),
+        _field("int64", "total_order"),
+        _field("int64", "data_collection_order"),
+    ],
+    "optional": True,
+    "name": "event.block",
+    "version": 1,
+    "field": "transaction",
+}
+
+
+def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
+    """The schema of ``source``; the new program lists TiCDC's own fields too, as its options ask."""
+    fields = [*_SOURCE_FIELDS]
+    if options.profile == "new" and options.enable_tidb_extension:
+        fields += [_field("int64", "commit_ts"), _field("string", "cluster_id")]
+    if options.include_start_ts and of_rows:
+        fields.append(_field("int64", "start_ts"))
+    return {
+        "type": "struct",
+        "fields": fields,
+        "optional": False,
+        "name": "io.debezium.connector.mysql.Source",
+        "field": "source",
+    }
+
+
+def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
+    fields = [
+        source_schema(options, of_rows=of_rows),
+        _field("string", "op"),
+        _field("int64", "ts_ms", optional=True),
+        _TRANSACTION_SCHEMA,
+    ]
+    return [compact(field) for field in fields]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The ``source`` object of a table. Debezium's binlog position stands empty; ``commit_ts``, ``start_ts``
+    and ``cluster_id`` are TiCDC's own.
+
+    :param head: up to the commit's Unix milliseconds.
+    :param middle: from there to its TSO.
+    """
+
+    head: bytes
+    middle: bytes
+    tail: bytes
+
+    def pieces(self, ts_ms: Piece, commit_ts: Piece, start_ts: Piece | None = None) -> Pieces:
+        start = () if start_ts is None else (b',"start_ts":', start_ts)
+        return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
+
+    def text(self, ts: int) -> bytes:
+        """That of one event."""
+        return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
+
+
+def source(cluster: str, schema: str, table: str) -> Source:
+    name, db, tbl = map(text.string, (cluster, schema, table))
+    return Source(
+        head=b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name + b',"ts_ms":',
+        middle=b',"snapshot":"false","db":' + db + b',"table":' + tbl
+        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
+        tail=b',"cluster_id":' + name + b"}",
+    )  # fmt: skip
+
+
+def key_schema(prefix: str, columns: bytes) -> bytes:
+    """Schema of a row's or watermark's key.
+
+    :param columns: the column schemas, joined.
+    """
+    return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
+
+
+def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
+    """Schema of a row's value: both images, although an event may hold one."""
+    images = [
+        b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
+        % (prefix.encode(), image, columns)
+        for image in (b"before", b"after")
+    ]
+    return _envelope(prefix, images + _common_fields(options, of_rows=True))
+
+
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
+    """Schema of a watermark's value."""
+    return _envelope(prefix, _common_fields(options, of_rows=False))
+
+
+def _envelope(prefix: str, fields: list[bytes]) -> bytes:
+    return b'{"type":"struct","optional":false,"name":"%b.Envelope","version":1,"fields":[%b]}' % (
+        prefix.encode(),
+        b",".join(fields),
+    )
+
+
+def build_time(commit_ts: int, options: DebeziumOptions) -> int:
+    """Unix milliseconds at which a message counts as made."""
+    return physical(commit_ts) if options.build_ts_ms is None else options.build_ts_ms

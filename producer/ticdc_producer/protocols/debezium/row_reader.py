@@ -1,0 +1,160 @@
+"""A row message's columns and images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
+from ticdc_producer.protocols.debezium.column_reader import digits
+from ticdc_producer.protocols.debezium.message_json import ValueParts
+from ticdc_producer.protocols.debezium.row_schema import RowReaders
+from ticdc_producer.protocols.invalid_utf8 import Marks
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import EventColumn, Image, Op, RowEvent, Value
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import MySQLType
+
+Members = Mapping[str, JSONValue]
+_HANDLE_KEY = int(ColumnFlag.HANDLE_KEY)
+_LONGEST_KEPT = 1 << 16  # characters of names that are worth remembering
+_MOST_KEPT = 256
+_INSERT, _, _DELETE = Op  # a member is slow to get from its class
+_DOUBLE = MySQLType.DOUBLE
+Readers = RowReaders | None
+
+_latest: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], Readers, tuple[EventColumn, ...]]] = {}
+
+_UNTYPED: Mapping[type, Callable[[Any], Value]] = {
+    int: digits,
+    bool: lambda json: b"1" if json else b"0",
+    float: lambda json: plain_text(json, _DOUBLE),
+    type(None): lambda _: None,
+}
+"""Values of a message without a schema: a number's digits, a string's text."""
+
+
+def row_event(parts: ValueParts, op: Op, key: Members, key_marks: Marks | None, readers: Readers) -> RowEvent:
+    """The row event of a message.
+
+    :param key: members of the message's key.
+    :param readers: of the columns by name; None where the message has no schema.
+    :raises DecodeError: for images that do not fit the operation, the key or the schema.
+    """
+    before, after = _images(parts, op)
+    shown = before if after is None else after
+    if shown is None:
+        raise _error(parts, "DEBEZIUM-ROW", "an image")
+    _check_key(parts, key, key_marks, shown)
+    source = parts.payload.source
+    return RowEvent(
+        commit_ts=source.commit_ts,
+        schema=source.db,
+        table=source.table,
+        op=op,
+        columns=_columns((source.db, source.table), tuple(shown), tuple(key), readers),
+        before=None if before is None else _image(parts, before, readers),
+        after=None if after is None else _image(parts, after, readers),
+    )
+
+
+def _images(parts: ValueParts, op: Op) -> tuple[Members | None, Members | None]:
+    """The two images, checked against the operation; an update may lack the old one."""
+    before, after = parts.payload.before, parts.payload.after
+    if op is _INSERT:
+        if before is not None or not after:
+            raise _error(parts, "DEBEZIUM-ROW", "columns in after alone for op c")
+    elif op is _DELETE:
+        if after is not None or not before:
+            raise _error(parts, "DEBEZIUM-ROW", "columns in before alone for op d")
+    elif not after or (before is not None and before.keys() != after.keys()):
+        raise _error(parts, "DEBEZIUM-ROW", "columns in after, and the same in before, for op u")
+    return before, after
+
+
+def _check_key(parts: ValueParts, key: Members, key_marks: Marks | None, shown: Members) -> None:
+    marked = key_marks is not None or parts.marks is not None
+    for name, value in key.items():
+        other = shown.get(name, value)
+        if value is other or (value == other and type(value) is type(other) and not marked):
+            continue
+        if _bytes_of(value, key_marks) != _bytes_of(other, parts.marks):
+            raise DecodeError("DEBEZIUM-KEY", f"the value's {name!r}", part="key", byte=0)
+
+
+def _bytes_of(value: JSONValue, marks: Marks | None) -> object:
+    """Something to compare a value by: marks differ from message to message."""
+    if not isinstance(value, str):
+        return type(value), value
+    return value.encode() if marks is None else marks.restored(value.encode())
+
+
+def _columns(
+    table: tuple[str, str], names: tuple[str, ...], key: tuple[str, ...], readers: Readers
+) -> tuple[EventColumn, ...]:
+    """What the message says of its columns: the same of all whose schema and names are.
+
+    How many are kept, and of how many columns, is limited, since a message may say anything.
+
+    :param table: database and table, of which the next message probably is, too.
+    """
+    latest = _latest.get(table)
+    if latest is not None and latest[0] == names and latest[1] == key and latest[2] is readers:
+        return latest[3]
+    if sum(map(len, (*table, *names, *key))) > _LONGEST_KEPT:
+        return _described(names, key, readers)
+    if len(_latest) >= _MOST_KEPT:
+        _latest.clear()
+    columns = _remembered(names, key, readers)
+    _latest[table] = names, key, readers, columns
+    return columns
+
+
+def _described(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
+    types = {} if readers is None else {name: each.type for name, each in readers.by_name.items()}
+    keys = frozenset(key)
+    return tuple([EventColumn(n, types.get(n, ""), _HANDLE_KEY if n in keys else 0) for n in names])
+
+
+_remembered = lru_cache(maxsize=_MOST_KEPT)(_described)
+
+
+def _image(parts: ValueParts, members: Members, readers: Readers) -> Image:
+    image: dict[str, Value] = {}
+    name = ""
+    try:
+        if readers is None:
+            for name, json in members.items():
+                image[name] = json.encode() if isinstance(json, str) else _UNTYPED[type(json)](json)
+        else:
+            by_name = readers.by_name
+            for name, json in members.items():
+                column = by_name[name]
+                image[name] = column.read(json) if json is not None else column.null()
+    except KeyError:
+        raise _bad_column(parts, name, "a column of the schema") from None
+    except BadValue as bad:
+        raise _bad_column(parts, name, bad.expected) from None
+    return image if parts.marks is None else _unmarked(members, image, parts.marks)
+
+
+def _unmarked(members: Members, image: dict[str, Value], marks: Marks) -> Image:
+    """The image with the bytes that marks stood for, which are in text: nothing else takes such a string."""
+    for name, json in members.items():
+        value = image[name]
+        if value is not None and isinstance(json, str) and marks.stands_in(json):
+            image[name] = marks.restored(value)
+    return image
+
+
+def _bad_column(parts: ValueParts, name: str, expected: str) -> DecodeError:
+    from ticdc_producer.protocols.debezium import text
+
+    byte = max(parts.json.find(text.string(name) + b":"), 0)
+    return DecodeError("DEBEZIUM-COLUMN", f"{expected} in column {name!r}", part="value", byte=byte)
+
+
+def _error(parts: ValueParts, code: str, expected: str) -> DecodeError:
+    return DecodeError(code, expected, part="value", byte=max(parts.json.find(b'"op"'), 0))

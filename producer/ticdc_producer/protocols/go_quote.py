@@ -1,0 +1,128 @@
+"""Byte strings as Go's ``strconv.Quote`` prints them, without the outer quotes, and back.
+
+BINARY and VARBINARY values travel like this inside JSON. Every byte string survives the way there and
+back. Printable code points are those of Unicode 15.0, as in Go 1.21 – 1.26 (``go_isprint_ranges.txt``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from codecs import escape_decode
+from functools import cache
+from importlib.resources import files
+
+_PLAIN = re.compile(rb"[ !#-\[\]-~]*")
+_SHORT = {
+    0x22: '\\"', 0x5C: "\\\\", 0x07: "\\a", 0x08: "\\b", 0x0C: "\\f", 0x0A: "\\n", 0x0D: "\\r",
+    0x09: "\\t", 0x0B: "\\v",
+}  # fmt: skip
+
+
+@cache
+def _printable_ranges() -> tuple[list[int], list[int]]:
+    text = files("ticdc_producer.protocols").joinpath("go_isprint_ranges.txt").read_text("ascii")
+    pairs = [line.split("-") for line in text.splitlines() if line and not line.startswith("#")]
+    return [int(start, 16) for start, _ in pairs], [int(end, 16) for _, end in pairs]
+
+
+def _is_print(code: int) -> bool:
+    starts, ends = _printable_ranges()
+    place = bisect_right(starts, code) - 1
+    return place >= 0 and code <= ends[place]
+
+
+class _Quoting(dict[int, str]):
+    """Translation table that works out a code point when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = text = _quote_code_point(code)
+        return text
+
+
+def _quote_code_point(code: int) -> str:
+    if code in _SHORT:
+        return _SHORT[code]
+    if 0xDC80 <= code <= 0xDCFF:  # surrogateescape: a byte that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    if _is_print(code):
+        return chr(code)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_QUOTING = _Quoting()
+
+
+def quote(value: bytes) -> bytes:
+    """The quoted form of one byte string, as UTF-8."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return value.decode("utf-8", "surrogateescape").translate(_QUOTING).encode()
+
+
+_PIECE = re.compile(
+    r"""[^"\\\n]+"""
+    r"""|\\(?:(?P<short>[abfnrtv\\"])|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})"""
+    r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))"""
+)
+_QUOTED = re.compile(
+    r"""[^"\\\n]*+(?:\\(?:x[0-9a-fA-F]{2}|[abfnrtv\\"]|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5}|[0-3][0-7]{2})"""
+    r"""[^"\\\n]*+)*+"""
+)
+_TO_CODE_POINT = re.compile(rb"((?:[^\\]++|\\[^uU])*+)(?:\\u(.{4})|\\U(.{8})|\Z)", re.DOTALL)
+_SHORT_BYTES = {text[1]: bytes([code]) for code, text in _SHORT.items()}
+
+
+def unquote(text: str) -> bytes:
+    """The bytes behind a quoted text.
+
+    :raises ValueError: where Go's ``strconv.Unquote`` would refuse; its one argument is the character
+        position.
+    """
+    if "\\" not in text and '"' not in text and "\n" not in text:
+        return text.encode()
+    if _QUOTED.fullmatch(text):
+        try:
+            return _unescaped(text.encode())
+        except ValueError:
+            pass  # the other way tells where
+    out, place = [], 0
+    while place < len(text):
+        match = _PIECE.match(text, place)
+        if match is None:
+            raise ValueError(place)
+        out.append(_piece(match, place))
+        place = match.end()
+    return b"".join(out)
+
+
+def _unescaped(quoted: bytes) -> bytes:
+    """The bytes behind escapes that are known to be good: Python's are then the same, but for code points."""
+    if b"\\u" in quoted or b"\\U" in quoted:
+        quoted = _TO_CODE_POINT.sub(_with_code_point, quoted)
+    return escape_decode(quoted)[0]
+
+
+def _with_code_point(match: re.Match[bytes]) -> bytes:
+    """What stands before a code point, and that; it stays escaped where it could itself be a backslash."""
+    before, short, long = match.groups()
+    if short is None and long is None:
+        return before
+    code = int(short or long, 16)
+    return before + (b"\\x%02x" % code if code < 0x80 else chr(code).encode())
+
+
+def _piece(match: re.Match[str], place: int) -> bytes:
+    kind = match.lastgroup
+    if kind is None:
+        return match[0].encode()
+    if kind == "short":
+        return _SHORT_BYTES[match["short"]]
+    if kind in ("x", "octal"):
+        return bytes([int(match[kind], 16 if kind == "x" else 8)])
+    code = int(match[kind], 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise ValueError(place)
+    return chr(code).encode()

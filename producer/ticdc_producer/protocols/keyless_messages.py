@@ -1,0 +1,61 @@
+"""A batch of rows as messages without a key: in full, and as their handle key where that is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Protocol
+
+import pyarrow as pa
+
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.compression import all_compressed
+from ticdc_producer.protocols.encoded_rows import EncodedRows
+from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
+from ticdc_producer.protocols.arrow_text import Numbers, lengths
+from ticdc_producer.model.event import Op
+
+
+class RowTexts(Protocol):
+    """One form of row message."""
+
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
+        """One message per row.
+
+        :param locations: of their claim-check objects as JSON, where this form tells one.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeylessMessages:
+    """The rows of one batch.
+
+    :param forms: by operation, and whether the row was too large and shows its handle key alone.
+    :param compression: of their messages.
+    :param literal: a text as the protocol writes it in JSON.
+    """
+
+    forms: Mapping[tuple[Op, bool], RowTexts]
+    batch: RowBatch
+    compression: str
+    literal: Callable[[str], bytes]
+
+    def values(self) -> pa.Array:
+        """The message of every row."""
+        return all_compressed(self.forms[self.batch.op, False].texts(self.batch), self.compression)
+
+    def length(self, rows: EncodedRows) -> Numbers:
+        return lengths(rows.column("value")) + RECORD_OVERHEAD
+
+    def whole(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        return None, value
+
+    def handle_key_forms(
+        self, places: Sequence[int], locations: Sequence[str]
+    ) -> Iterator[tuple[bytes, bytes]]:
+        chosen = self.batch.take(pa.array(places))
+        told = pa.array(map(self.literal, locations), pa.binary()) if locations else None
+        values = all_compressed(self.forms[self.batch.op, True].texts(chosen, told), self.compression)
+        return zip(repeat(b""), values.to_pylist(), strict=False)

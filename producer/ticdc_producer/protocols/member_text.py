@@ -1,0 +1,19 @@
+"""The members that ENUM and SET values name.
+
+Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``.
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo
+
+
+def member_text(column: ColumnInfo, value: bytes) -> str:
+    """The text of an ENUM index or SET mask; empty where it points outside of the members."""
+    number = int(value)
+    if column.type == MySQLType.ENUM:
+        return column.elements[number - 1] if 1 <= number <= len(column.elements) else ""
+    if number >> len(column.elements):
+        return ""
+    return ",".join(name for place, name in enumerate(column.elements) if number >> place & 1)

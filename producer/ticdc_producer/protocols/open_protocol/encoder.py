@@ -1,0 +1,101 @@
+"""Encoder of Open Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.claim_check import claim_name
+from ticdc_producer.protocols.compression import compressed
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
+from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.open_protocol.batch_messages import BatchMessages
+from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS
+from ticdc_producer.protocols.open_protocol.framing import framed, messages
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.open_protocol.plan import TablePlan, table_plan
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
+from ticdc_producer.model.fidelity import Losses, OldValues
+from ticdc_producer.model.mysql_type import STRINGS
+from ticdc_producer.model.table import TableInfo
+
+
+class OpenEncoder:
+    """Values in, messages out; keeps one compiled plan per table version it has met."""
+
+    def __init__(self, options: OpenOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
+        self.options = options or OpenOptions()
+        self._large = LargeMessages(self.options, name_claim)
+        self._dialect = DIALECTS[self.options.profile]
+        self._plans: dict[TableInfo, TablePlan] = {}
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode rows of one table version; see ``codec.base.Encoder``."""
+        forms = BatchMessages(self._plan(table), batch, self.options)
+        rows = encoded_rows(forms.keys(), forms.values(table), batch.commit_ts)
+        rows = self._large.handled(rows, table, forms)
+        return rows if table.handle_index is not None else self._without_handle_key(table, batch.op, rows)
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        """Frame consecutive rows of one partition."""
+        return messages(rows, self.options)
+
+    def ddl(
+        self,
+        event: DDLEvent,
+        table: TableInfo | None = None,  # noqa: ARG002  # only Debezium describes tables
+        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+    ) -> Message:
+        names = self._dialect.names(event.schema, event.table)
+        key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
+        value = b'{"q":%b,"t":%d}' % (self._dialect.strings.literal(event.query), event.ddl_type)
+        value = compressed(value, self.options.large_message_handle_compression)
+        return framed(key, value, Kind.DDL, event.commit_ts)
+
+    def resolved(self, ts: int) -> Message:
+        """The value is a length of 0, not an empty value."""
+        return framed(b'{"ts":%d,"t":3}' % ts, b"", Kind.RESOLVED, ts)
+
+    @property
+    def losses(self) -> Losses:
+        options = self.options
+        old: OldValues = "updated" if options.only_output_updated_columns else "all"
+        text_survives = options.legacy_varchar_base64 or self._dialect.raw_text  # TEXT goes as Base64
+        return Losses(
+            sorted_columns=self._dialect.sorted_columns,
+            old_values=old if options.output_old_value else "none",
+            deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
+            names_operation=options.output_old_value and self._dialect.empty_old,
+            flags=not options.legacy_no_flag,
+            damaged_text=frozenset() if text_survives else STRINGS,
+        )
+
+    def _plan(self, table: TableInfo) -> TablePlan:
+        if table not in self._plans:
+            self._plans[table] = table_plan(table, self.options)
+        return self._plans[table]
+
+    def _without_handle_key(self, table: TableInfo, op: Op, rows: EncodedRows) -> EncodedRows:
+        """Refuse the rows of which there is nothing to show."""
+        notes = dict(rows.notes)
+        by_key = op == Op.DELETE and self.options.delete_only_output_handle_key_columns
+        places = range(len(rows)) if by_key else list(notes)
+        commits = rows.column("commit_ts")
+        for place in places:
+            note = notes.get(place, RowNote())
+            if by_key or note.handle_key_only or note.claim:
+                notes[place] = replace(note, refusal=_no_handle_key(table, commits[place].as_py()))
+        return EncodedRows(rows.columns, notes)
+
+
+def _no_handle_key(table: TableInfo, commit_ts: int) -> EncodeError:
+    return EncodeError(
+        "the row has no handle key columns to show",
+        code="CDC:ErrOpenProtocolCodecInvalidData",
+        table=table.qualified_name,
+        commit_ts=commit_ts,
+        hint="turn handle-key-only options off for tables without a handle key",
+    )

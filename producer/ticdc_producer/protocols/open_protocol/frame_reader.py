@@ -1,0 +1,56 @@
+"""The frame of a message, taken apart again; every length is checked before it is believed."""
+
+from __future__ import annotations
+
+from ticdc_producer.protocols.open_protocol.layout import LENGTH
+from ticdc_producer.errors import DecodeError
+
+_LENGTH = LENGTH.size
+_length = LENGTH.unpack_from
+
+
+class Blocks:
+    """Reads the length-prefixed blocks of a key or value."""
+
+    __slots__ = ("_data", "_part", "_size", "place")
+
+    def __init__(self, part: str, data: bytes) -> None:
+        self._part = part
+        self._data = data
+        self._size = len(data)
+        self.place = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.place >= self._size
+
+    def version(self) -> None:
+        if len(self._data) < LENGTH.size:
+            raise DecodeError("OPEN-KEY-SHORT", "8 bytes of protocol version", part=self._part, byte=0)
+        version = self._number()
+        if version != 1:
+            raise DecodeError("OPEN-VERSION", f"version 1, not {version}", part=self._part, byte=0)
+
+    def next(self) -> bytes:
+        """The next block.
+
+        :raises DecodeError: if its length or the block itself is cut short.
+        """
+        start, data, size = self.place, self._data, self._size
+        body = start + _LENGTH
+        if size < body:
+            raise self._truncated(start, "8 bytes of length")
+        (length,) = _length(data, start)
+        end = body + length
+        if size < end:
+            raise self._truncated(start, f"a length of at most {size - body}, not {length}")
+        self.place = end
+        return data[body:end]
+
+    def _number(self) -> int:
+        (number,) = LENGTH.unpack_from(self._data, self.place)
+        self.place += LENGTH.size
+        return int(number)
+
+    def _truncated(self, byte: int, expected: str) -> DecodeError:
+        return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)

@@ -1,0 +1,65 @@
+"""The frame of an Open Protocol message, and how rows share one.
+
+``key := version { length key-json }``, ``value := { length value-json }``; lengths and version are 8
+bytes, big-endian. Source: tiflow ``open_protocol_encoder.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from ticdc_producer.protocols.batching import Limits, batched
+from ticdc_producer.protocols.encoded_rows import EncodedRows
+from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.open_protocol.layout import LENGTH, VERSION
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.arrow_text import Numbers, fixed_width, joined, lengths, regrouped
+from ticdc_producer.model.event import Kind, Message
+
+_PAIR_OF_LENGTHS = 2 * LENGTH.size
+_HEAD = len(VERSION) + RECORD_OVERHEAD
+
+
+def framed(key: bytes, value: bytes, kind: Kind, commit_ts: int) -> Message:
+    """A message of one event."""
+    return Message(VERSION + _block(key), _block(value), kind.word, commit_ts)
+
+
+def _block(json: bytes) -> bytes:
+    return LENGTH.pack(len(json)) + json
+
+
+def messages(rows: Iterable[EncodedRows], options: OpenOptions) -> Iterator[MessageBatch]:
+    """Messages of consecutive rows: as many of one group as the two limits allow.
+
+    :raises EncodeError: the refusal of a row that has one.
+    """
+    limits = Limits(rows=options.max_batch_size, size=options.max_message_bytes - _HEAD)
+    for batch in batched(rows, _sizes, limits, by_group=options.batch_by != "partition"):
+        keys, values = (_blocks(batch.rows.column(name)) for name in ("key", "value"))
+        starts = batch.starts
+        yield MessageBatch(
+            key=joined((VERSION, regrouped(keys, starts)), len(starts)),
+            value=regrouped(values, starts),
+            commit_ts=batch.first("commit_ts"),
+            events=pa.array(batch.counts),
+            claims=batch.claims,
+        )
+
+
+def _blocks(texts: pa.Array) -> pa.Array:
+    prefixes = fixed_width(lengths(texts).astype(">u8").tobytes(), LENGTH.size)
+    return joined((prefixes, texts), len(texts))
+
+
+def _sizes(rows: EncodedRows) -> Numbers:
+    """What each row adds to a message."""
+    return lengths(rows.column("key")) + lengths(rows.column("value")) + _PAIR_OF_LENGTHS
+
+
+def single_lengths(rows: EncodedRows) -> Numbers:
+    """Sizes of messages of one event each, as TiCDC counts them against ``max-message-bytes``."""
+    return _sizes(rows) + _HEAD

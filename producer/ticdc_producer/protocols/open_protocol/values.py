@@ -1,0 +1,162 @@
+"""Column values of Open Protocol's JSON back to canonical text.
+
+Each MySQL type has one form of ``v`` (spec "Value forms"); anything else is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from binascii import a2b_base64
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import TypeAlias
+
+import msgspec
+
+from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    NUMBERED,
+    STRINGS,
+    MySQLType,
+    integer_range,
+)
+
+JSONValue: TypeAlias = int | float | str | None
+Reader: TypeAlias = Callable[[JSONValue], bytes]
+
+T = MySQLType
+digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d
+_MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
+_FRACTION = r"(?:\.\d{1,6})?"
+_TEXT_FORMS = {
+    T.NEW_DECIMAL: (re.compile(r"-?\d{1,65}(?:\.\d{1,30})?"), "decimal digits"),
+    T.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), "YYYY-MM-DD"),
+    T.NEW_DATE: (re.compile(r"\d{4}-\d\d-\d\d"), "YYYY-MM-DD"),
+    T.DATETIME: (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + _FRACTION), "YYYY-MM-DD HH:MM:SS[.f]"),
+    T.TIMESTAMP: (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + _FRACTION), "YYYY-MM-DD HH:MM:SS[.f]"),
+    T.DURATION: (re.compile(r"-?\d{2,3}:\d\d:\d\d" + _FRACTION), "[-]HH:MM:SS[.f]"),
+    T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
+}
+_USUAL_FORMS = {
+    T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES,
+    T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
+}  # fmt: skip
+
+
+class BadValue(Exception):
+    """A value that does not fit its column type."""
+
+    def __init__(self, code: str, expected: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.expected = expected
+
+
+@lru_cache(maxsize=1024)
+def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reader:
+    """What turns the values of a column, NULL apart, into canonical text.
+
+    It raises ``BadValue`` for a value that has not the form of the type.
+
+    :param code: MySQL type code.
+    :param flag: column flag, None where the producer is too old to send one.
+    """
+    if code in INTEGERS or code in NUMBERED:
+        return _integer_reader(code, flag)
+    if code in FLOATS:
+        return _float_reader(code)
+    if code in _TEXT_FORMS:
+        return _text_reader(T(code))
+    is_binary = bool((flag or 0) & ColumnFlag.BINARY)
+    if code in STRINGS:
+        return _quoted if is_binary else _lob if legacy_base64 else _text
+    if code in LOBS:
+        return _lob
+    return _text if code == T.JSON else partial(_never, code)
+
+
+def _never(code: int, _value: JSONValue) -> bytes:
+    raise BadValue("OPEN-COLUMN", f"null for type {code}")
+
+
+def _integer_reader(code: int, flag: int | None) -> Reader:
+    if flag is None:  # signed or not: it may be either
+        low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
+    else:
+        low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))
+
+    def read(value: JSONValue) -> bytes:
+        if not isinstance(value, int):
+            raise BadValue("OPEN-COLUMN", "an integer")
+        if not low <= value <= high:
+            raise BadValue("OPEN-RANGE", f"{low} … {high}")
+        return digits(value)
+
+    return read
+
+
+def _float_reader(code: int) -> Reader:
+    limit = _MAX_FLOAT32 if code == T.FLOAT else math.inf
+
+    def read(value: JSONValue) -> bytes:
+        number = value if isinstance(value, float) else _whole_number(value)
+        if not -limit < number < limit:
+            raise BadValue("OPEN-RANGE", "a finite number of the column's width")
+        return plain_text(number, code)
+
+    return read
+
+
+def _whole_number(value: JSONValue) -> float:
+    if not isinstance(value, int):
+        raise BadValue("OPEN-COLUMN", "a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise BadValue("OPEN-RANGE", "a 64-bit float") from None
+
+
+def _text_reader(code: MySQLType) -> Reader:
+    usual = _USUAL_FORMS.get(code, frozenset())
+    form, expected = _TEXT_FORMS[code]
+
+    def read(value: JSONValue) -> bytes:
+        if not isinstance(value, str):
+            raise BadValue("OPEN-COLUMN", "a string")
+        content = value.encode()
+        if not has_form(content, usual) and form.fullmatch(value) is None:
+            raise BadValue("OPEN-COLUMN", expected)
+        return content
+
+    return read
+
+
+def _text(value: JSONValue) -> bytes:
+    if not isinstance(value, str):
+        raise BadValue("OPEN-COLUMN", "a string")
+    return value.encode()
+
+
+def _lob(value: JSONValue) -> bytes:
+    if not isinstance(value, str):
+        raise BadValue("OPEN-COLUMN", "a string")
+    try:
+        return a2b_base64(value, strict_mode=True)
+    except ValueError:
+        raise BadValue("OPEN-BASE64", "Base64 with padding") from None
+
+
+def _quoted(value: JSONValue) -> bytes:
+    if not isinstance(value, str):
+        raise BadValue("OPEN-COLUMN", "a string")
+    try:
+        return go_quote.unquote(value)
+    except ValueError as error:
+        raise BadValue("OPEN-QUOTE", f"Go-quoted bytes (at character {error})") from None

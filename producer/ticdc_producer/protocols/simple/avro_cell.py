@@ -1,0 +1,72 @@
+"""Values of Simple's Avro form back to canonical text."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ticdc_producer.protocols.simple import avro_layout as layout
+from ticdc_producer.protocols.value_parsers import BadValue, Reader
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import MySQLType
+
+_TEXTS = frozenset({"char", "varchar", "var_string", "tinytext", "text", "mediumtext", "longtext"})
+_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+_LONGS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "year", "enum", "set", "bit"})
+_UINT64 = (1 << 64) - 1
+
+
+class AvroCell(NamedTuple):
+    """A value and its branch of the union; of a time stamp its zone and its text."""
+
+    branch: int
+    value: int | float | bytes | tuple[str, str]
+
+
+def cell_text(kind: str, cell: AvroCell, read: Reader) -> bytes:
+    """Canonical text of a value.
+
+    :param kind: type text of the column.
+    :param read: what reads its texts in JSON.
+    :raises BadValue: for a value that the column cannot hold.
+    """
+    if cell.branch != _branch_of(kind):
+        raise BadValue("VALUE", "the branch of its type")
+    match cell.value:
+        case bytes():
+            return _of_bytes(kind, cell.value, read)
+        case (str(), str() as text):
+            return read(text)
+        case float():
+            return _of_float(kind, cell.value)
+        case int():
+            wraps = kind in ("bigint unsigned", "bit", "set")
+            return read(str(cell.value & _UINT64 if wraps else cell.value))
+    raise BadValue("VALUE", "a value")
+
+
+def _branch_of(kind: str) -> int:
+    bare = kind.removesuffix(" unsigned")
+    if kind == "bigint unsigned":
+        return layout.UNSIGNED_BIGINT
+    if bare in _LONGS:
+        return layout.LONG
+    if bare in _BYTES:
+        return layout.BYTES
+    others = {"float": layout.FLOAT, "double": layout.DOUBLE, "timestamp": layout.TIMESTAMP}
+    return others.get(bare, layout.STRING)
+
+
+def _of_bytes(kind: str, content: bytes, read: Reader) -> bytes:
+    if kind in _BYTES or kind in _TEXTS:  # text that is not UTF-8 stands as it is
+        return content
+    try:
+        return read(content.decode())
+    except UnicodeDecodeError:
+        raise BadValue("VALUE", "UTF-8") from None
+
+
+def _of_float(kind: str, number: float) -> bytes:
+    if not math.isfinite(number):
+        raise BadValue("VALUE", "a finite number")
+    return plain_text(number, MySQLType.FLOAT if kind.startswith("float") else MySQLType.DOUBLE)

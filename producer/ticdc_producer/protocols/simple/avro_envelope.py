@@ -1,0 +1,192 @@
+"""A message in Simple's Avro form, as the envelope that its JSON form has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from ticdc_producer.protocols.avro.cursor import Cursor
+from ticdc_producer.protocols.simple import avro_layout as layout
+from ticdc_producer.protocols.simple.avro_cell import AvroCell
+from ticdc_producer.protocols.simple.envelope import (
+    VERSION,
+    ColumnJSON,
+    DataType,
+    Envelope,
+    IndexJSON,
+    RowJSON,
+    TableSchema,
+)
+from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, WATERMARK
+from ticdc_producer.model.tso import MAX_TS
+
+T = TypeVar("T")
+
+
+def is_avro(value: bytes) -> bool:
+    """Whether a value is of this form: no JSON begins as it does."""
+    return value.startswith(layout.MESSAGE)
+
+
+def opened_avro(value: bytes) -> Envelope:
+    """The message that a value is.
+
+    :raises DecodeError: for anything else.
+    """
+    cursor = Cursor(value, "value", len(layout.MESSAGE), "SIMPLE")
+    kind = _member(cursor, 4)
+    if cursor.long() != kind:
+        raise cursor.error("TYPE", "the payload of the message's type")
+    if cursor.long() != VERSION:
+        raise cursor.error("VERSION", f"version {VERSION}")
+    message = _PAYLOADS[kind](cursor)
+    cursor.end()
+    return message
+
+
+def _watermark(cursor: Cursor) -> Envelope:
+    ts = _tso(cursor)
+    cursor.long()
+    return Envelope(version=VERSION, type=WATERMARK, commit_ts=ts)
+
+
+def _bootstrap(cursor: Cursor) -> Envelope:
+    cursor.long()
+    return Envelope(version=VERSION, type=BOOTSTRAP, commit_ts=0, table_schema=_table(cursor))
+
+
+def _ddl(cursor: Cursor) -> Envelope:
+    word, sql = layout.DDL_WORDS[_member(cursor, len(layout.DDL_WORDS))], _text(cursor)
+    ts = _tso(cursor)
+    cursor.long()
+    after, before = _optional(cursor, _table), _optional(cursor, _table)
+    return Envelope(
+        version=VERSION, type=word, commit_ts=ts, sql=sql, table_schema=after, pre_table_schema=before
+    )
+
+
+def _dml(cursor: Cursor) -> Envelope:
+    database, table, table_id = _text(cursor), _text(cursor), cursor.long()
+    word, ts = layout.OP_WORDS[_member(cursor, len(layout.OP_WORDS))], _tso(cursor)
+    cursor.long()
+    version = _tso(cursor)
+    for name in ("claimCheckLocation", "handleKeyOnly", "checksum"):
+        if cursor.long() != 0:
+            raise cursor.error("MEMBER", f"no {name}: this tool does not read it in Avro")
+    return Envelope(
+        version=VERSION,
+        type=word,
+        commit_ts=ts,
+        database=database,
+        table=table,
+        table_id=table_id,
+        schema_version=version,
+        data=_optional(cursor, _row),
+        old=_optional(cursor, _row),
+    )
+
+
+_PAYLOADS = (_watermark, _bootstrap, _ddl, _dml)
+
+
+def _member(cursor: Cursor, count: int) -> int:
+    number = cursor.long()
+    if not 0 <= number < count:
+        raise cursor.error("TYPE", f"one of {count} members")
+    return number
+
+
+def _tso(cursor: Cursor) -> int:
+    number = cursor.long()
+    if not 0 <= number <= MAX_TS:
+        raise cursor.error("TSO", "a time stamp of 0 … 2^63-1")
+    return number
+
+
+def _text(cursor: Cursor) -> str:
+    try:
+        return cursor.counted().decode()
+    except UnicodeDecodeError:
+        raise cursor.error("TEXT", "UTF-8") from None
+
+
+def _boolean(cursor: Cursor) -> bool:
+    content = cursor.taken(1)
+    if content > b"\x01":
+        raise cursor.error("BOOLEAN", "a byte 0 or 1")
+    return content == b"\x01"
+
+
+def _optional(cursor: Cursor, read: Callable[[Cursor], T]) -> T | None:
+    branch = cursor.long()
+    if branch not in (0, 1):
+        raise cursor.error("UNION", "branch 0 or 1")
+    return read(cursor) if branch else None
+
+
+def _block_items(cursor: Cursor, read: Callable[[Cursor], T]) -> list[T]:
+    """Items in blocks, each of which takes a byte at least; the last block is empty."""
+    items: list[T] = []
+    while count := cursor.long():
+        if not 0 < count <= len(cursor.data) - cursor.place:
+            raise cursor.error("BLOCK", "a number of items that the message can hold")
+        items += [read(cursor) for _ in range(count)]
+    return items
+
+
+def _row(cursor: Cursor) -> RowJSON:
+    """An image in the order of its names, as in JSON: TiCDC writes it in none."""
+    entries = _block_items(cursor, lambda one: (_text(one), _cell(one)))
+    row = dict(sorted(entries, key=lambda entry: entry[0].encode()))
+    if len(row) < len(entries):
+        raise cursor.error("COLUMN", "each column once")
+    return cast(RowJSON, row)  # the cells are told apart where their column's type is known
+
+
+def _cell(cursor: Cursor) -> AvroCell | None:
+    branch = cursor.long()
+    match branch:
+        case 0:
+            return None
+        case layout.LONG | layout.UNSIGNED_BIGINT:
+            return AvroCell(branch, cursor.long())
+        case layout.FLOAT:
+            return AvroCell(branch, cursor.binary32())
+        case layout.DOUBLE:
+            return AvroCell(branch, cursor.binary64())
+        case layout.STRING | layout.BYTES:
+            return AvroCell(branch, cursor.counted())
+        case layout.TIMESTAMP:
+            return AvroCell(branch, (_text(cursor), _text(cursor)))
+    raise cursor.error("UNION", "a branch of 0 … 7")
+
+
+def _table(cursor: Cursor) -> TableSchema:
+    schema, table, table_id = _text(cursor), _text(cursor), cursor.long()
+    del table_id
+    version = _tso(cursor)
+    return TableSchema(
+        schema=schema,
+        table=table,
+        version=version,
+        columns=_block_items(cursor, _column),
+        indexes=_block_items(cursor, _index),
+    )
+
+
+def _column(cursor: Cursor) -> ColumnJSON:
+    name, kind, charset, _ = (_text(cursor) for _ in range(4))
+    cursor.long()
+    _optional(cursor, Cursor.long)
+    _optional(cursor, lambda one: _block_items(one, _text))
+    unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
+    nullable, _default = _boolean(cursor), _optional(cursor, Cursor.counted)
+    data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))
+    return ColumnJSON(name=name, data_type=data_type, nullable=nullable)
+
+
+def _index(cursor: Cursor) -> IndexJSON:
+    name = _text(cursor)
+    unique, primary, nullable = _boolean(cursor), _boolean(cursor), _boolean(cursor)
+    columns = _block_items(cursor, _text)
+    return IndexJSON(name=name, unique=unique, primary=primary, nullable=nullable, columns=columns)

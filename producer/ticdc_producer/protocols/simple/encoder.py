@@ -1,0 +1,116 @@
+"""Encoder of Simple."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.protocols import go_json
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.claim_check import claim_name
+from ticdc_producer.protocols.compression import compressed
+from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
+from ticdc_producer.protocols.keyless_messages import KeylessMessages, RowTexts
+from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
+from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row, woven
+from ticdc_producer.protocols.arrow_text import joined, numbers
+from ticdc_producer.protocols.simple import avro_messages
+from ticdc_producer.protocols.simple import control_encoder
+from ticdc_producer.protocols.simple.avro_row_form import avro_table_forms
+from ticdc_producer.protocols.simple.bootstraps import Bootstraps
+from ticdc_producer.protocols.simple.fidelity import SimpleLosses
+from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.simple.row_form import table_forms
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
+from ticdc_producer.model.mysql_type import LOBS, STRINGS
+from ticdc_producer.model.table import TableInfo
+
+_DESCRIPTION = "bootstrap"
+"""``type`` of the messages that describe a table and hold no event."""
+
+
+class SimpleEncoder:
+    """Values in, messages out; keeps the compiled forms of every table version it has met.
+
+    One encoder writes one partition: it remembers which tables are described there.
+    """
+
+    def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
+        self.options = options or SimpleOptions()
+        self._others = avro_messages if self.options.encoding_format == "avro" else control_encoder
+        self._large = LargeMessages(self.options, name_claim)
+        self._forms: dict[TableInfo, tuple[int, Mapping[tuple[Op, bool], RowTexts]]] = {}
+        self._bootstraps = Bootstraps(self.options)
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
+        if table not in self._forms:
+            self._forms[table] = len(self._forms), self._compiled(table)
+        number, compiled = self._forms[table]
+        method = self.options.large_message_handle_compression
+        forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
+        rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
+        return self._large.handled(rows, table, forms).with_column("table", pa.repeat(number, len(batch)))
+
+    def _compiled(self, table: TableInfo) -> Mapping[tuple[Op, bool], RowTexts]:
+        if self.options.encoding_format == "avro":
+            return avro_table_forms(table, self.options)
+        return table_forms(table, self.options)
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        """One message per row, without a key; before some of them the description of their table.
+
+        :raises EncodeError: the refusal of a row that has one, or of a description that is too large.
+        """
+        for part in filter(len, rows):
+            batch = row_by_row(part, keyed=False)
+            yield self._described(batch, part) if self.options.sends_bootstrap else batch
+
+    def _described(self, batch: MessageBatch, rows: EncodedRows) -> MessageBatch:
+        commits = numbers(rows.column("commit_ts"))
+        due = self._bootstraps.due(list(self._forms), numbers(rows.column("table")), commits)
+        if not due:
+            return batch
+        described = [self._bootstrap(table, int(commits[place])) for place, table in due.items()]
+        return woven(batch, described, np.array(list(due)))
+
+    def _bootstrap(self, table: TableInfo, ts: int) -> Message:
+        value = self._sent(self._others.bootstrap(table, ts, self.options), table.schema, table.name, ts)
+        return Message(None, value, _DESCRIPTION, ts, events=0)
+
+    def ddl(
+        self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
+    ) -> Message:
+        """The DDL event, with the table as the DDL leaves it and as it found it.
+
+        :raises EncodeError: if it is over ``max-message-bytes``.
+        """
+        text = self._others.ddl(event, table, before, self.options)
+        value = self._sent(text, event.schema, event.table, event.commit_ts)
+        return Message(None, value, Kind.DDL.word, event.commit_ts)
+
+    def resolved(self, ts: int) -> Message:
+        """A watermark."""
+        value = compressed(
+            self._others.watermark(ts, self.options), self.options.large_message_handle_compression
+        )
+        return Message(None, value, Kind.RESOLVED.word, ts)
+
+    def _sent(self, text: bytes, schema: str, table: str, ts: int) -> bytes:
+        """A value compressed, and small enough."""
+        value = compressed(text, self.options.large_message_handle_compression)
+        length, limit = len(value) + RECORD_OVERHEAD, self.options.max_message_bytes
+        if length > limit:
+            raise too_large(length, limit, schema, table, ts)
+        return value
+
+    @property
+    def losses(self) -> SimpleLosses:
+        return SimpleLosses(
+            sorted_columns=True,
+            table_ids="all",
+            damaged_text=STRINGS | LOBS if self.options.encoding_format == "json" else frozenset(),
+            profile=self.options.profile,
+        )

@@ -1,0 +1,139 @@
+"""A table version as its description tells it: columns, handle key, and how values are read."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from ticdc_producer.protocols.simple.avro_cell import AvroCell, cell_text
+from ticdc_producer.protocols.simple.envelope import ColumnJSON, IndexJSON, RowJSON, TableSchema, TimestampJSON
+from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import EventColumn, Image, Value
+from ticdc_producer.model.flags import ColumnFlag
+
+_UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
+_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+_TIMESTAMP = "timestamp"
+_Cell: TypeAlias = str | TimestampJSON
+
+
+class DescribedTable:
+    """What rows of one table version are read with.
+
+    :param schema: as the message has it.
+    :raises DecodeError: for a column of no MySQL type.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        key = _handle_key(schema.indexes)
+        self.columns = {column.name: _event_column(column, column.name in key) for column in schema.columns}
+        self._readers = {column.name: _reader(column) for column in schema.columns}
+        self._texts = {
+            name: read for name, read in self._readers.items() if self.columns[name].type != _TIMESTAMP
+        }
+        self._latest: tuple[tuple[str, ...], tuple[EventColumn, ...]] = (), ()
+
+    def shown(self, row: RowJSON) -> tuple[EventColumn, ...]:
+        """The columns of a row, in its order, which is mostly that of the row before.
+
+        :raises DecodeError: for a column that the table has not.
+        """
+        names, columns = tuple(row), self.columns
+        if names != self._latest[0]:
+            self._latest = names, tuple([columns[self._known(name)] for name in names])
+        return self._latest[1]
+
+    def image(self, row: RowJSON) -> Image:
+        """The values of a row.
+
+        :raises DecodeError: for a column that the table has not, and a value that its type has not.
+        """
+        image: dict[str, Value] = {}
+        texts, name = self._texts, ""
+        try:
+            for name, cell in row.items():
+                read = texts.get(name)
+                if read is not None and cell.__class__ is str:
+                    image[name] = read(cell)
+                else:
+                    image[name] = self._other(self._known(name), cell)
+        except BadValue as bad:
+            raise _error(bad.code, f"{bad.expected} in column {name!r}") from None
+        return image
+
+    def _known(self, name: str) -> str:
+        if name not in self.columns:
+            raise _error("COLUMN", f"columns of the table; {name!r} is none")
+        return name
+
+    def _other(self, name: str, cell: _Cell | AvroCell | None) -> Value:
+        """NULL, a time stamp or a value in Avro; all else is not what the column holds."""
+        if cell is None:
+            return None
+        if isinstance(cell, AvroCell):
+            return cell_text(self.columns[name].type, cell, self._readers[name])
+        if name in self._texts:
+            raise BadValue("VALUE", "a string")
+        if isinstance(cell, str):
+            raise BadValue("VALUE", "a location and a value")
+        return self._readers[name](cell.value)
+
+
+def _error(code: str, expected: str) -> DecodeError:
+    return DecodeError(f"SIMPLE-{code}", expected, part="value", byte=0)
+
+
+def _handle_key(indexes: Iterable[IndexJSON]) -> frozenset[str]:
+    """The columns of the handle key: the primary key, else the best unique index without NULLs.
+
+    An index called ``primary`` that repeats another stands for no primary key.
+    """
+    unique = [index for index in indexes if index.unique and not index.nullable and not index.primary]
+    others = [index.columns for index in unique]
+    primary = [index for index in indexes if index.primary]
+    own = [index for index in primary if index.name != "primary" or index.columns not in others]
+    best = own or sorted(unique, key=lambda index: len(index.columns))
+    return frozenset(best[0].columns) if best else frozenset()
+
+
+def _event_column(column: ColumnJSON, in_key: bool) -> EventColumn:
+    kind = column.data_type
+    flag = ColumnFlag.BINARY if kind.charset == "binary" else ColumnFlag(0)
+    flag |= ColumnFlag.HANDLE_KEY if in_key else ColumnFlag(0)
+    flag |= ColumnFlag.NULLABLE if column.nullable else ColumnFlag(0)
+    flag |= ColumnFlag.UNSIGNED if kind.unsigned else ColumnFlag(0)
+    return EventColumn(column.name, _type_text(column), int(flag))
+
+
+_SIGNED = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"})
+
+
+def _type_text(column: ColumnJSON) -> str:
+    name = column.data_type.mysql_type
+    return f"{name} unsigned" if column.data_type.unsigned and name in _SIGNED else name
+
+
+def _reader(column: ColumnJSON) -> Reader:
+    """What makes canonical texts of a column's; it raises ``BadValue``."""
+    text = _type_text(column)
+    if text in _BYTES:
+        return _bytes
+    if text == _UNSPECIFIED:
+        return _unreadable
+    try:
+        return reader_of(text)
+    except BadValue as bad:
+        raise _error(bad.code, f"{bad.expected} of column {column.name!r}") from None
+
+
+def _unreadable(_: str) -> bytes:
+    raise BadValue("VALUE", "no value, since the column has no type,")
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:  # also of characters outside of ASCII
+        raise BadValue("BASE64", "Base64") from None

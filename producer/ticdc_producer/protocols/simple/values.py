@@ -1,0 +1,65 @@
+"""Values of columns as JSON: strings all of them, but for TIMESTAMP, which comes with its time zone.
+
+Source: tiflow ``pkg/sink/codec/simple/message.go`` (``encodeValue``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from ticdc_producer.protocols.base64_texts import base64_texts
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.arrow_text import Pieces, Renderer, quoted, surrounded
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import LOBS, MySQLType
+from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """One column of a table version.
+
+    :param place: index into the row image.
+    :param name: the column's name as JSON.
+    :param render: values to JSON.
+    """
+
+    place: int
+    name: bytes
+    render: Renderer
+    handle_key: bool
+
+
+def column_plans(table: TableInfo, time_zone: str) -> tuple[ColumnPlan, ...]:
+    """The columns in the order in which Go prints a map: by the bytes of their names."""
+    described = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
+    ordered = sorted(described, key=lambda each: each[1][0].name.encode())
+    return tuple(
+        ColumnPlan(
+            place=place,
+            name=STRINGS.literal(column.name),
+            render=_renderer(column, time_zone),
+            handle_key=bool(flag & ColumnFlag.HANDLE_KEY),
+        )
+        for place, (column, flag) in ordered
+    )
+
+
+def _renderer(column: ColumnInfo, time_zone: str) -> Renderer:
+    if column.type in STRING_TYPES | LOBS:
+        return _base64 if column.binary else STRINGS.literals
+    if column.type == MySQLType.TIMESTAMP:
+        return partial(_timestamps, b'{"location":%b,"value":"' % STRINGS.literal(time_zone))
+    return STRINGS.literals if column.type == MySQLType.JSON else quoted
+
+
+def _base64(values: pa.Array) -> Pieces:
+    return quoted(base64_texts(values))
+
+
+def _timestamps(start: bytes, values: pa.Array) -> Pieces:
+    return surrounded(start, values, b'"}')

@@ -1,0 +1,64 @@
+"""Names of the files, as paths under the folder of the sink.
+
+Source: tiflow ``pkg/sink/cloudstorage/path.go``, ticdc ``pkg/cloudstorage/generator.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ticdc_producer.protocols.storage.schema_file import SchemaFile
+
+METADATA = "metadata"
+"""The file that tells up to which commit-ts everything is there."""
+EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
+INDEX = "meta/CDC.index"
+"""In the directory of data files: the name of the last of them."""
+_DATA = re.compile(r"CDC([0-9]{6,20})(\.csv|\.json)")
+_SCHEMA = re.compile(r"schema_([0-9]{1,20})_([0-9]{10})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaName:
+    """What the name of a schema file tells."""
+
+    version: int
+    checksum: int
+
+
+def schema_path(file: SchemaFile) -> str:
+    """``SCHEMA/meta/…`` for DDL of a database, else ``SCHEMA/TABLE/meta/…``."""
+    folder = f"{file.schema}/{file.table}" if file.table else file.schema
+    return f"{folder}/meta/schema_{file.version}_{file.checksum:010}.json"
+
+
+def version_folder(schema: str, table: str, version: int) -> str:
+    """Directory of the rows of one version of a table; partitions and dates are directories in it."""
+    return f"{schema}/{table}/{version}"
+
+
+def data_name(number: int, width: int, protocol: str) -> str:
+    """Name of a data file.
+
+    :param number: from 1 in each directory.
+    :param width: digits that it has at least.
+    """
+    return f"CDC{number:0{width}}{EXTENSIONS[protocol]}"
+
+
+def data_number(name: str) -> int | None:
+    """The number of a data file by its name; None for other files."""
+    found = _DATA.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def schema_name(name: str) -> SchemaName | None:
+    """What a schema file's name tells; None for other files."""
+    found = _SCHEMA.fullmatch(name)
+    return SchemaName(int(found[1]), int(found[2])) if found else None
+
+
+def metadata(checkpoint_ts: int) -> bytes:
+    """Content of ``metadata``."""
+    return b'{"checkpoint-ts":%d}' % checkpoint_ts

@@ -1,0 +1,149 @@
+"""Schema files: a table as a DDL leaves it, and the DDL.
+
+Source: tiflow ``pkg/sink/cloudstorage/table_definition.go``, ticdc ``pkg/cloudstorage/schema_file.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import pyarrow as pa
+
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.stored_default import stored_bits, stored_default
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import DEFAULT_LENGTHS, FLOATS, INTEGERS, LOBS, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import STRINGS as TEXTS
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+
+T = MySQLType
+_FORMAT = 1
+MOST_COLUMNS = 4096
+"""TiDB allows no more in a table."""
+_WITH_LENGTH = INTEGERS | TEXTS | LOBS | {T.BIT, T.YEAR}
+_WITH_FRACTION = {T.TIMESTAMP, T.DATETIME, T.DURATION}
+_OWN_NAMES = {T.UNSPECIFIED: "UNSPECIFIED", T.VAR_STRING: "VAR_STRING"}
+"""Of columns of views, and of expressions that are indexed: whatever their charset."""
+Members = list[tuple[str, bytes]]
+"""Members of a JSON object: name, and value as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFile:
+    """One schema file.
+
+    :param schema: the database; ``table`` is empty for DDL of a database.
+    :param version: TSO of the DDL; it names the directory of the rows that come after it.
+    :param query: its text; empty, and ``type`` 0, where the file is there for the sake of data only.
+    :param columns: each as its JSON members, in table order, virtual and hidden ones included.
+    """
+
+    schema: str
+    table: str
+    version: int
+    query: str = ""
+    type: int = 0
+    columns: tuple[tuple[str, Members], ...] = ()
+
+    @property
+    def content(self) -> bytes:
+        """The text of the file."""
+        return _indented(
+            [
+                *self._names(),
+                ("Version", b"%d" % _FORMAT),
+                ("TableVersion", b"%d" % self.version),
+                ("Query", STRINGS.literal(self.query)),
+                ("Type", b"%d" % self.type),
+                *_described(self.columns, b"null"),
+            ]
+        )
+
+    @property
+    def checksum(self) -> int:
+        """CRC-32 of the table alone, its columns sorted by name: equal where a DDL changes none of them."""
+        by_name = sorted(self.columns, key=lambda column: column[0].encode())
+        # Where there are no columns Go marshals here an empty list, and in the file a list that is nil.
+        return crc32(_indented([*self._names(), ("Version", b"0"), *_described(by_name, b"[]")]))
+
+    def _names(self) -> Members:
+        return [("Table", STRINGS.literal(self.table)), ("Schema", STRINGS.literal(self.schema))]
+
+
+def _described(columns: Sequence[tuple[str, Members]], none: bytes) -> Members:
+    """:param none: how a list of no columns is written."""
+    listed = array([_indented(members, 2) for _, members in columns], 1) or none
+    return [("TableColumns", listed), ("TableColumnsTotal", b"%d" % len(columns))]
+
+
+def schema_file(
+    table: TableInfo, version: int, query: str = "", ddl_type: int = 0, *, column_ids: bool = False
+) -> SchemaFile:
+    """The schema file of a table version.
+
+    :param version: TSO of the DDL that made it, or that dropped it.
+    :param column_ids: whether columns tell their ids (``output-column-id``).
+    """
+    described = zip(table.columns, table.flags, strict=True)
+    elements = table.profile == "new"
+    columns = tuple(
+        (column.name, list(_members(column, flag, column_ids=column_ids, elements=elements)))
+        for column, flag in described
+    )
+    return SchemaFile(
+        schema=table.schema, table=table.name, version=version, query=query, type=ddl_type, columns=columns
+    )
+
+
+def _members(
+    column: ColumnInfo, flag: int, *, column_ids: bool, elements: bool
+) -> Iterator[tuple[str, bytes]]:
+    """What a column says of itself; Go leaves out what is empty."""
+    if column_ids:
+        yield "ColumnId", b'"%d"' % column.id
+    yield "ColumnName", STRINGS.literal(column.name)
+    yield "ColumnType", STRINGS.literal(column_type(column))
+    default = _default(column)
+    if default is not None:
+        yield "ColumnDefault", default
+    length = DEFAULT_LENGTHS.get(column.type, -1) if column.length < 0 else column.length
+    if column.type in _WITH_LENGTH | FLOATS | {T.NEW_DECIMAL}:
+        yield "ColumnPrecision", b'"%d"' % length
+    if column.type == T.NEW_DECIMAL or (column.type in _WITH_FRACTION | FLOATS and column.decimal > 0):
+        yield "ColumnScale", b'"%d"' % max(column.decimal, 0)
+    if not column.nullable:
+        yield "ColumnNullable", b'"false"'
+    if flag & ColumnFlag.PRIMARY_KEY:
+        yield "ColumnIsPk", b'"true"'
+    if elements and column.elements:
+        yield "ColumnElems", array([STRINGS.literal(element) for element in column.elements], 3)
+
+
+def column_type(column: ColumnInfo) -> str:
+    """A column's type without parameters, in capitals; BIT and YEAR are UNSIGNED, as TiDB flags them."""
+    if column.type in _OWN_NAMES:
+        return _OWN_NAMES[column.type]
+    name = bare_name(column.type, binary=column.binary, unsigned=False).upper()
+    return f"{name} UNSIGNED" if column.unsigned else name
+
+
+def _default(column: ColumnInfo) -> bytes | None:
+    if column.type == T.BIT and column.default is not None:
+        return b'"%b"' % STRINGS.escaped(pa.array([stored_bits(column.default)], pa.binary()))[0].as_py()
+    text = stored_default(column)
+    return None if text is None else STRINGS.literal(text)
+
+
+def _indented(members: Members, depth: int = 0) -> bytes:
+    """An object as Go's ``MarshalIndent`` writes it with four spaces."""
+    pad = b"    " * (depth + 1)
+    lines = [b'%b"%b": %b' % (pad, name.encode(), value) for name, value in members]
+    return b"{\n%b\n%b}" % (b",\n".join(lines), b"    " * depth)
+
+
+def array(items: Sequence[bytes], depth: int) -> bytes:
+    """A list as Go indents it; empty for one without items."""
+    pad = b"    " * (depth + 1)
+    return b"[\n%b\n%b]" % (b",\n".join(pad + item for item in items), b"    " * depth) if items else b""

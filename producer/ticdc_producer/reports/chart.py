@@ -1,0 +1,187 @@
+"""Drawings as inline SVG: text stays text, and each part has a class, by which the page gives it a colour."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+
+from ticdc_producer.reports.marks import Mark
+from ticdc_producer.reports.scale import Scale
+from ticdc_producer.reports.timeline import Bucket
+
+_INCHES = (5.0, 2.5)
+"""360 points wide: as wide as a phone, so that there a point of type is a point."""
+_FEW = 60
+"""So many buckets can be told apart by dots."""
+_ROLE = "role-"
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ticdc-producer",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 12,
+    "path.simplify_threshold": 0.3,
+}
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_STYLES: dict[str, dict[str, Any]] = {
+    "rows": {"linewidth": 1.3, "markersize": 4, "zorder": 3},
+    "resolved": {"linewidth": 3.5, "drawstyle": "steps-post", "zorder": 2},
+    "ddl": {"linewidth": 1.2, "linestyle": (0, (4, 2))},
+    "damaged": {"linestyle": "none", "marker": "s", "markersize": 6},
+    "fault": {"linestyle": "none", "marker": "^", "markersize": 9},
+    "error": {"linestyle": "none", "marker": "X", "markersize": 9},
+    "warning": {"linestyle": "none", "marker": "D", "markersize": 7},
+    "info": {"linestyle": "none", "marker": "o", "markersize": 6},
+}
+_FLOOR = 0.04
+"""Height, in parts of the chart, of marks that have no commit-ts."""
+
+
+def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Scale, last: int) -> str:
+    """Commit-ts against offset in one partition.
+
+    :param marks: places to point out.
+    :param last: offset of the partition's last message.
+    """
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = _figure()
+        _rows(axes, buckets, scale)
+        _resolved(axes, buckets, scale, last)
+        _ddls(axes, buckets)
+        _damaged(axes, buckets)
+        _marks(axes, marks, scale)
+        low, high = scale.of(scale.origin), scale.of(scale.end)
+        pad = (high - low) * 0.06 or 0.5
+        axes.set_ylim(low - pad, high + pad)
+        axes.set_title(f"commit-ts, in {scale.unit}", loc="left")
+        axes.set_xlabel("offset")
+        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        return _svg(figure)
+
+
+def sizes_chart(sizes: Mapping[int, int]) -> str:
+    """Messages by size.
+
+    :param sizes: messages by the power of two that their size does not reach.
+    """
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = _figure()
+        powers = list(range(min(sizes, default=1), max(sizes, default=1) + 1))
+        for bar in axes.bar(powers, [sizes.get(power, 0) for power in powers], width=0.85):
+            bar.set_gid(f"{_ROLE}bar")
+        shown = powers[:: -(-len(powers) // 6)]
+        axes.set_xticks(shown, [f"< {_bytes(power)}" for power in shown])
+        axes.set_title("messages", loc="left")
+        axes.set_xlabel("bytes of key and value")
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        return _svg(figure)
+
+
+def symbol(role: str) -> str:
+    """How a chart shows something, for its legend."""
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(0.36, 0.2))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        if role == "ddl":
+            _line(axes, role, [0.5, 0.5], [0, 1])
+        elif _STYLES[role].get("marker"):
+            _line(axes, role, [0.5], [0.5])
+        else:
+            _line(axes, role, [0, 1], [0.5, 0.5])
+        return _svg(figure)
+
+
+def _figure() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=_INCHES)
+    axes = figure.add_axes((0.14, 0.2, 0.79, 0.66))
+    axes.margins(x=0.02)
+    return figure, axes
+
+
+def _line(axes: Axes, role: str, x: Sequence[float], y: Sequence[float], **style: Any) -> None:
+    axes.plot(x, y, gid=f"{_ROLE}{role}", **{**_STYLES[role], **style})
+
+
+def _rows(axes: Axes, buckets: Sequence[Bucket], scale: Scale) -> None:
+    """Largest commit-ts as a line, and down to the smallest of the same bucket as a band."""
+    seen = [(one.first, scale.of(one.lowest), scale.of(one.highest)) for one in buckets
+            if one.lowest is not None and one.highest is not None]  # fmt: skip
+    if not seen:
+        return
+    offsets, lowest, highest = (list(values) for values in zip(*seen, strict=True))
+    if lowest != highest:
+        axes.fill_between(offsets, lowest, highest, gid=f"{_ROLE}band")
+    _line(axes, "rows", offsets, highest, marker="o" if len(seen) <= _FEW else "")
+
+
+def _resolved(axes: Axes, buckets: Sequence[Bucket], scale: Scale, last: int) -> None:
+    seen = [one.resolved for one in buckets if one.resolved is not None]
+    if seen:
+        steps = [(offset, scale.of(ts)) for ts, offset in seen]
+        steps.append((last, steps[-1][1]))
+        _line(axes, "resolved", [x for x, _ in steps], [y for _, y in steps])
+
+
+def _ddls(axes: Axes, buckets: Sequence[Bucket]) -> None:
+    """One path for all of them: a line up, and a gap to the next."""
+    offsets = [one.ddl_offset for one in buckets if one.ddl_offset is not None]
+    x = [value for offset in offsets for value in (offset, offset, float("nan"))]
+    _line(axes, "ddl", x, [0.0, 1.0, 0.0] * len(offsets), transform=axes.get_xaxis_transform())
+
+
+def _damaged(axes: Axes, buckets: Sequence[Bucket]) -> None:
+    offsets = [one.error_offset for one in buckets if one.error_offset is not None]
+    _on_floor(axes, "damaged", offsets)
+
+
+def _marks(axes: Axes, marks: Sequence[Mark], scale: Scale) -> None:
+    for role in dict.fromkeys(mark.role for mark in marks):
+        mine = [mark for mark in marks if mark.role == role]
+        timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in mine if mark.commit_ts is not None]
+        if timed:
+            _line(axes, role, [x for x, _ in timed], [y for _, y in timed], clip_on=False, zorder=5)
+        _on_floor(axes, role, [mark.offset for mark in mine if mark.commit_ts is None])
+
+
+def _on_floor(axes: Axes, role: str, offsets: Sequence[int]) -> None:
+    if offsets:
+        _line(axes, role, offsets, [_FLOOR] * len(offsets), transform=axes.get_xaxis_transform(), zorder=5)
+
+
+def _bytes(power: int) -> str:
+    """A power of two in bytes, KiB or MiB."""
+    tens = min(power // 10, 2)
+    return f"{1 << (power - 10 * tens):,}{('', 'K', 'M')[tens]}"
+
+
+def _svg(figure: Figure) -> str:
+    """The drawing as an element of HTML: roles become classes, other ids go, for a page has many drawings."""
+    for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+        patch.set_visible(False)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata=_NO_METADATA)
+    text = out.getvalue()
+    text = re.sub(rf'id="{_ROLE}(\w+)"', r'class="\1"', text[text.index("<svg") :])
+    # A marker is used out of reach of the page's style sheet, and takes its colours from where it is used.
+    text = re.sub(r'(<path id="m[^>]*?) style="[^"]*"', r"\1", text, flags=re.DOTALL)
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)  # HTML knows them
+    return re.sub(r"xlink:href", "href", re.sub(r"\s+", " ", text))

@@ -1,0 +1,21 @@
+"""The libraries that an HTML report is made with; they come with an extra of the package."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from ticdc_producer.errors import ReportError
+
+_LIBRARIES = ("jinja2", "matplotlib")
+
+
+def check_installed(path: Path) -> None:
+    """Whether an HTML report can be made here, asked before the work that it reports on.
+
+    :raises ReportError: if a library is missing; it names the extra.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'ticdc-producer[report]'"
+        raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

@@ -1,0 +1,58 @@
+"""The same words for a finding in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.table_state import StateComparison
+from ticdc_producer.verifier.verdict import Verdict
+
+_DIFFERENCES = ("missing", "unexpected", "out_of_order")
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """A finding with its witnesses and hint, a line each."""
+    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
+    yield f"{finding.severity} {finding.id}{times}: {finding.statement}"
+    for witness in finding.witnesses:
+        yield f"  {witness.detail}"
+        yield from (f"    {event}" for event in witness.events)
+    if finding.hint:
+        yield f"  {finding.hint}"
+
+
+def gap_reason(finding: Finding) -> str:
+    """Why something was not checked, and of how many rows."""
+    return f"{finding.hint} ({finding.count:,} rows)" if finding.count else finding.hint
+
+
+def differences(part: Comparison | StateComparison) -> str:
+    """``2 missing, 1 unexpected``; empty where there is no difference."""
+    counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
+    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+
+
+def kinds(verdict: Verdict) -> str:
+    """``7 row, 2 ddl, 6 resolved events``."""
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
+    return f"{counted or 'no'} events"
+
+
+def summary(verdict: Verdict) -> str:
+    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` if that is all."""
+    counts = {name: len(verdict.of_severity(name)) for name in ("error", "warning", "info", "not checked")}
+    parts = [_counted(count, name) for name, count in counts.items() if count]
+    compared = (
+        ("events", verdict.comparison),
+        ("rows", verdict.state),
+        *((f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())),
+    )
+    parts += [f"{what} differ" for what, part in compared if part is not None and not part.ok]
+    word = "verified" if verdict.ok else "VIOLATED"
+    return f"{word}: {', '.join(parts)}" if parts else word
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 or name in ("info", "not checked") else f"{count} {name}s"

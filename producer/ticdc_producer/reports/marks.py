@@ -1,0 +1,57 @@
+"""What a timeline points out: places of findings and of faults."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ticdc_producer.reports.limits import MARKS
+from ticdc_producer.reports.subject import FaultPlace
+from ticdc_producer.verifier.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One marked place.
+
+    :param role: ``error``, ``warning``, ``info`` for findings of that severity, or ``fault``.
+    :param commit_ts: None where the event has none.
+    """
+
+    role: str
+    offset: int
+    commit_ts: int | None
+
+
+def marks(
+    findings: Sequence[Finding], faults: Sequence[FaultPlace]
+) -> Mapping[tuple[str, int], Sequence[Mark]]:
+    """The marks of each partition; of more than ``limits.MARKS`` of one sort, evenly chosen ones."""
+    sorted_out: dict[tuple[str, int], dict[str, set[Mark]]] = defaultdict(lambda: defaultdict(set))
+    for topic, partition, mark in (*_of_faults(faults), *_of_findings(findings)):
+        sorted_out[topic, partition][mark.role].add(mark)
+    return {
+        partition: [mark for found in by_role.values() for mark in _thinned(found)]
+        for partition, by_role in sorted_out.items()
+    }
+
+
+def _of_faults(faults: Sequence[FaultPlace]) -> Iterator[tuple[str, int, Mark]]:
+    for fault in faults:
+        yield fault.topic, fault.partition, Mark("fault", fault.offset, fault.commit_ts)
+
+
+def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, int, Mark]]:
+    violated = [finding for finding in findings if finding.severity != "not checked"]
+    for finding in violated:
+        for witness in finding.witnesses:
+            for event in witness.events:
+                if event.offset is not None:
+                    mark = Mark(finding.severity, event.offset, event.commit_ts)
+                    yield event.topic, event.partition, mark
+
+
+def _thinned(found: set[Mark]) -> list[Mark]:
+    ordered = sorted(found, key=lambda mark: (mark.offset, mark.commit_ts or 0))
+    return ordered[:: -(-len(ordered) // MARKS)]

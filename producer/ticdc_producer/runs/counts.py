@@ -1,0 +1,90 @@
+"""Counting a stream, and what of a scenario never enters it: the figures of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ticdc_producer.dispatch.table_filter import TableFilter
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.targets.encoding.messages import NOTES, REFUSED
+
+_NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
+_NO_RULE = "no filter rule accepts the table"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a stream holds.
+
+    :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) likewise.
+    :param refused: how many rows TiCDC would not send.
+    """
+
+    messages: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    events: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    size: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    refused: int = 0
+
+    @property
+    def total(self) -> int:
+        """Messages in all."""
+        return sum(self.messages.values())
+
+    def by_kind(self) -> dict[str, dict[str, int]]:
+        """``{kind: {messages, events, bytes}}``."""
+        kinds = sorted({kind for *_, kind in self.messages})
+        return {kind: self._sums(lambda key, kind=kind: key[2] == kind) for kind in kinds}
+
+    def by_partition(self) -> dict[str, dict[str, int]]:
+        """``{"topic/partition": {messages, events, bytes}}``."""
+        places = sorted({(topic, partition) for topic, partition, _ in self.messages})
+        return {f"{t}/{p}": self._sums(lambda key, t=t, p=p: key[:2] == (t, p)) for t, p in places}
+
+    def _sums(self, wanted: Any) -> dict[str, int]:
+        def total(of: Counter[tuple[str, int, str]]) -> int:
+            return sum(count for key, count in of.items() if wanted(key))
+
+        return {"messages": total(self.messages), "events": total(self.events), "bytes": total(self.size)}
+
+
+def count(messages: DataFrame) -> Counts:
+    """Count a DataFrame of messages by place and kind, lines about them apart."""
+    size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
+    grouped = messages.groupBy("topic", "partition", "type").agg(
+        F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
+    )
+    lines = grouped.collect()  # one per partition and kind
+    counts = Counts(refused=sum(row["messages"] for row in lines if row["type"] == REFUSED))
+    for row in (row for row in lines if row["type"] not in NOTES):
+        place = (row["topic"], row["partition"], row["type"])
+        counts.messages[place] = row["messages"]
+        counts.events[place] = row["events"]
+        counts.size[place] = row["bytes"]
+    return counts
+
+
+def discarded(job: Job) -> list[dict[str, Any]]:
+    """What TiCDC never hands to its sink: DDLs, and rows by table; with the reasons."""
+    ddls = [
+        {"kind": "ddl", "schema": ddl.schema, "table": ddl.table, "query": ddl.query, "reason": ddl.reason}
+        for ddl in job.history.catalog.ddls
+        if not ddl.sent
+    ]
+    replicated = {table.version for table in job.stream.replicated}
+    names = TableFilter(job.changefeed)
+    tables = [job.history.catalog.tables[change.table_version] for change in job.history.changes]
+    left_out = Counter(
+        (table.qualified_name, _NO_KEY if names.accepts(table) else _NO_RULE)
+        for table in tables
+        if table.version not in replicated
+    )
+    rows = [
+        {"kind": "row", "table": table, "changes": changes, "reason": reason}
+        for (table, reason), changes in sorted(left_out.items())
+    ]
+    return ddls + rows

@@ -1,0 +1,109 @@
+"""Traps of a scenario and of ``--inject``; those that a changefeed sets off are put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.model_errors import explain
+from ticdc_producer.errors import FaultError
+from ticdc_producer.faults.catalogue import Trap, trap
+from ticdc_producer.faults.trap_setting import TrapSetting
+from ticdc_producer.scenario.fault_spec import Fault
+from ticdc_producer.scenario.load import ScenarioFile
+
+_FORM = "--inject ID, --inject ID:rate=0.01 or --inject ID:times=3"
+_NUMBERS = {"rate": float, "times": int, "window": int}
+
+
+def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioFile, dict[str, TrapSetting]]:
+    """The scenario with the changefeed that its traps need, and how often each of the traps is set.
+
+    :param inject: traps beside the scenario's; they win over those of the same id.
+    :raises FaultError: for a trap that does not exist or cannot be set.
+    """
+    faults = {name: (fault, _line(scenario, name)) for name, fault in scenario.faults.items()}
+    for setting in inject:
+        name, fault = _injected(setting)
+        faults[name] = (fault, f"--inject {setting}")
+    changefeed: dict[str, Any] = deepcopy(dict(scenario.changefeed))
+    settings: dict[str, TrapSetting] = {}
+    for name, (fault, where) in faults.items():
+        found = _found(name, where)
+        if found.means == "scenario":
+            hint = "the scenario all-traps has it"
+            raise FaultError(f"{name} comes of SQL, not of a fault", trap=name, where=where, hint=hint)
+        for path, value in found.sets.items():
+            _put(changefeed, path.split("."), value)
+        settings[name] = TrapSetting(rate=fault.rate, times=fault.times, window=fault.window)
+    return replace(scenario, changefeed=changefeed), settings
+
+
+def settings_of(manifest: Mapping[str, Any]) -> list[str]:
+    """The traps of a golden folder, as ``--inject`` takes them.
+
+    :raises FaultError: if the manifest tells them in another form.
+    """
+    traps = manifest.get("traps") or {}
+    if not isinstance(traps, dict) or not all(isinstance(setting, dict) for setting in traps.values()):
+        raise FaultError("the manifest's traps are no mapping of settings", hint="the folder is damaged")
+    return [
+        f"{name}:" + ",".join(f"{key}={value}" for key, value in setting.items() if value is not None)
+        for name, setting in traps.items()
+    ]
+
+
+def check_protocol(traps: Mapping[str, TrapSetting], changefeed: Changefeed) -> None:
+    """Refuse traps that the protocol or the program does not have.
+
+    :raises FaultError: for the first of them.
+    """
+    for name in traps:
+        found = trap(name)
+        if changefeed.protocol not in found.protocols:
+            hint = f"it is one of {', '.join(found.protocols)}"
+            raise FaultError(f"{changefeed.protocol} has no {name}", trap=name, hint=hint)
+        if changefeed.profile not in found.profiles:
+            hint = f"profile={found.profiles[0]}"
+            raise FaultError(f"profile {changefeed.profile} has no {name}", trap=name, hint=hint)
+
+
+def _line(scenario: ScenarioFile, name: str) -> str:
+    return f"{scenario.file}:{scenario.fault_lines.get(name, 0)}"
+
+
+def _found(name: str, where: str) -> Trap:
+    try:
+        return trap(name)
+    except FaultError as error:
+        raise FaultError(error.what, trap=name, where=where, hint=error.hint) from None
+
+
+def _injected(setting: str) -> tuple[str, Fault]:
+    name, _, numbers = setting.partition(":")
+    where = f"--inject {setting}"
+    given: dict[str, float] = {}
+    for part in filter(None, numbers.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or key not in _NUMBERS:
+            raise FaultError(f"{part!r} is no rate, times or window", trap=name, where=where, hint=_FORM)
+        try:
+            given[key] = _NUMBERS[key](value)
+        except ValueError:
+            raise FaultError(f"{value!r} is no number", trap=name, where=where, hint=_FORM) from None
+    try:
+        return name, Fault.model_validate(given)
+    except ValidationError as error:
+        what = explain(error, Fault)[0].what
+        raise FaultError(what, trap=name, where=where, hint=_FORM) from None
+
+
+def _put(mapping: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for key in path[:-1]:
+        mapping = mapping.setdefault(key, {})
+    mapping[path[-1]] = deepcopy(value)

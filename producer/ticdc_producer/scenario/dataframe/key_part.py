@@ -1,0 +1,155 @@
+"""Order-preserving encodings of key columns as Spark expressions, byte for byte ``model.row_key``'s.
+
+Every function takes a canonical value and gives hexadecimal text, which concatenates; ``row_key`` makes
+bytes of the whole.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.collation import pads_space, sort_key
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
+from ticdc_producer.model.table import ColumnInfo
+
+T = MySQLType
+
+_BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = "01", "03", "04", "05", "06", "07"
+_BINARY_ORDER = {"binary", "utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "utf8mb4_0900_bin"}
+_GENERAL_CI = {"utf8mb4_general_ci", "utf8_general_ci"}
+_SIGN, _TWO_64, _TWO_32 = -(1 << 63), Decimal(1 << 64), Decimal(1 << 32)
+_DIGITS, _COMPLEMENTS = "0123456789ABCDEFabcdef", "FEDCBA9876543210543210"
+_DOUBLE = r"0x([01])\.([0-9a-f]+)p(-?\d+)"
+_LONGEST_DECIMAL = 38
+
+
+def int_key(number: Column) -> Column:
+    """A long with its sign turned, so that bytes compare as the numbers do."""
+    return _eight_bytes(number.bitwiseXOR(F.lit(_SIGN)))
+
+
+def wrapped(column: ColumnInfo, value: Column) -> Column:
+    """A canonical integer as a long; unsigned ones above the signed range become negative."""
+    if not (column.unsigned or column.type in NUMBERED):
+        return value.cast("string").cast("long")
+    number = value.cast("string").cast("decimal(20,0)")
+    return F.when(number >= F.lit(Decimal(-_SIGN)), number - F.lit(_TWO_64)).otherwise(number).cast("long")
+
+
+def encode_part(column: ColumnInfo, value: Column) -> Column:
+    """One column of a key.
+
+    :raises UnsupportedSQL: for a column whose order the JVM does not know.
+    """
+    code = column.type
+    text = value.cast("string")
+    if code in INTEGERS or code in NUMBERED:
+        unsigned = column.unsigned or code in NUMBERED
+        return (
+            _flagged(_UINT, _eight_bytes(wrapped(column, value)))
+            if unsigned
+            else _flagged(_INT, int_key(wrapped(column, value)))
+        )
+    if code in FLOATS:
+        return _flagged(_FLOAT, _ordered_double(text.cast("double")))
+    if code == T.NEW_DECIMAL:
+        return _flagged(_DECIMAL, _ordered_decimal(column, text))
+    if code == T.DURATION:
+        return _flagged(_DURATION, int_key(_microseconds(text)))
+    if code in CHARSET_BEARING and column.charset != "binary":
+        return _flagged(_BYTES, memcomparable(_weights(column, text)))
+    return _flagged(_BYTES, memcomparable(value))
+
+
+def memcomparable(data: Column) -> Column:
+    """Groups of 8 bytes, each followed by how full it is; source: tidb ``codec.EncodeBytes``."""
+    rest = F.octet_length(data) % 8
+    digits = F.hex(data)
+    full = F.left(digits, (F.octet_length(data) - rest) * 2)
+    groups = F.regexp_replace(full, "(.{16})", "$1FF")
+    return F.concat(groups, F.rpad(F.right(digits, rest * 2), 16, "0"), F.hex(rest + 247))
+
+
+def _flagged(flag: str, digits: Column) -> Column:
+    return F.concat(F.lit(flag), digits)
+
+
+def _eight_bytes(number: Column) -> Column:
+    # Spark looks for the ends of characters to pad a text, which most numbers that are asked for do not need.
+    return F.when(number < 0, F.hex(number)).otherwise(F.lpad(F.hex(number), 16, "0"))
+
+
+def _ordered_double(number: Column) -> Column:
+    """The bits of a double; Java's ``%a`` shows them, and nothing else in Spark SQL does.
+
+    Positive numbers have their sign bit set, negative ones all bits turned.
+    """
+    shown = F.format_string("%a", number)
+    subnormal = F.regexp_extract(shown, _DOUBLE, 1) == "0"
+    exponent = F.when(subnormal, 0).otherwise(F.regexp_extract(shown, _DOUBLE, 3).try_cast("int") + 1023)
+    mantissa = F.rpad(F.regexp_extract(shown, _DOUBLE, 2), 13, "0")
+    positive = F.concat(F.hex(exponent + 2048), mantissa)
+    negative = F.concat(F.lpad(F.hex(F.lit(2047) - exponent), 3, "0"), _complement(mantissa))
+    return F.when(number < 0, negative).otherwise(positive)
+
+
+def _ordered_decimal(column: ColumnInfo, text: Column) -> Column:
+    """28 bytes, of which the last 16 hold the digits: a decimal of Spark's fits in them."""
+    if column.length > _LONGEST_DECIMAL:
+        what = f"DECIMAL with more than {_LONGEST_DECIMAL} digits in a key is not supported in DataFrames"
+        raise UnsupportedSQL(what, column=column.name)
+    digits = F.replace(text, F.lit("."), F.lit("")).cast("decimal(38,0)")
+    positive = F.concat(F.lit("80" + "00" * 11), _sixteen_bytes(digits))
+    negative = F.concat(F.lit("7F" + "FF" * 11), _complement(_sixteen_bytes(F.lit(Decimal(-1)) - digits)))
+    return F.when(digits < 0, negative).otherwise(positive)
+
+
+def _sixteen_bytes(number: Column) -> Column:
+    limbs: list[Column] = []
+    for _ in range(4):
+        limb = number % F.lit(_TWO_32)
+        limbs.insert(0, F.lpad(F.hex(limb.cast("long")), 8, "0"))
+        number = ((number - limb) / F.lit(_TWO_32)).cast("decimal(38,0)")  # divides without a rest
+    return F.concat(*limbs)
+
+
+def _complement(digits: Column) -> Column:
+    return F.translate(digits, _DIGITS, _COMPLEMENTS)
+
+
+def _microseconds(text: Column) -> Column:
+    hours, minutes, seconds = (F.get(F.split(F.ltrim(text, F.lit("-")), ":"), place) for place in range(3))
+    whole = (hours.cast("long") * 3600 + minutes.cast("long") * 60) * 1_000_000
+    total = whole + (seconds.cast("decimal(8,6)") * 1_000_000).cast("long")
+    return F.when(F.startswith(text, F.lit("-")), -total).otherwise(total)
+
+
+def _weights(column: ColumnInfo, text: Column) -> Column:
+    collation = column.collation
+    if collation not in _BINARY_ORDER | _GENERAL_CI:
+        what = f"collation {collation} of a key column is not supported in DataFrames"
+        raise UnsupportedSQL(what, column=column.name, hint="use a _bin or a _general_ci collation")
+    stripped = F.rtrim(text) if pads_space(collation) else text
+    if collation in _BINARY_ORDER:
+        return stripped.cast("binary")
+    folded = F.translate(stripped, *_general_ci_folding())
+    # All characters beyond the BMP are equal.
+    return F.encode(F.regexp_replace(folded, r"[\x{10000}-\x{10FFFF}]", "\ufffd"), "UTF-16BE")
+
+
+@lru_cache
+def _general_ci_folding() -> tuple[str, str]:
+    """The characters that do not stand for themselves, and what they stand for."""
+    characters = [chr(code) for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF]
+    weights = {
+        character: sort_key(character.encode(), "utf8mb4_general_ci").decode("utf-16-be")
+        for character in characters
+        if character != " "
+    }
+    folded = [(character, weight) for character, weight in weights.items() if character != weight]
+    return "".join(pair[0] for pair in folded), "".join(pair[1] for pair in folded)

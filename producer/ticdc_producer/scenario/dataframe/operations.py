@@ -1,0 +1,85 @@
+"""What the columns ``op`` and ``order`` say of a row change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, StringType
+
+from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.dataframe.refusal import stop
+from ticdc_producer.scenario.dataframe.sources import quoted
+
+_WORDS = {
+    Op.INSERT: ("insert", "i", "c"),
+    Op.UPDATE: ("update", "u"),
+    Op.DELETE: ("delete", "d"),
+}
+
+
+def operation(df: DataFrame, op: str | Column) -> Column:
+    """The operation as ``model.event.Op``; any other word stops the job.
+
+    :raises ScenarioError: if there is no such column, or it is no text.
+    """
+    value = quoted(_named(df, op)) if isinstance(op, str) else op
+    kind = df.select(value.alias("op")).schema[0].dataType
+    if not isinstance(kind, StringType):
+        raise ScenarioError(f"the operation is text, not Spark's {kind.simpleString()}", column=_shown(op))
+    word = F.lower(value)
+    code = F.lit(None)
+    for number, words in _WORDS.items():
+        code = F.when(word.isin(*words), F.lit(int(number))).otherwise(code)
+    what = f"column {_shown(op)!r} says what is done, insert, update or delete, and not "
+    return F.coalesce(code, stop(what, value)).cast("byte")
+
+
+def order_numbers(df: DataFrame, order: str | Sequence[str]) -> tuple[Column, Column]:
+    """``commit_seq`` and ``row_seq``; NULL and negative numbers stop the job.
+
+    :raises ScenarioError: for columns that are not there, or hold no integers.
+    """
+    names = [order] if isinstance(order, str) else list(order)
+    if len(names) not in (1, 2):
+        raise ScenarioError(
+            f"order takes one or two columns, not {len(names)}",
+            hint="the number of the transaction, and the place in it",
+        )
+    numbers = [_ordinal(df, _named(df, name)) for name in names]
+    return numbers[0], numbers[1] if len(numbers) == 2 else F.lit(0).cast("long")
+
+
+def serves(df: DataFrame, name: str, op: Column) -> bool:
+    """Whether the operation is computed from this column: without it the expression does not resolve."""
+    try:
+        _ = df.drop(quoted(name)).select(op).schema
+    except AnalysisException:
+        return True
+    return False
+
+
+def _ordinal(df: DataFrame, name: str) -> Column:
+    kind = df.schema[name].dataType
+    if not isinstance(kind, IntegralType):
+        raise ScenarioError(
+            f"order column {name!r} must be of integers, not Spark's {kind.simpleString()}", column=name
+        )
+    number = quoted(name).cast("long")
+    return F.when(number >= 0, number).otherwise(stop(f"order column {name!r} counts from 0: ", number))
+
+
+def _named(df: DataFrame, name: str) -> str:
+    """The column's name as the DataFrame spells it."""
+    found = [column for column in df.columns if column.lower() == name.lower()]
+    if len(found) != 1:
+        what = f"the DataFrame has no column {name!r}" if not found else f"column {name!r} is not unique"
+        raise ScenarioError(what, column=name, hint=nearest(name, df.columns))
+    return found[0]
+
+
+def _shown(op: str | Column) -> str:
+    return op if isinstance(op, str) else "op"

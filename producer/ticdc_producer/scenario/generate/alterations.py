@@ -1,0 +1,141 @@
+"""The DDLs that a ``generate`` step runs on its table, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.mysql_type import INTEGERS, TEMPORALS, MySQLType
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.scenario.generate.plan import salt
+
+_ADDED = (
+    "INT DEFAULT 7",
+    "VARCHAR(24) DEFAULT 'added'",
+    "DECIMAL(10,2) NOT NULL DEFAULT 0.50",
+    "DATETIME(3)",
+)
+"""What added columns are like: with a default and without, of numbers, texts and times."""
+_INDEXED = INTEGERS | TEMPORALS | {MySQLType.NEW_DECIMAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """One DDL.
+
+    :param name: the table's behind it, without its database.
+    """
+
+    text: str
+    name: str
+
+
+class Alterations:
+    """Draws one DDL after the other by weight, among those that the table allows.
+
+    :param weights: by the key of the scenario.
+    :param table: as it is before the first.
+    :param seed: what the draws are made of.
+    """
+
+    def __init__(self, weights: Mapping[str, float], table: TableInfo, seed: str) -> None:
+        self._weights = weights
+        self._first = table
+        self._seed = seed
+        self._number = 0
+        self._added: list[str] = []
+        self._indexes: dict[str, str] = {}
+
+    def next(self, table: TableInfo) -> Alteration:
+        """The next DDL.
+
+        :param table: as the one before left it.
+        :raises ScenarioError: if nothing that has a weight is possible any more; without place.
+        """
+        self._number += 1
+        ways = {kind: way for kind, way in self._ways(table).items() if self._weights[kind]}
+        if not ways:
+            what = f"DDL {self._number} of {self._first.qualified_name}: all columns have an index already"
+            raise ScenarioError(what, hint="give drop-index or add-column a weight, or ask for fewer DDLs")
+        return ways[self._drawn({kind: self._weights[kind] for kind in ways})]()
+
+    def _drawn(self, weights: Mapping[str, float]) -> str:
+        place = self._hash("kind") / (1 << 64) * sum(weights.values())
+        for kind, weight in weights.items():
+            place -= weight
+            if place < 0:
+                return kind
+        return kind
+
+    def _hash(self, purpose: str) -> int:
+        return salt(f"{self._seed}/ddl/{self._number}/{purpose}") % (1 << 64)
+
+    def _ways(self, table: TableInfo) -> dict[str, Callable[[], Alteration]]:
+        """What is possible, by the key of the scenario."""
+        ways: dict[str, Callable[[], Alteration]] = {
+            "add-column": lambda: self._add_column(table),
+            "rename-table": lambda: self._rename(table),
+            "truncate-table": lambda: Alteration(f"TRUNCATE TABLE {_quoted(table)}", table.name),
+        }
+        bare = [name for name in self._added if name not in self._indexes.values()]
+        free = [*self._not_indexed(table)]
+        if bare:
+            ways["drop-column"] = lambda: self._drop_column(table, bare[0])
+        if free:
+            ways["add-index"] = lambda: self._add_index(table, free)
+        if self._indexes:
+            ways["drop-index"] = lambda: self._drop_index(table)
+        return ways
+
+    def _not_indexed(self, table: TableInfo) -> Iterator[str]:
+        """Columns that an index can be of, and that no index begins with."""
+        first = {index.offsets[0] for index in table.indexes}
+        for offset in table.sent:
+            if offset not in first and _short(table.columns[offset]):
+                yield table.columns[offset].name
+
+    def _add_column(self, table: TableInfo) -> Alteration:
+        name = self._free_name("added", {column.name.lower() for column in table.columns})
+        self._added.append(name)
+        return _altering(table, f"ADD COLUMN `{name}` {_ADDED[self._hash('type') % len(_ADDED)]}")
+
+    def _drop_column(self, table: TableInfo, name: str) -> Alteration:
+        self._added.remove(name)
+        return _altering(table, f"DROP COLUMN `{name}`")
+
+    def _add_index(self, table: TableInfo, columns: list[str]) -> Alteration:
+        column = columns[self._hash("column") % len(columns)]
+        name = self._free_name("by", {index.name.lower() for index in table.indexes})
+        self._indexes[name] = column
+        return _altering(table, f"ADD INDEX `{name}` (`{column}`)")
+
+    def _drop_index(self, table: TableInfo) -> Alteration:
+        name = next(iter(self._indexes))
+        del self._indexes[name]
+        return _altering(table, f"DROP INDEX `{name}`")
+
+    def _rename(self, table: TableInfo) -> Alteration:
+        name = f"{self._first.name}_{self._number}"
+        return Alteration(f"RENAME TABLE {_quoted(table)} TO {_quoted(table, name)}", name)
+
+    def _free_name(self, word: str, taken: set[str]) -> str:
+        name = f"{word}_{self._number}"
+        while name in taken:
+            name = f"{name}_"
+        return name
+
+
+def _short(column: ColumnInfo) -> bool:
+    """Whether an index takes the whole column whatever its charset."""
+    is_short_text = column.type in (MySQLType.VARCHAR, MySQLType.STRING) and column.length <= 64
+    return (column.type in _INDEXED or is_short_text) and not column.is_virtual
+
+
+def _altering(table: TableInfo, change: str) -> Alteration:
+    return Alteration(f"ALTER TABLE {_quoted(table)} {change}", table.name)
+
+
+def _quoted(table: TableInfo, name: str = "") -> str:
+    parts = (part.replace("`", "``") for part in (table.schema, name or table.name))
+    return ".".join(f"`{part}`" for part in parts)

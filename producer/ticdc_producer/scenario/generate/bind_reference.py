@@ -1,0 +1,106 @@
+"""References to rows of other generated tables: every one names a row that lives.
+
+The rule that keeps it so: rows of a referenced table are never deleted, their keys never change, and there
+is one before the first row that refers. So the rows there are at any change are those born before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.scenario.generate.column_form import ColumnForm
+from ticdc_producer.scenario.generate.domain import is_string, usual_range
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
+from ticdc_producer.scenario.generate.turns import Turns
+
+
+def bind_reference(
+    form: ColumnForm,
+    column: ColumnInfo,
+    table: TableInfo,
+    earlier: Sequence[GeneratePlan],
+    first: tuple[int, int],
+    turns: Turns,
+) -> Reference | None:
+    """What a column refers to.
+
+    :param earlier: the plans before that of the table.
+    :param first: of the table, number of the step's first commit, and of the rows that come first.
+    :raises ScenarioError: for a table or column that cannot be referred to.
+    """
+    if form.references is None:
+        return None
+    where, _, name = form.references.rpartition(".")
+    parent = _parent(where, column, table, earlier)
+    _check_lives(parent, column)
+    step_commit, rows = first
+    same_step = parent.step_commit == step_commit
+    if not _rows_before(parent, rows, turns, same_step=same_step):
+        what = f"column {column.name!r}: {parent.table.qualified_name} has no row yet to refer to"
+        raise ScenarioError(what, column=column.name, hint="give it rows, or insert into it first")
+    named = _key(name, column, parent)
+    _check_type(parent, named, column)
+    return Reference(parent=parent, column=named, same_step=same_step)
+
+
+def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[GeneratePlan]) -> GeneratePlan:
+    wanted = name if "." in name else f"{table.schema}.{name}"
+    parents = {plan.table.qualified_name.lower(): plan for plan in earlier}
+    if wanted.lower() not in parents:
+        what = f"column {column.name!r}: no generate step fills a table {wanted} before"
+        raise ScenarioError(what, column=column.name, hint=nearest(wanted, parents))
+    return parents[wanted.lower()]
+
+
+def _key(name: str, column: ColumnInfo, parent: GeneratePlan) -> ColumnPlan:
+    """The column of a table that is referred to: one that numbers its rows."""
+    table = parent.table.qualified_name
+    columns = {one.column.name.lower(): one for one in parent.columns}
+    found = columns.get(name.lower())
+    if found is None:
+        what = f"column {column.name!r}: table {table} has no column {name!r}"
+        raise ScenarioError(what, column=column.name, hint=nearest(name, columns))
+    if not (found.keyed and found.sequence):
+        what = f"column {column.name!r}: {name} is not what tells the rows of {table} apart"
+        numbered = [one.column.name for one in parent.columns if one.keyed and one.sequence]
+        raise ScenarioError(what, column=column.name, hint=f"that is {' or '.join(numbered)}")
+    return found
+
+
+def _check_lives(parent: GeneratePlan, column: ColumnInfo) -> None:
+    name = parent.table.qualified_name
+    if parent.deletes:
+        what = f"column {column.name!r}: rows of {name} are deleted, and a reference would name none"
+        raise ScenarioError(what, column=column.name, hint="its mix has no delete, its each no replace")
+    if parent.key_changes:
+        what = f"column {column.name!r}: keys of {name} change, and a reference would name none"
+        raise ScenarioError(what, column=column.name, hint=f"no key-changes of {name}")
+
+
+def _rows_before(parent: GeneratePlan, rows: int, turns: Turns, *, same_step: bool) -> int:
+    """Rows of the parent before the first change of the table that refers to it."""
+    if not same_step:
+        return parent.all_rows
+    if rows or not turns.places:
+        return parent.rows
+    return parent.rows + parent.births_before(turns.places[0])
+
+
+def _check_type(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> None:
+    last = parent.all_rows - 1
+    if named.column.charset == "binary" and named.column.type == MySQLType.STRING:
+        fits = column.type == MySQLType.STRING and column.length == named.column.length  # padded
+    elif is_string(named.column) and is_string(column):
+        fits = column.length < 0 or len(str(last)) <= column.length
+    elif named.column.type in INTEGERS and column.type in INTEGERS:
+        fits = named.low + last <= usual_range(column)[1]
+    else:
+        alike = named.column.type == column.type and named.column.decimal == column.decimal
+        fits = alike and named.low + last <= usual_range(column)[1]
+    if not fits:
+        name = f"{parent.table.qualified_name}.{named.column.name}"
+        what = f"column {column.name!r} cannot hold what {name} holds"
+        raise ScenarioError(what, column=column.name, hint=f"make it {named.column.type_name}")

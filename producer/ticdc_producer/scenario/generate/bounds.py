@@ -1,0 +1,178 @@
+"""Between which numbers a Spark SQL expression lies, so that what it adds up to is known before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from ticdc_producer.errors import ScenarioError, nearest
+
+_KINDS = {
+    exp.DType.TINYINT: 8,
+    exp.DType.SMALLINT: 16,
+    exp.DType.INT: 32,
+    exp.DType.BIGINT: 64,
+}
+_FINE = 10**6
+"""Quotients of decimals have six digits behind the point at least."""
+_HINT = "put it between two numbers with pmod, or with least and greatest"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Smallest and largest number."""
+
+    low: Fraction
+    high: Fraction
+
+    def outward(self, steps: int) -> Bounds:
+        """With both ends on a grid of so many steps in one."""
+        return Bounds(Fraction(floor(self.low * steps), steps), Fraction(ceil(self.high * steps), steps))
+
+    def or_else(self, other: Bounds) -> Bounds:
+        return Bounds(min(self.low, other.low), max(self.high, other.high))
+
+    @property
+    def size(self) -> Fraction:
+        """The largest number, whatever its sign."""
+        return max(abs(self.low), abs(self.high))
+
+
+def bounds_of(text: str, names: Mapping[str, Bounds]) -> Bounds:
+    """The bounds of an expression.
+
+    :param names: of what it sees.
+    :raises ScenarioError: for an expression that is none, or whose bounds cannot be told.
+    """
+    try:
+        tree = parse_one(text, dialect="spark")
+    except SqlglotError as error:
+        raise ScenarioError(f"{text!r} is no expression: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise ScenarioError(f"{text[:40]!r}… is nested too deeply") from None
+    return _of(tree, names)
+
+
+def _of(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
+    if isinstance(node, exp.Column):
+        return _named(node, names)
+    if isinstance(node, exp.Literal) and not node.is_string:
+        number = Fraction(str(node.this))
+        return Bounds(number, number)
+    if isinstance(node, exp.Cast):
+        return _cast(node, names)
+    if isinstance(node, exp.Case):
+        branches = [one.args["true"] for one in node.args["ifs"]]
+        return _any([*branches, node.args.get("default")], names)
+    if isinstance(node, exp.If):
+        return _any([node.args["true"], node.args.get("false")], names)
+    if isinstance(node, exp.Anonymous):
+        return _function(node, names)
+    return _computed(node, names)
+
+
+def _computed(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
+    two = _OF_TWO.get(type(node))
+    if two is not None:
+        return two(_of(node.this, names), _of(node.args["expression"], names))
+    if isinstance(node, exp.Coalesce):
+        return _any([node.this, *node.expressions], names)
+    if isinstance(node, exp.Least | exp.Greatest):
+        parts = [_of(part, names) for part in (node.this, *node.expressions)]
+        pick = min if isinstance(node, exp.Least) else max
+        return Bounds(pick(part.low for part in parts), pick(part.high for part in parts))
+    one = _OF_ONE.get(type(node))
+    if one is not None:
+        return one(_of(node.this, names))
+    raise _unknown(node)
+
+
+def _named(node: exp.Column, names: Mapping[str, Bounds]) -> Bounds:
+    found = names.get(node.name.lower())
+    if found is None:
+        hint = nearest(node.name, names) or f"it sees {', '.join(names)}"
+        raise ScenarioError(f"the expression names {node.sql('spark')}, which it does not see", hint=hint)
+    return found
+
+
+def _any(nodes: Sequence[exp.Expr | None], names: Mapping[str, Bounds]) -> Bounds:
+    """One of several; a branch that is left out is NULL and adds nothing."""
+    found = [_of(node, names) for node in nodes if node is not None and not isinstance(node, exp.Null)]
+    if len(found) < len(nodes):
+        found.append(Bounds(Fraction(0), Fraction(0)))
+    total = found[0]
+    for one in found[1:]:
+        total = total.or_else(one)
+    return total
+
+
+def _cast(node: exp.Cast, names: Mapping[str, Bounds]) -> Bounds:
+    kind = node.to
+    if kind.this == exp.DType.DECIMAL:
+        sizes = [int(str(size.this)) for size in kind.expressions] or [10]
+        scale = sizes[1] if len(sizes) > 1 else 0
+        if isinstance(node.this, exp.Literal):  # how a decimal literal is parsed
+            number = Fraction(str(node.this.this))
+            return Bounds(number, number)
+        return _of(node.this, names).outward(10**scale)
+    if kind.this in _KINDS:
+        inner = _of(node.this, names).outward(1)
+        half = 1 << (_KINDS[kind.this] - 1)
+        return Bounds(max(inner.low, Fraction(-half)), min(inner.high, Fraction(half - 1)))
+    raise _unknown(node)
+
+
+def _function(node: exp.Anonymous, names: Mapping[str, Bounds]) -> Bounds:
+    if str(node.this).lower() == "pmod" and len(node.expressions) == 2:
+        by = _of(node.expressions[1], names)
+        return Bounds(min(Fraction(0), by.low), by.size)
+    raise _unknown(node)
+
+
+def _product(left: Bounds, right: Bounds) -> Bounds:
+    ends = [one * other for one in (left.low, left.high) for other in (right.low, right.high)]
+    return Bounds(min(ends), max(ends))
+
+
+def _quotient(left: Bounds, right: Bounds) -> Bounds:
+    if right.low <= 0 <= right.high:
+        raise ScenarioError("the expression divides by what may be 0", hint=_HINT)
+    return _product(left, Bounds(1 / right.high, 1 / right.low)).outward(_FINE)
+
+
+def _remainder(left: Bounds, right: Bounds) -> Bounds:
+    low = -right.size if left.low < 0 else Fraction(0)
+    return Bounds(low, right.size if left.high > 0 else Fraction(0))
+
+
+def _size(of: Bounds) -> Bounds:
+    nearest_to_0 = Fraction(0) if of.low <= 0 <= of.high else min(abs(of.low), abs(of.high))
+    return Bounds(nearest_to_0, of.size)
+
+
+_OF_TWO: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
+    exp.Add: lambda left, right: Bounds(left.low + right.low, left.high + right.high),
+    exp.Sub: lambda left, right: Bounds(left.low - right.high, left.high - right.low),
+    exp.Mul: _product,
+    exp.Div: _quotient,
+    exp.IntDiv: lambda left, right: _quotient(left, right).outward(1),
+    exp.Mod: _remainder,
+}
+_OF_ONE: dict[type[exp.Expr], Callable[[Bounds], Bounds]] = {
+    exp.Paren: lambda of: of,
+    exp.Neg: lambda of: Bounds(-of.high, -of.low),
+    exp.Abs: _size,
+    exp.Sign: lambda _: Bounds(Fraction(-1), Fraction(1)),
+    exp.Floor: lambda of: of.outward(1),
+    exp.Ceil: lambda of: of.outward(1),
+    exp.Round: lambda of: of.outward(1),
+}
+
+
+def _unknown(node: exp.Expr) -> ScenarioError:
+    return ScenarioError(f"how large {node.sql('spark')!r} gets cannot be told", hint=_HINT)

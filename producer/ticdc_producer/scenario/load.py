@@ -1,0 +1,226 @@
+"""Reading a scenario: a ``.yaml``, a ``.sql``, or the name of a shipped one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from ticdc_producer.config.model_errors import Path as KeyPath
+from ticdc_producer.config.model_errors import spell
+from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.scenario.validate import check_form
+from ticdc_producer.scenario.data_step import Data
+from ticdc_producer.scenario.fault_spec import Fault
+from ticdc_producer.scenario.generate.form import Generate
+from ticdc_producer.scenario.library import shipped
+from ticdc_producer.scenario.spec import Step
+from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
+
+MAX_BYTES = 64 << 20
+_ENDINGS = (".yaml", ".yml", ".sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SQLStep:
+    """SQL to run.
+
+    :param text: one or more statements.
+    :param line: line of the scenario file on which the text starts.
+    :param transaction: whether all of it is one transaction.
+    :param commit_ts: TSO of its commit, None to take the clock's.
+    """
+
+    text: str
+    line: int
+    transaction: bool = False
+    commit_ts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedStep:
+    """A resolved event with the TSO ``ts``."""
+
+    ts: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateStep:
+    """Changes to generate.
+
+    :param lines: lines of the keys inside of ``form``, by path; that of the step under ``()``.
+    :param commit_ts: TSO of the first commit, None to take the clock's.
+    """
+
+    form: Generate
+    lines: Mapping[tuple[str, ...], int]
+    commit_ts: int | None = None
+
+    @property
+    def line(self) -> int:
+        """Line of the step."""
+        return self.lines.get((), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataStep:
+    """Changes to read.
+
+    :param commit_ts: TSO of the first commit, None to take the clock's.
+    """
+
+    form: Data
+    line: int
+    commit_ts: int | None = None
+
+
+ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A scenario that was read and is of the right form; its SQL has not been looked at.
+
+    :param file: as the user named it; errors are placed by it.
+    :param sha256: of the file's bytes, in hex.
+    :param start: TSO of the first commit; ``every`` is the time from one commit to the next.
+    :param start_given: whether ``start`` is more than a default.
+    :param build_time: when messages say they were built; None: each at its commit.
+    :param now: what ``NOW()`` returns, in UTC.
+    :param resolved_every: spacing of resolved events; None: one after each transaction.
+    :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
+    :param faults: traps to set, by id; ``fault_lines`` are their lines in the file.
+    :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
+    """
+
+    file: str
+    sha256: str
+    name: str
+    description: str
+    seed: int
+    start: int
+    every: timedelta
+    build_time: datetime | Literal["now"] | None
+    database: str
+    time_zone: str
+    now: datetime
+    resolved_every: timedelta | None
+    changefeed: Mapping[str, Any]
+    steps: tuple[ScenarioStep, ...]
+    on_error: Literal["stop", "skip"]
+    start_given: bool = False
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    fault_lines: Mapping[str, int] = field(default_factory=dict)
+    changefeed_lines: Mapping[str, int] = field(default_factory=dict)
+
+
+def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> ScenarioFile:
+    """Reads a scenario and checks its form.
+
+    :param path_or_name: a ``.yaml`` or ``.sql`` file, or the name of a shipped scenario.
+    :param sets: settings of the form ``PATH=VALUE``, applied in order.
+    :raises ScenarioError: if there is none, or it cannot be read.
+    :raises ScenarioProblems: with everything that is wrong in it.
+    """
+    source = _find(str(path_or_name))
+    file = str(source)
+    content = _read(source, file)
+    tree = _tree(_text(content, file), file)
+    scenario = check_form(tree, file, sets)
+    return ScenarioFile(
+        file=file,
+        sha256=hashlib.sha256(content).hexdigest(),
+        name=scenario.name or source.name.rpartition(".")[0],
+        description=scenario.description,
+        seed=scenario.seed,
+        start=scenario.clock.start,
+        every=scenario.clock.every,
+        build_time=scenario.clock.build_time,
+        database=scenario.session.database,
+        time_zone=scenario.session.time_zone,
+        now=scenario.session.now,
+        resolved_every=scenario.resolved.every,
+        changefeed=tree.data.get("changefeed") or {},
+        steps=tuple(_step(step, tree, place) for place, step in enumerate(scenario.steps)),
+        on_error=scenario.on_error,
+        start_given="start" in scenario.clock.model_fields_set,
+        faults=scenario.faults,
+        fault_lines={name: tree.keys.get(("faults", name), 0) for name in scenario.faults},
+        changefeed_lines={
+            spell(path[1:]): line for path, line in tree.keys.items() if path[:1] == ("changefeed",)
+        },
+    )
+
+
+def _find(name: str) -> Traversable:
+    if name.endswith(_ENDINGS):
+        return Path(name)
+    library = shipped()
+    if name in library:
+        return library[name]
+    if Path(name).exists() or Path(name).name != name:
+        raise ScenarioError("a scenario is a .yaml or a .sql file", file=name)
+    raise ScenarioError(f"there is no shipped scenario {name!r}", hint=nearest(name, library))
+
+
+def _read(source: Traversable, file: str) -> bytes:
+    try:
+        with source.open("rb") as content:
+            data = content.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ScenarioError(f"cannot read the scenario: {error.strerror}", file=file) from None
+    if len(data) > MAX_BYTES:
+        raise ScenarioError(f"the scenario is larger than {MAX_BYTES >> 20} MiB", file=file)
+    return data
+
+
+def _text(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        hint = "save it in that encoding"
+        raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
+
+
+def _tree(text: str, file: str) -> YAMLTree:
+    if file.endswith(".sql"):
+        return YAMLTree(data={"version": 1, "steps": [{"sql": text}]}, lines={("steps", 0, "sql"): 1})
+    tree = read_yaml(text, file)
+    if tree.data is None and not tree.problems:
+        raise ScenarioError("the scenario is empty", file=file, hint="it needs version and steps")
+    if not isinstance(tree.data, dict):
+        raise ScenarioError("a scenario is a mapping of keys", file=file, line=tree.lines[()])
+    return tree
+
+
+def _step(step: Step, tree: YAMLTree, place: int) -> ScenarioStep:
+    if step.resolved is not None:
+        return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", place, "resolved"), 0))
+    if step.generate is not None:
+        return GenerateStep(
+            form=step.generate,
+            lines=_lines_below(tree, ("steps", place, "generate")),
+            commit_ts=step.commit_ts,
+        )
+    if step.data is not None:
+        line = tree.keys.get(("steps", place, "data"), 0)
+        return DataStep(form=step.data, line=line, commit_ts=step.commit_ts)
+    text = step.sql if step.sql is not None else step.txn
+    return SQLStep(
+        text=text or "",
+        line=tree.lines.get(("steps", place, "sql" if step.sql is not None else "txn"), 0),
+        transaction=step.txn is not None,
+        commit_ts=step.commit_ts,
+    )
+
+
+def _lines_below(tree: YAMLTree, above: KeyPath) -> dict[tuple[str, ...], int]:
+    """The line of each key below another, and of that key."""
+    depth = len(above)
+    return {tuple(map(str, path[depth:])): line for path, line in tree.keys.items() if path[:depth] == above}

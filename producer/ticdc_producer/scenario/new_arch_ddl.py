@@ -1,0 +1,51 @@
+"""How the new program tells DDL events that it makes itself; all others are the classic ones.
+
+Source: ticdc ``pkg/common/event/ddl_event.go``, ``logservice/schemastore`` (persist storage DDL handlers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.ddl_action import Action
+
+
+def told_by_new(catalog: Catalog, *, rebuilt: bool) -> Catalog:
+    """The catalog with its DDL events as the new program tells them.
+
+    :param rebuilt: whether a RENAME of one table too is told in the program's words.
+    """
+    return replace(catalog, ddls=tuple(_told(job, rebuilt=rebuilt) for job in catalog.ddls))
+
+
+def is_rebuilt(job: DDLJob) -> bool:
+    """Whether the text of an event is the new program's own, which is not re-printed."""
+    return job.ddl_type == Action.RENAME_TABLE
+
+
+def _told(job: DDLJob, *, rebuilt: bool) -> DDLJob:
+    match job.job_type:
+        case Action.EXCHANGE_TABLE_PARTITION:  # named by the table whose rows became the partition
+            return replace(
+                job,
+                schema=job.old_schema,
+                table=job.old_table,
+                old_schema=job.schema,
+                old_table=job.table,
+            )
+        case Action.RENAME_TABLES:
+            return replace(job, query=f"{_rename(job)};")
+        case Action.RENAME_TABLE if rebuilt:
+            return replace(job, query=_rename(job))
+        case Action.DROP_TABLE:
+            return replace(job, query=f"DROP TABLE {_quoted(job.schema, job.table)}")
+    return job
+
+
+def _rename(job: DDLJob) -> str:
+    return f"RENAME TABLE {_quoted(job.old_schema, job.old_table)} TO {_quoted(job.schema, job.table)}"
+
+
+def _quoted(schema: str, name: str) -> str:
+    return ".".join(f"`{part.replace('`', '``')}`" for part in (schema, name))

@@ -1,0 +1,238 @@
+"""The form of a scenario file; its JSON Schema is generated from these models.
+
+The defaults are those of a plain ``.sql``, and those the golden files of real TiCDC were made with.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic.config import JsonDict
+
+from ticdc_producer.config import ChangefeedFile
+from ticdc_producer.config.parameters import REFUSED_KEYS
+from ticdc_producer.config.option_type import TimeZone
+from ticdc_producer.model import tso
+from ticdc_producer.scenario.data_step import Data
+from ticdc_producer.scenario.fault_spec import Fault
+from ticdc_producer.scenario.generate.form import Generate
+from ticdc_producer.scenario.strict_model import Part
+
+DEFAULT_START = 429918007904436226
+DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
+KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
+"""Keys, without list places, that a later version brings; refused by name until then."""
+
+_STEPS = ("sql", "txn", "resolved", "generate", "data")
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
+_LONGEST = timedelta(days=3650)
+
+
+def read_duration(value: object) -> timedelta:
+    """A duration such as ``1s``, ``500ms`` or ``1h30m``: whole milliseconds, more than none."""
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not value or not found or any(part and len(part) > 12 for part in found.groups()):
+        raise ValueError(f"{value!r} is no duration; write 500ms, 1s, 5m or 1h30m")
+    hours, minutes, seconds, milliseconds = (int(part or 0) for part in found.groups())
+    total = ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
+    if not 1 <= total <= _LONGEST // timedelta(milliseconds=1):
+        raise ValueError(f"{value!r} is out of range: 1ms to {_LONGEST.days * 24}h")
+    return timedelta(milliseconds=total)
+
+
+def read_time(value: object) -> datetime:
+    """A point in time; without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"{value!r} is no time; write 2021-12-20T13:30:49Z") from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if not isinstance(value, datetime):
+        raise ValueError(f"{value!r} is no time; write 2021-12-20T13:30:49Z")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def read_tso(value: object) -> int:
+    """A TSO, or the one at a point in time."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= tso.MAX_TS:
+            raise ValueError(f"{value} is no time stamp: 1 to {tso.MAX_TS}")
+        return value
+    try:
+        return tso.from_datetime(read_time(value))
+    except ValueError as error:
+        raise ValueError(f"{error}, or a TSO such as {DEFAULT_START}") from None
+
+
+_TIME_SCHEMA: dict[str, Any] = {"type": "string", "examples": ["2021-12-20T13:30:49Z"]}
+_DURATION_SCHEMA = {
+    "type": "string",
+    "pattern": r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$",
+    "minLength": 2,
+}
+_TSO_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": tso.MAX_TS}, _TIME_SCHEMA]}
+
+Duration: TypeAlias = Annotated[
+    timedelta,
+    BeforeValidator(read_duration),
+    WithJsonSchema(_DURATION_SCHEMA),
+]
+Time: TypeAlias = Annotated[datetime, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)]
+BuildTime: TypeAlias = Annotated[
+    datetime | Literal["now"],
+    BeforeValidator(lambda value: value if value == "now" else read_time(value)),
+    WithJsonSchema({"anyOf": [{"const": "now"}, _TIME_SCHEMA]}),
+]
+TSO: TypeAlias = Annotated[int, BeforeValidator(read_tso), WithJsonSchema(_TSO_SCHEMA)]
+Zone: TypeAlias = Annotated[str, BeforeValidator(TimeZone().check)]
+
+
+def _exactly_one(*keys: str) -> JsonDict:
+    return {"oneOf": [{"required": [key]} for key in keys]}
+
+
+class Clock(Part):
+    """When transactions and DDL jobs commit."""
+
+    start: TSO = Field(default=DEFAULT_START, description="Commit time of the first: a TSO, or a time.")
+    every: Duration = Field(
+        default=timedelta(seconds=1),
+        description="Time from one to the next.",
+        json_schema_extra={"default": "1s"},
+    )
+    build_time: BuildTime | None = Field(
+        default=None,
+        description="When messages say they were built (Canal-JSON's ts, Debezium's ts_ms): a time, or now; "
+        "without it each at its commit.",
+    )
+
+
+class Session(Part):
+    """The SQL session at its start."""
+
+    database: str = Field(default="test", min_length=1, description="Current database; exists and is empty.")
+    time_zone: Zone = Field(default="+00:00", description="Session variable time_zone.")
+    now: Time = Field(default=DEFAULT_NOW, description="What NOW() returns; it does not move.")
+
+
+class Resolved(Part):
+    """When resolved events are sent, beside those of ``resolved`` steps."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one("after", "every"))
+
+    after: Literal["transaction"] | None = Field(
+        default=None, description="One after each transaction and DDL."
+    )
+    every: Duration | None = Field(
+        default=None,
+        description="One at each multiple of a duration after the start, after each DDL, and last.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Resolved:
+        if (self.after is None) == (self.every is None):
+            raise ValueError("write either 'after: transaction' or 'every: DURATION'")
+        return self
+
+
+class Step(Part):
+    """One step: SQL that runs as it stands, one transaction, a resolved event, generated or given changes."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
+
+    sql: str | None = Field(default=None, description="Statements; BEGIN and COMMIT group them.")
+    txn: str | None = Field(default=None, description="Statements of one transaction.")
+    resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
+    generate: Generate | None = Field(default=None, description="Generated changes of tables.")
+    data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
+    commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must grow.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Step:
+        kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            found = " and ".join(kinds) or "none of them"
+            raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {found}")
+        if self.resolved is not None and self.commit_ts is not None:
+            raise ValueError("a resolved step has its time stamp itself, and no commit-ts")
+        if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
+            raise ValueError(f"{kinds[0]} holds no SQL")
+        return self
+
+
+class Scenario(Part):
+    """A scenario file."""
+
+    version: Literal[1] = Field(description="Version of this form.")
+    name: str = Field(default="", max_length=200, description="Default: the file's name without its ending.")
+    description: str = Field(default="", description="One line for the list of scenarios.")
+    seed: int = Field(default=0, ge=0, le=tso.MAX_TS, description="Seed of everything random.")
+    clock: Clock = Field(default_factory=Clock)
+    session: Session = Field(default_factory=Session)
+    resolved: Resolved = Field(default_factory=lambda: Resolved(after="transaction"))
+    changefeed: ChangefeedFile | None = Field(
+        default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."
+    )
+    steps: Annotated[tuple[Step, ...], Field(strict=False)] = Field(
+        description="What happens, in order.", json_schema_extra={"minItems": 1}
+    )
+    faults: dict[str, Fault] = Field(
+        default_factory=dict, description="Traps to set, by id: see ticdc-producer traps list."
+    )
+    on_error: Literal["stop", "skip"] = Field(
+        default="stop", description="What to do where TiCDC's changefeed would stop."
+    )
+
+    @field_validator("steps")
+    @classmethod
+    def _some(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        if not steps:
+            raise ValueError("there are none")
+        return steps
+
+
+def scenario_schema() -> dict[str, Any]:
+    """JSON Schema (draft 7, which editors read) of a scenario file."""
+    schema = _tidied(Scenario.model_json_schema(by_alias=True, ref_template="#/definitions/{model}"))
+    definitions = schema.pop("$defs")
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Scenario of ticdc-producer",
+        **schema,
+        "definitions": definitions,
+    }
+
+
+def _tidied(schema: Any) -> Any:
+    """Without titles that only repeat the keys, null for keys that are left out, and Python's details."""
+    if isinstance(schema, list):
+        return [_tidied(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tidy = {
+        key: _tidied(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
+    }
+    if isinstance(tidy.get("description"), str):
+        tidy["description"] = tidy["description"].split("\n\n")[0].replace("``", "")
+    choices = [choice for choice in tidy.pop("anyOf", []) if choice != {"type": "null"}]
+    return tidy | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(scenario_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,143 @@
+"""Values on their way into columns: SET lists, DEFAULTs, NULL checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.temporal_text import moment_of
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.generated import expression_of
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.select import Selected
+
+T = MySQLType
+
+
+def is_default(node: exp.Expr) -> bool:
+    """Whether the word DEFAULT stands here instead of a value."""
+    word = node.this if isinstance(node, exp.Column) else node
+    return isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _says_default(word)
+
+
+def _says_default(word: exp.Expr) -> bool:
+    return str(word.this).upper() == "DEFAULT"
+
+
+def assigned_value(node: exp.Expr | Selected, column: ColumnInfo, scope: Scope) -> Value:
+    """The canonical value that an assignment gives a column.
+
+    :raises ScenarioError: for a value that does not fit, or NULL where it must not be.
+    """
+    if not isinstance(node, Selected) and is_default(node):
+        return default_value(column, scope.mode)
+    given = node.value if isinstance(node, Selected) else evaluate(node, scope)
+    value = coerce(column, given, scope.mode)
+    if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
+        if scope.lenient_nulls:
+            return zero_value(column)
+        raise null_error(column)
+    return value
+
+
+def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """What a column gets that is not named.
+
+    :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
+    """
+    if column.default_expression == "CURRENT_TIMESTAMP":
+        return now_value(column, mode)
+    if column.default_expression:
+        return coerce(column, evaluate(expression_of(column.default_expression), Scope(mode)), mode)
+    if column.has_default:
+        return column.default
+    if column.nullable or column.auto_increment or column.auto_random or column.generated:
+        return None
+    if column.type == T.ENUM:
+        return b"1"  # the first member stands in, even in strict mode
+    if mode.strict:
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+    return zero_value(column)
+
+
+def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """CURRENT_TIMESTAMP in the column's precision."""
+    moment = moment_of(mode.now.astimezone(mode.zone), max(column.decimal, 0))
+    return coerce(column, moment, mode)
+
+
+def zero_value(column: ColumnInfo) -> bytes:
+    """The implicit default of a NOT NULL column: zero, empty, the zero date."""
+    if column.type in (T.DATE, T.DATETIME, T.TIMESTAMP, T.DURATION):
+        clock = "00:00:00" + ("." + "0" * column.decimal if column.decimal > 0 else "")
+        shapes = {T.DATE: "0000-00-00", T.DURATION: clock}
+        return shapes.get(column.type, f"0000-00-00 {clock}").encode()
+    if column.type == T.JSON:
+        return b"null"
+    if column.type == T.NEW_DECIMAL:
+        return b"0" + (b"." + b"0" * column.decimal if column.decimal > 0 else b"")
+    if column.charset != "binary" or column.type in _BYTE_STRINGS:
+        empty = b"0" if column.type in (T.SET, T.ENUM) else b""
+        return empty.ljust(column.length, b"\0") if column.type == T.STRING and column.binary else empty
+    return b"0"
+
+
+_BYTE_STRINGS = (T.STRING, T.VARCHAR, T.VAR_STRING, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB)
+
+
+def null_error(column: ColumnInfo) -> ScenarioError:
+    return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
+
+
+def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
+    what = f"The value specified for generated column {column.name!r} in table {table.name!r} is not allowed"
+    return ScenarioError(what, column=column.name)
+
+
+def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
+    """Refuse an assignment that could not run, before any row is touched.
+
+    :raises ScenarioError: for what is no assignment, or names an unknown column.
+    """
+    for assignment in assignments:
+        target = assignment.this
+        if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
+            raise ScenarioError(
+                f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment"
+            )
+        column = scope.column(target.name, target.text("table"), target.text("db"))
+        if column.generated and scope.table is not None and not is_default(assignment.expression):
+            raise generated_error(column, scope.table)
+        if not is_default(assignment.expression):
+            check_expression(assignment.expression, scope)
+
+
+def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
+    """Run checked ``column = value, …`` on the scope's row, each seeing what those before it set.
+
+    :return: the offsets that were assigned.
+    """
+    assigned = set()
+    for assignment in assignments:
+        target = assignment.this
+        name = target.name, target.text("table"), target.text("db")
+        offset, column = scope.offset(*name), scope.column(*name)
+        scope.row[offset] = assigned_value(assignment.expression, column, scope)
+        assigned.add(offset)
+    return assigned
+
+
+def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
+    """ON UPDATE CURRENT_TIMESTAMP, for rows that changed and columns that were not assigned."""
+    if scope.table is None or tuple(scope.row) == before:
+        return
+    for offset, column in enumerate(scope.table.columns):
+        if column.on_update_now and offset not in assigned:
+            scope.row[offset] = now_value(column, scope.mode)

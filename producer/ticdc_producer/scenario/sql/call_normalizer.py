@@ -1,0 +1,170 @@
+"""Function calls in one form: sqlglot has a node of its own for many of them, and MySQL a syntax of its own.
+
+``TRIM(LEADING 'x' FROM a)``, ``a->'$.b'`` and ``d + INTERVAL 1 DAY`` are calls by name with plain arguments
+here; keywords among them, such as units, become string literals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function's name in upper case, and what is to be evaluated for it."""
+
+    name: str
+    arguments: tuple[exp.Expr, ...] = ()
+
+
+def call_of(node: exp.Expr) -> Call | None:
+    """The call that a node stands for; None if it is no call.
+
+    :raises UnsupportedSQL: for a JSON path, or an INTERVAL, that sqlglot has not kept whole.
+    """
+    rule = _FORMS.get(type(node))
+    return None if rule is None else rule(node)
+
+
+def _present(*arguments: exp.Expr | None) -> tuple[exp.Expr, ...]:
+    return tuple(argument for argument in arguments if argument is not None)
+
+
+def _word(node: exp.Expr) -> exp.Expr:
+    return exp.Literal.string(node.name.upper().removeprefix("SQL_TSI_"))
+
+
+def _by_name(node: exp.Expr) -> Call:
+    name, arguments = str(node.this).upper(), tuple(node.expressions)
+    name = _SYNONYMS.get(name, name)
+    if name in ("DATE_ADD", "DATE_SUB") and len(arguments) == 2:
+        return _shift(name, *arguments)
+    if name in ("TIMESTAMPADD", "TIMESTAMPDIFF") and arguments and isinstance(arguments[0], exp.Column):
+        return Call(name, (_word(arguments[0]), *arguments[1:]))
+    return Call(name, arguments)
+
+
+def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> Call:
+    """``DATE_ADD(d, INTERVAL n unit)``; a bare number counts days."""
+    if not isinstance(amount, exp.Interval):
+        return Call(name, (moment, amount, exp.Literal.string("DAY")))
+    unit = amount.args.get("unit")
+    if unit is None or amount.this is None:
+        raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
+    word, number = unit.name.upper(), amount.this
+    if isinstance(number, exp.Literal) and "." in str(number.this) and word in _WHOLE_UNITS:
+        # A number rounds and a string is cut here, and sqlglot does not say which of the two it was.
+        raise UnsupportedSQL(f"INTERVAL {number.this} {word}: only whole numbers of this unit are supported")
+    return Call(name, (moment, number, exp.Literal.string(word)))
+
+
+def _sum(node: exp.Expr) -> Call | None:
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
+        moment = right.this if isinstance(right, exp.Interval) and not right.args.get("unit") else right
+        return _shift("DATE_ADD", moment, left)
+    if isinstance(right, exp.Interval):
+        return _shift("DATE_ADD" if isinstance(node, exp.Add) else "DATE_SUB", left, right)
+    return None
+
+
+def _interval(node: exp.Expr) -> Call | None:
+    """``INTERVAL(n, a, b, …)``, which is a function; ``INTERVAL n unit`` is none."""
+    is_function = isinstance(node.this, exp.Tuple) and node.args.get("unit") is None
+    return Call("INTERVAL", tuple(node.this.expressions)) if is_function else None
+
+
+def _column(node: exp.Expr) -> Call | None:
+    """Reserved words that need no parentheses, and that sqlglot does not know."""
+    if node.args.get("table") is not None or node.this.args.get("quoted"):
+        return None
+    name = node.name.upper()
+    return Call(name) if name in _BARE_WORDS else None
+
+
+def _trim(node: exp.Expr) -> Call:
+    what = node.args.get("expression") or exp.Literal.string(" ")
+    return Call("TRIM", (node.this, what, exp.Literal.string(node.args.get("position") or "BOTH")))
+
+
+def _rounding(name: str) -> Callable[[exp.Expr], Call]:
+    return lambda node: Call(name, _present(node.this, node.args.get("decimals")))
+
+
+def _char(node: exp.Expr) -> Call:
+    charset = node.args.get("charset")
+    return Call("CHAR", (exp.Literal.string(charset.name if charset else "binary"), *node.expressions))
+
+
+def _json_object(node: exp.Expr) -> Call:
+    pairs = [(pair.this, pair.expression) for pair in node.expressions]
+    return Call("JSON_OBJECT", tuple(side for pair in pairs for side in pair))
+
+
+def _json_extract(node: exp.Expr) -> Call:
+    return Call("JSON_EXTRACT", (node.this, _path(node.expression)))
+
+
+def _json_extract_text(node: exp.Expr) -> Call:
+    inner = exp.Anonymous(this="JSON_EXTRACT", expressions=[node.this, _path(node.expression)])
+    return Call("JSON_UNQUOTE", (inner,))
+
+
+def _path(node: exp.Expr) -> exp.Expr:
+    """The path as text again; what sqlglot could not read, it has left alone."""
+    if not isinstance(node, exp.JSONPath):
+        return node
+    return exp.Literal.string("".join(_leg(leg) for leg in node.expressions))
+
+
+def _leg(leg: exp.Expr) -> str:
+    inner = leg.this
+    wild = isinstance(inner, exp.JSONPathWildcard)
+    if isinstance(leg, exp.JSONPathRoot):
+        return "$"
+    if isinstance(leg, exp.JSONPathWildcard):
+        return "*"
+    if isinstance(leg, exp.JSONPathKey) and (wild or isinstance(inner, str)):
+        return ".*" if wild else "." + json.dumps(inner, ensure_ascii=False)
+    if isinstance(leg, exp.JSONPathSubscript) and (wild or isinstance(inner, int)):
+        return "[*]" if wild else f"[{inner}]"
+    raise UnsupportedSQL("this JSON path after -> is not supported", hint="JSON_EXTRACT takes any path")
+
+
+_SYNONYMS = {"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "CEILING": "CEIL", "SUBSTR": "SUBSTRING"}
+_BARE_WORDS = frozenset({"UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"})
+_WHOLE_UNITS = frozenset({"MICROSECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
+
+_FORMS: dict[type[exp.Expr], Callable[[exp.Expr], Call | None]] = {
+    exp.Anonymous: _by_name,
+    exp.Add: _sum,
+    exp.Sub: _sum,
+    exp.Interval: _interval,
+    exp.Column: _column,
+    exp.Trim: _trim,
+    exp.Substring: lambda node: Call(
+        "SUBSTRING", _present(node.this, node.args.get("start"), node.args.get("length"))
+    ),
+    exp.StrPosition: lambda node: Call("LOCATE", (node.args["substr"], node.this)),
+    exp.Extract: lambda node: Call("EXTRACT", (_word(node.this), node.expression)),
+    exp.RegexpLike: lambda node: Call("REGEXP_LIKE", _present(node.this, node.expression)),
+    exp.Floor: _rounding("FLOOR"),
+    exp.Ceil: _rounding("CEIL"),
+    exp.Chr: _char,
+    exp.JSONObject: _json_object,
+    exp.JSONExtract: _json_extract,
+    exp.JSONExtractScalar: _json_extract_text,
+    exp.JSONArrayContains: lambda node: Call("MEMBER OF", (node.this, node.expression)),
+    exp.CurrentTimestamp: lambda _: Call("NOW"),
+    exp.Localtime: lambda _: Call("NOW"),
+    exp.Localtimestamp: lambda _: Call("NOW"),
+    exp.CurrentDate: lambda _: Call("CURRENT_DATE"),
+    exp.CurrentTime: lambda _: Call("CURRENT_TIME"),
+    exp.CurrentUser: lambda _: Call("CURRENT_USER"),
+}

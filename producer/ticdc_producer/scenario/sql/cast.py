@@ -1,0 +1,248 @@
+"""CAST and CONVERT.
+
+Rules: tidb ``pkg/expression/builtin_cast.go``, ``pkg/types/convert.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.coerce_temporal import allowed, to_moment, to_span
+from ticdc_producer.model.coerce_text import to_bytes, to_text
+from ticdc_producer.model.coerce_vector import vector_text
+from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
+from ticdc_producer.model.json_text import parse_json
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.number_text import as_number, integer_prefix
+from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue, Unsigned
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN
+
+T = MySQLType
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The type that is cast to.
+
+    :param sizes: numbers in parentheses.
+    :param charset: of CHAR and CONVERT … USING; empty where none is named.
+    """
+
+    name: str
+    sizes: tuple[int, ...] = ()
+    charset: str = ""
+
+
+def target_of(to: exp.DataType) -> Target:
+    """The target of a CAST node.
+
+    :raises UnsupportedSQL: for a type that nothing can be cast to.
+    """
+    sizes = tuple(int(str(part.this)) for part in to.expressions if isinstance(part, exp.DataTypeParam))
+    charset = to.args.get("kind")
+    name = _NAMES.get(to.this)
+    if name is None or len(sizes) != len(to.expressions):
+        raise UnsupportedSQL(f"CAST AS {to.sql(dialect='mysql')[:40]} is not supported")
+    if len(sizes) > (2 if name == "DECIMAL" else 1):
+        raise ScenarioError(f"SQL does not parse: {name} takes fewer numbers")
+    if name in ("DATETIME", "TIME") and sizes and sizes[0] > MAX_FSP:
+        raise ScenarioError("a fraction of a second has at most 6 digits", value=str(sizes[0]))
+    if charset is not None and charset.name.lower() not in _CHARSETS:
+        raise UnsupportedSQL(f"the charset {charset.name} is not supported here")
+    return Target(name, sizes, charset.name.lower() if charset is not None else "")
+
+
+def cast(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    """The value as that type; NULL stays NULL.
+
+    :raises ScenarioError: where strict mode does not let the value be cut to fit.
+    """
+    return None if value is None else _CASTS[target.name](value, target, mode)
+
+
+def _lost(what: str, value: SQLValue, mode: SQLMode) -> None:
+    """A warning in TiDB, but an error for a statement that writes in strict mode."""
+    if mode.strict:
+        shown = shown_value(value)
+        raise ScenarioError(f"{what}: {shown!r}", value=shown)
+
+
+def _signed(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+    """Two's complement: what is beyond the signed numbers, but not the unsigned ones, turns negative."""
+    number = _integer(value, mode)
+    if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes):
+        return number - (1 << 64)
+    return _clamped(value, number, -(1 << 63), (1 << 63) - 1, mode)
+
+
+def _unsigned(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+    number = _integer(value, mode)
+    if -(1 << 63) <= number < 0 and not isinstance(value, Decimal):
+        return Unsigned(number + (1 << 64))
+    return Unsigned(_clamped(value, number, 0, (1 << 64) - 1, mode))
+
+
+def _clamped(value: SQLValue, number: int, low: int, high: int, mode: SQLMode) -> int:
+    if not low <= number <= high:
+        _lost("Out of range value for CAST", value, mode)
+    return min(max(number, low), high)
+
+
+def _integer(value: SQLValue, mode: SQLMode) -> int:
+    if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText):
+        prefix, complete = integer_prefix(to_text(value))
+        if not complete:
+            _lost("Truncated incorrect INTEGER value", value, mode)
+        return prefix
+    number, _ = as_number(value)
+    exact = Decimal(number)
+    if not exact.is_finite() or exact.adjusted() > 60:
+        return -(1 << 200) if exact.is_signed() else 1 << 200
+    if exact.adjusted() < -1:
+        return 0
+    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
+    return int(exact.to_integral_value(rounding=halves))
+
+
+def _as_column(code: MySQLType) -> Callable[[SQLValue, Target, SQLMode], SQLValue]:
+    """What a column of that type would hold."""
+
+    def rule(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+        length, scale = (*target.sizes, *(10, 0)[len(target.sizes) :]) if code == T.NEW_DECIMAL else (-1, -1)
+        kind = T.DOUBLE if code == T.FLOAT and target.sizes and target.sizes[0] > 24 else code
+        name = f"CAST AS {target.name}"
+        column = ColumnInfo(name=name, type=kind, length=length, decimal=scale, unsigned=code == T.YEAR)
+        return read(column, coerce(column, value, mode), mode)
+
+    return rule
+
+
+def _char(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    if target.charset == "binary":
+        return _binary(value, target, mode)
+    text = to_text(value)
+    if isinstance(value, bytes):
+        text = _decoded(value)
+    if target.charset in ("ascii", "latin1") and not text.isascii():
+        raise UnsupportedSQL(f"text beyond ASCII in the charset {target.charset} is not supported")
+    if target.sizes and len(text) > target.sizes[0]:
+        _lost(f"Data too long (at most {target.sizes[0]} characters)", value, mode)
+        return text[: target.sizes[0]]
+    return text
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ScenarioError(
+            "Cannot convert string from binary to utf8mb4", value=shown_value(value)
+        ) from None
+
+
+def _binary(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    data = to_bytes(value)
+    if not target.sizes:
+        return data
+    length = target.sizes[0]
+    if len(data) > length:
+        _lost(f"Data too long (at most {length} bytes)", value, mode)
+    return data[:length].ljust(length, b"\0")
+
+
+def _date(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+    return _moment(value, -1, "date", mode)
+
+
+def _datetime(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    return _moment(value, target.sizes[0] if target.sizes else 0, "datetime", mode)
+
+
+def _moment(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> Moment | None:
+    moment = to_moment(_plain_text(value), fsp, mode)
+    if moment is None or not allowed(moment, mode):
+        _lost(f"Incorrect {kind} value", value, mode)
+        return None
+    return moment
+
+
+def _time(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    fsp = target.sizes[0] if target.sizes else 0
+    span = to_span(_plain_text(value), fsp)
+    if span is None:
+        _lost("Incorrect time value", value, mode)
+        return None
+    if abs(span.microseconds) > MAX_SPAN:
+        _lost("Truncated incorrect time value", value, mode)
+        return Span(MAX_SPAN if span.microseconds > 0 else -MAX_SPAN, fsp)
+    return span
+
+
+def _plain_text(value: SQLValue) -> SQLValue:
+    """A string in JSON is a date by what stands between its quotes."""
+    return str(json_of(value)) if isinstance(value, JsonText) else value
+
+
+def _json(value: SQLValue, _: Target, __: SQLMode) -> SQLValue:
+    try:
+        if isinstance(value, str) and not isinstance(value, JsonText):
+            return to_json_text(check_depth(parse_json(value)))
+        return to_json_text(json_of(value))
+    except ValueError as error:
+        raise ScenarioError(f"Invalid JSON text ({error})", value=shown_value(value)) from error
+
+
+def _vector(value: SQLValue, target: Target, _: SQLMode) -> SQLValue:
+    try:
+        text, dimensions = vector_text(to_text(value))
+    except ValueError as error:
+        raise ScenarioError(f"Incorrect vector value ({error})", value=shown_value(value)) from error
+    if target.sizes and dimensions != target.sizes[0]:
+        what = f"vector has {dimensions} dimensions, does not fit VECTOR({target.sizes[0]})"
+        raise ScenarioError(what, value=shown_value(value))
+    return text
+
+
+_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1")
+
+# sqlglot gives FLOAT for REAL as well, which is a DOUBLE to MySQL.
+_NAMES: dict[exp.DType, str] = {
+    exp.DType.BIGINT: "SIGNED",
+    exp.DType.UBIGINT: "UNSIGNED",
+    exp.DType.DECIMAL: "DECIMAL",
+    exp.DType.DOUBLE: "DOUBLE",
+    exp.DType.FLOAT: "FLOAT",
+    exp.DType.CHAR: "CHAR",
+    exp.DType.NCHAR: "CHAR",
+    exp.DType.CHARACTER_SET: "CHAR",
+    exp.DType.BINARY: "BINARY",
+    exp.DType.DATE: "DATE",
+    exp.DType.DATETIME: "DATETIME",
+    exp.DType.TIME: "TIME",
+    exp.DType.YEAR: "YEAR",
+    exp.DType.JSON: "JSON",
+    exp.DType.VECTOR: "VECTOR",
+}
+_CASTS: dict[str, Callable[[SQLValue, Target, SQLMode], SQLValue]] = {
+    "SIGNED": _signed,
+    "UNSIGNED": _unsigned,
+    "DECIMAL": _as_column(T.NEW_DECIMAL),
+    "DOUBLE": _as_column(T.DOUBLE),
+    "FLOAT": _as_column(T.FLOAT),
+    "YEAR": _as_column(T.YEAR),
+    "CHAR": _char,
+    "BINARY": _binary,
+    "DATE": _date,
+    "DATETIME": _datetime,
+    "TIME": _time,
+    "JSON": _json,
+    "VECTOR": _vector,
+}

@@ -1,0 +1,90 @@
+"""The databases, their tables, and every version a table ever had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.allocator import ObjectIds
+from ticdc_producer.scenario.sql.column_ids import with_column_ids
+from ticdc_producer.scenario.sql.storage import Table
+
+
+@dataclass(slots=True)
+class Database:
+    """A database; tables by name in lower case, since TiDB compares names without case."""
+
+    name: str
+    charset: str = "utf8mb4"
+    collation: str = "utf8mb4_bin"
+    tables: dict[str, Table] = field(default_factory=dict)
+    views: dict[str, TableInfo] = field(default_factory=dict)
+    sequences: set[str] = field(default_factory=set)
+
+    def holds(self, name: str) -> bool:
+        """Whether a table, view or sequence has this name; they share one name space."""
+        return any(name.lower() in names for names in (self.tables, self.views, self.sequences))
+
+
+@dataclass(slots=True)
+class Cluster:
+    """What there is.
+
+    :param versions: every version of every table, by number.
+    :param policies: names of placement policies.
+    :param profile: the program that replicates the tables.
+    """
+
+    databases: dict[str, Database] = field(default_factory=dict)
+    versions: list[TableInfo] = field(default_factory=list)
+    ids: ObjectIds = field(default_factory=ObjectIds)
+    policies: set[str] = field(default_factory=set)
+    profile: Profile = "classic"
+
+    def database(self, name: str) -> Database:
+        """:raises ScenarioError: if there is none of that name, or the name is empty."""
+        if not name:
+            raise ScenarioError("No database selected", hint="USE one, or write database.table")
+        found = self.databases.get(name.lower())
+        if found is None:
+            names = [database.name for database in self.databases.values()]
+            raise ScenarioError(f"Unknown database {name!r}", value=name, hint=nearest(name, names))
+        return found
+
+    def find(self, schema: str, name: str) -> Table | None:
+        """The table, or None; the database must exist."""
+        return self.database(schema).tables.get(name.lower())
+
+    def table(self, schema: str, name: str) -> Table:
+        """:raises ScenarioError: if there is none of that name."""
+        found = self.find(schema, name)
+        if found is None and self.database(schema).holds(name):
+            raise ScenarioError(
+                f"'{schema}.{name}' is not BASE TABLE",
+                value=f"{schema}.{name}",
+                hint="it is a view or a sequence, which hold no rows",
+            )
+        if found is None:
+            names = [table.info.name for table in self.database(schema).tables.values()]
+            what = f"Table '{schema}.{name}' doesn't exist"
+            raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
+        return found
+
+    def tables(self) -> Iterator[Table]:
+        """All tables of all databases."""
+        return (table for database in self.databases.values() for table in database.tables.values())
+
+    def new_version(self, info: TableInfo) -> TableInfo:
+        """The table as the next entry of the catalog."""
+        versioned = replace(with_column_ids(info), version=len(self.versions), profile=self.profile)
+        self.versions.append(versioned)
+        return versioned
+
+    def add(self, table: Table) -> None:
+        self.database(table.info.schema).tables[table.info.name.lower()] = table
+
+    def drop(self, table: Table) -> None:
+        del self.database(table.info.schema).tables[table.info.name.lower()]

@@ -1,0 +1,100 @@
+"""DEFAULT of a column, read and made.
+
+Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.scope import Scope
+
+T = MySQLType
+
+_NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+_CONSTANT_NODES = (
+    exp.Literal, exp.Paren, exp.Neg, exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer,
+    exp.Identifier, exp.Var,
+)  # fmt: skip
+
+
+def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[str | None, int]:
+    """What stands behind DEFAULT.
+
+    :param until: words that end it.
+    :return: SQL text and -1, or None and the digits of CURRENT_TIMESTAMP.
+    """
+    if cursor.word() in _NOW_WORDS:
+        return None, read_now(cursor)
+    return cursor.expression_source(until=until), -1
+
+
+def read_now(cursor: Cursor) -> int:
+    """``CURRENT_TIMESTAMP[(digits)]`` or one of its synonyms; its digits."""
+    if not cursor.accept_any(*_NOW_WORDS):
+        raise cursor.error("expected CURRENT_TIMESTAMP")
+    digits = 0
+    if cursor.accept("("):
+        digits = 0 if cursor.word() == ")" else cursor.integer()
+        cursor.expect(")")
+    return digits
+
+
+def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, line: int) -> ColumnInfo:
+    """The column with the DEFAULT that ``read_default`` found.
+
+    :raises ScenarioError: for a default that the column cannot hold.
+    """
+    if now >= 0:
+        if column.type not in (T.TIMESTAMP, T.DATETIME) or now != max(column.decimal, 0):
+            what = f"Invalid default value for {column.name!r}: CURRENT_TIMESTAMP does not fit its type"
+            raise ScenarioError(what, line=line, column=column.name)
+        return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
+    if text is None:
+        return column
+    tree = parse_expression(text, line)
+    if text.startswith("(") and not _is_constant(tree):
+        check_expression(tree, Scope(mode))
+        return replace(column, has_default=True, default_expression=text)
+    value = evaluate_constant(tree, mode)
+    if value is None:
+        if not column.nullable:
+            raise ScenarioError(
+                f"Invalid default value for {column.name!r}: NULL", line=line, column=column.name
+            )
+        return replace(column, has_default=True)
+    if column.type in LOBS or column.type == T.JSON:
+        what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
+        raise ScenarioError(what, line=line, column=column.name)
+    try:
+        default = coerce(column, value, mode)
+        return replace(column, has_default=True, default=default, default_text=_as_written(column, value))
+    except UnsupportedSQL:
+        raise
+    except ScenarioError as error:
+        what = f"Invalid default value for {column.name!r}: {error.what}"
+        raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:
+    """A DEFAULT of a DECIMAL or a float with the user's digits, where those are not its value's."""
+    if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
+        return None
+    return f"{value:f}".encode()
+
+
+def _is_constant(tree: exp.Expr) -> bool:
+    """Whether an expression holds nothing but literals and signs."""
+    return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())

@@ -1,0 +1,145 @@
+"""Comparison by MySQL's rules of type conversion, and three-valued truth.
+
+Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expression/builtin_compare.go``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce_temporal import to_moment, to_span
+from ticdc_producer.model.coerce_text import to_bytes
+from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.json_document import compare_json, json_of
+from ticdc_producer.model.number_text import as_float, as_number
+from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_value import BinaryLiteral, Bits, JsonText, Member, Moment, Span, SQLValue
+
+_FULL_FSP = 6
+
+
+def truth(value: SQLValue) -> bool | None:
+    """Whether a value counts as true; None for NULL."""
+    return None if value is None else as_number(value)[0] != 0
+
+
+def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> int | None:
+    """Negative, zero or positive; None if either is NULL.
+
+    :param collation: for two texts.
+    :raises ScenarioError: where a text that is no date is compared with a date.
+    """
+    if left is None or right is None:
+        return None
+    if isinstance(left, JsonText) or isinstance(right, JsonText):
+        return compare_json(json_of(left), json_of(right))
+    if isinstance(left, Moment | Span) or isinstance(right, Moment | Span):
+        return _compare_temporal(left, right, mode)
+    if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
+        return _compare_strings(left, right, collation)
+    return _compare_numbers(left, right)
+
+
+def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") -> bool | None:
+    """``text LIKE pattern``; None if either is NULL. Linear in text times pattern."""
+    if text is None or pattern is None:
+        return None
+    wanted = _pattern(to_bytes(pattern).decode("utf-8", "surrogateescape"), escape)
+    characters = to_bytes(text).decode("utf-8", "surrogateescape")
+    return _matches(list(characters), wanted, collation)
+
+
+def _is_string(value: SQLValue) -> bool:
+    return isinstance(value, str | bytes)
+
+
+def _order(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
+
+
+def _compare_strings(left: SQLValue, right: SQLValue, collation: str) -> int:
+    if isinstance(left, bytes) or isinstance(right, bytes):
+        return _order(to_bytes(left), to_bytes(right))
+    return _order(sort_key(to_bytes(left), collation), sort_key(to_bytes(right), collation))
+
+
+def _compare_numbers(left: SQLValue, right: SQLValue) -> int:
+    if isinstance(left, float) or isinstance(right, float):
+        return _order(as_float(left), as_float(right))
+    a, b = as_number(left)[0], as_number(right)[0]
+    return _order(a, b)
+
+
+def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
+    if isinstance(left, Span) or isinstance(right, Span):
+        if isinstance(left, Moment) or isinstance(right, Moment):
+            return _order(_moment(left, mode).fields, _moment(right, mode).fields)
+        return _order(_span(left).microseconds, _span(right).microseconds)
+    if _is_plain_number(left) or _is_plain_number(right):
+        return _compare_numbers(left, right)
+    return _order(_moment(left, mode).fields, _moment(right, mode).fields)
+
+
+def _is_plain_number(value: SQLValue) -> bool:
+    return isinstance(value, int | Decimal | float | BinaryLiteral | Member)
+
+
+def _moment(value: SQLValue, mode: SQLMode) -> Moment:
+    if isinstance(value, Moment):
+        return value
+    moment = to_moment(value, _FULL_FSP, mode)
+    if moment is None:
+        raise ScenarioError(f"Incorrect datetime value: {shown_value(value)!r}", value=shown_value(value))
+    return moment
+
+
+def _span(value: SQLValue) -> Span:
+    span = to_span(value, _FULL_FSP)
+    if span is None:
+        raise ScenarioError(f"Incorrect time value: {shown_value(value)!r}", value=shown_value(value))
+    return span
+
+
+_ANY_ONE, _ANY_MANY = object(), object()
+
+
+def _pattern(text: str, escape: str) -> list[object]:
+    parts: list[object] = []
+    place = 0
+    while place < len(text):
+        character = text[place]
+        if escape and character == escape and place + 1 < len(text):
+            place += 1
+            parts.append(text[place])
+        else:
+            parts.append({"_": _ANY_ONE, "%": _ANY_MANY}.get(character, character))
+        place += 1
+    return parts
+
+
+def _matches(text: list[str], pattern: list[object], collation: str) -> bool:
+    """Greedy matching that only ever goes back to the last ``%``."""
+    at = place = 0
+    star, resume = -1, 0
+    while at < len(text):
+        if place < len(pattern) and pattern[place] is _ANY_MANY:
+            star, resume = place, at
+            place += 1
+        elif place < len(pattern) and _one_matches(text[at], pattern[place], collation):
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            resume += 1
+            at, place = resume, star + 1
+        else:
+            return False
+    return all(part is _ANY_MANY for part in pattern[place:])
+
+
+def _one_matches(character: str, part: object, collation: str) -> bool:
+    if part is _ANY_ONE or part == character:
+        return True
+    if not isinstance(part, str) or collation.endswith("_bin") or collation == "binary":
+        return False
+    return sort_key(to_bytes(character + "|"), collation) == sort_key(to_bytes(part + "|"), collation)

@@ -1,0 +1,35 @@
+"""Which collation strings are compared under.
+
+Rules: tidb ``pkg/expression/collation.go``, in short: an explicit COLLATE, else that of a column.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ticdc_producer.scenario.sql.scope import Scope
+
+DEFAULT_COLLATION = "utf8mb4_bin"
+
+
+def collation_of(node: exp.Expr, scope: Scope) -> str:
+    """The collation that a comparison with this operand uses; empty if it has no say.
+
+    An explicit COLLATE, else that of a column; literals follow what they are compared with.
+    """
+    if isinstance(node, exp.Collate):
+        return str(node.expression.name).lower()
+    if isinstance(node, exp.Column):
+        column = scope.column(node.name, node.text("table"), node.text("db"))
+        return "" if column.charset == "binary" else column.collation
+    return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
+
+
+def shared_collation(node: exp.Expr, scope: Scope) -> str:
+    """The collation under which the two operands of a node are compared: an explicit one first."""
+    operands = [node.this, node.expression]
+    explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
+    if explicit is not None:
+        return collation_of(explicit, scope)
+    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expr))
+    return next((name for name in found if name), DEFAULT_COLLATION)

@@ -1,0 +1,201 @@
+"""A table while an ALTER TABLE changes it: nothing of it is seen before all parts were read and ran.
+
+Rows are carried over at once. That is what consumers see of TiDB, too: a row image shows the columns of
+the schema it is decoded with, and columns added later show their origin default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import TypeAlias
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.scenario.sql.assign import null_error
+from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.ddl.foreign_keys import (
+    check_columns_stay,
+    check_new,
+    follow_columns,
+    renamed_columns,
+)
+from ticdc_producer.scenario.sql.foreign_key import ForeignKey
+from ticdc_producer.scenario.sql.generated import check_generated, fill_generated
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.storage import Row, Table
+from ticdc_producer.scenario.sql.table_definition import check_auto_increment, check_names
+
+Fill: TypeAlias = Callable[[Sequence[Value]], Value]
+"""A column's value, from a row as it was before."""
+
+
+@dataclass(slots=True)
+class Alteration:
+    """The table as the parts so far made it.
+
+    :param fills: per column of ``info``: where its value comes from.
+    :param actions: what jobs the parts are.
+    :param afterwards: changes of the table's counter, for when nothing can fail any more.
+    :param renamed: new names of columns by old ones in lower case, in the order of the parts.
+    """
+
+    table: Table
+    context: DDLContext
+    line: int
+    info: TableInfo = field(init=False)
+    fills: list[Fill] = field(init=False)
+    next_index_id: int = field(init=False)
+    foreign_keys: list[ForeignKey] = field(init=False)
+    actions: list[Action] = field(default_factory=list)
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+    _touched: set[str] = field(default_factory=set)
+    renamed: list[Mapping[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.info = self.table.info
+        self.fills = [itemgetter(offset) for offset in range(len(self.info.columns))]
+        self.next_index_id = self.table.next_index_id
+        self.foreign_keys = list(self.table.foreign_keys)
+
+    def column(self, name: str) -> int:
+        """Offset of a column.
+
+        :raises ScenarioError: if there is none of that name.
+        """
+        return Scope(self.context.mode, self.info).offset(name)
+
+    def touch(self, *names: str) -> None:
+        """Note the columns that a part adds, drops or changes.
+
+        Source: tidb ``pkg/ddl/multi_schema_change.go`` (``checkOperateSameColAndIdx``).
+
+        :raises ScenarioError: if another part of the statement has touched one of them.
+        """
+        for name in {name.lower(): name for name in names}.values():
+            if name.lower() in self._touched:
+                raise self.error(f"Unsupported operate same column {name!r}", name)
+            self._touched.add(name.lower())
+
+    def has_column(self, name: str) -> bool:
+        return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
+
+    def index(self, name: str) -> IndexInfo:
+        """:raises ScenarioError: if there is no index of that name."""
+        for index in self.info.indexes:
+            if index.name.lower() == name.lower():
+                return index
+        raise self.error(f"index {name!r} does not exist")
+
+    def insert(self, offset: int, column: ColumnInfo, fill: Fill) -> None:
+        """Put a new column at an offset."""
+        column = self.numbered(column)
+        columns = [*self.info.columns[:offset], column, *self.info.columns[offset:]]
+        self.fills.insert(offset, fill)
+        self._set_columns(columns)
+
+    def numbered(self, column: ColumnInfo) -> ColumnInfo:
+        """The column as a new one, with the next number."""
+        number = self.info.last_column_id + 1
+        self.info = replace(self.info, last_column_id=number)
+        return replace(column, id=number)
+
+    def remove(self, offset: int) -> None:
+        """Take a column out that no index uses."""
+        columns = [column for place, column in enumerate(self.info.columns) if place != offset]
+        del self.fills[offset]
+        self._set_columns(columns)
+
+    def change(self, offset: int, column: ColumnInfo, fill: Fill | None = None) -> None:
+        """Another definition, under the same or another name."""
+        old = self.info.columns[offset]
+        columns = list(self.info.columns)
+        columns[offset] = column
+        self._set_columns(columns, {old.name.lower(): column.name.lower()})
+        if column.name != old.name:
+            self._rename_in_foreign_keys({old.name.lower(): column.name})
+        if fill is not None:
+            self.fills[offset] = fill
+
+    def _rename_in_foreign_keys(self, renamed: Mapping[str, str]) -> None:
+        self.foreign_keys = [
+            replace(key, columns=renamed_columns(key.columns, renamed)) for key in self.foreign_keys
+        ]
+        self.renamed.append(renamed)
+
+    def move(self, offset: int, target: int) -> None:
+        """Take a column to another place; ``target`` counts without it."""
+        columns, fill = list(self.info.columns), self.fills.pop(offset)
+        columns.insert(target, columns.pop(offset))
+        self.fills.insert(target, fill)
+        self._set_columns(columns)
+
+    def drop_index(self, index: IndexInfo) -> None:
+        """Take an index away, and the hidden columns behind it."""
+        self.info = replace(self.info, indexes=tuple(i for i in self.info.indexes if i is not index))
+        hidden = [offset for offset in index.offsets if self.info.columns[offset].hidden]
+        for offset in sorted(hidden, reverse=True):
+            self.remove(offset)
+
+    def error(self, what: str, column: str = "", hint: str = "") -> ScenarioError:
+        return ScenarioError(what, line=self.line, column=column, hint=hint)
+
+    def finish(self) -> TableInfo:
+        """Store the table and its rows as they are now.
+
+        :raises ScenarioError: for rows that do not fit; then nothing was changed.
+        """
+        check_names(self.info.columns, self.line)
+        check_auto_increment(self.info, self.line)
+        check_generated(self.info, self.context.mode, self.line)
+        target = Table(
+            self.info,
+            self.table.ids,
+            self.table.partitioning,
+            self.next_index_id,
+            foreign_keys=self.foreign_keys,
+        )
+        check_columns_stay(self.info, self.foreign_keys)
+        for row in self.table.scan():
+            _store(target, self._carried(target, row))
+        check_new(self.context, target, self._new_foreign_keys())
+        target.info = self.context.cluster.new_version(self.info)
+        self.context.cluster.add(target)
+        for renamed in self.renamed:
+            follow_columns(self.context.cluster, target.info, renamed)
+        for change in self.afterwards:
+            change()
+        return target.info
+
+    def _new_foreign_keys(self) -> list[ForeignKey]:
+        old = {key.name for key in self.table.foreign_keys}
+        return [key for key in self.foreign_keys if key.name not in old]
+
+    def _carried(self, target: Table, row: Row) -> Row:
+        scope = Scope(self.context.mode, self.info, [fill(row.values) for fill in self.fills])
+        fill_generated(scope)
+        for column, value in zip(self.info.columns, scope.row, strict=True):
+            if value is None and not column.nullable:
+                raise null_error(column)
+        return target.make_row(scope.row, row.row_id)
+
+    def _set_columns(self, columns: list[ColumnInfo], renamed: Mapping[str, str] | None = None) -> None:
+        """The table with other columns; indexes follow theirs by name."""
+        old = [column.name.lower() for column in self.info.columns]
+        new = {column.name.lower(): offset for offset, column in enumerate(columns)}
+        renamed = renamed or {}
+        indexes = tuple(
+            replace(index, offsets=tuple(new[renamed.get(old[o], old[o])] for o in index.offsets))
+            for index in self.info.indexes
+        )
+        self.info = replace(self.info, columns=tuple(columns), indexes=indexes)
+
+
+def _store(table: Table, row: Row) -> None:
+    taken = table.conflict(row.values)
+    if taken is not None:
+        raise table.duplicate(taken[0], row.values)
+    table.put(row)

@@ -1,0 +1,235 @@
+"""The parts of ALTER TABLE that add, drop and change columns.
+
+Rules: tidb ``pkg/ddl/executor.go``, ``modify_column.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.scenario.sql.assign import default_value, zero_value
+from ticdc_producer.scenario.sql.column_default import read_default, with_default
+from ticdc_producer.scenario.sql.column_definition import ColumnDraft, make_column, read_column
+from ticdc_producer.scenario.sql.column_ids import is_rewritten
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
+from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
+from ticdc_producer.scenario.sql.generated import users_of
+
+
+def add_columns(cursor: Cursor, alteration: Alteration) -> None:
+    """``ADD [COLUMN] definition [FIRST | AFTER other]`` or ``ADD [COLUMN] (definition, …)``."""
+    lenient = if_not_exists(cursor)
+    if not cursor.accept("("):
+        _add_column(cursor, alteration, lenient)
+        return
+    _add_column(cursor, alteration, lenient)
+    while cursor.accept(","):
+        _add_column(cursor, alteration, lenient)
+    cursor.expect(")")
+
+
+def _add_column(cursor: Cursor, alteration: Alteration, lenient: bool) -> None:
+    draft = read_column(cursor)
+    place = _read_place(cursor, alteration)
+    if lenient and alteration.has_column(draft.name):
+        return
+    _refuse_attributes(draft, alteration)
+    if not alteration.has_column(draft.name):
+        alteration.touch(draft.name)
+    column = _made(draft, alteration)
+    origin = None if column.generated else _origin_default(column, alteration)
+    column = replace(column, origin_default=origin)
+    alteration.insert(len(alteration.info.columns) if place is None else place, column, _constant(origin))
+    alteration.actions.append(Action.ADD_COLUMN)
+
+
+def _constant(value: Value) -> Fill:
+    return lambda _: value
+
+
+def _refuse_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
+    if draft.keys or draft.auto_increment:
+        what = draft.keys[0].upper() + " KEY" if draft.keys else "AUTO_INCREMENT"
+        raise alteration.error(f"unsupported add column {draft.name!r} constraint {what}", draft.name)
+    if draft.generated == "stored":
+        raise alteration.error("Adding a stored generated column is not supported by TiDB", draft.name)
+
+
+def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
+    """What rows show that were there before: the default of that moment, else the type's zero."""
+    mode = alteration.context.mode
+    if column.has_default or column.nullable:
+        return default_value(column, mode)
+    return default_value(column, replace(mode, strict=False)) or zero_value(column)
+
+
+def _made(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
+    info = alteration.info
+    return make_column(draft, info.charset, info.collation, alteration.context.mode)
+
+
+def _read_place(cursor: Cursor, alteration: Alteration, skip: int | None = None) -> int | None:
+    """Where FIRST or AFTER puts a column; None without them.
+
+    :param skip: offset of a column that does not count: the one being moved.
+    """
+    if cursor.accept("FIRST"):
+        return 0
+    if not cursor.accept("AFTER"):
+        return None
+    name = cursor.identifier("a column name")
+    before = alteration.column(name)
+    if before == skip:
+        raise alteration.error(f"Unknown column {name!r} to stand behind", name)
+    return before + 1 - (skip is not None and skip <= before)
+
+
+def drop_column(cursor: Cursor, alteration: Alteration) -> None:
+    """``DROP [COLUMN] name``; an index on it alone goes with it."""
+    lenient = if_exists(cursor)
+    name = cursor.identifier("a column name")
+    cursor.accept_any("RESTRICT", "CASCADE")
+    if lenient and not alteration.has_column(name):
+        return
+    offset = alteration.column(name)
+    _check_unused(alteration, offset, "drop")
+    alteration.touch(name)
+    for index in [index for index in alteration.info.indexes if offset in index.offsets]:
+        if len(index.offsets) > 1 or index.primary:
+            what = f"can't drop column {name} with composite index covered or Primary Key covered now"
+            raise alteration.error(
+                what, name, "a primary key stays" if index.primary else "drop the index first"
+            )
+        alteration.drop_index(index)
+    if len(alteration.info.columns) == 1:
+        raise alteration.error("can't drop only column in table", name)
+    alteration.remove(offset)
+    alteration.actions.append(Action.DROP_COLUMN)
+
+
+def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
+    """:raises ScenarioError: for a column that generated ones or the partitions depend on."""
+    name = alteration.info.columns[offset].name
+    users = users_of(alteration.info, name)
+    if users:
+        raise alteration.error(f"Cannot {verb} {name!r}: generated column {users[0].name!r} uses it", name)
+    partitioning = alteration.table.partitioning
+    if partitioning is not None and name.lower() in partitioning.uses():
+        raise alteration.error(f"Cannot {verb} {name!r}: the partitions depend on it", name)
+
+
+def modify_column(cursor: Cursor, alteration: Alteration) -> None:
+    """``MODIFY [COLUMN] definition``."""
+    lenient = if_exists(cursor)
+    draft = read_column(cursor)
+    if lenient and not alteration.has_column(draft.name):
+        return
+    _change(cursor, alteration, alteration.column(draft.name), draft)
+
+
+def change_column(cursor: Cursor, alteration: Alteration) -> None:
+    """``CHANGE [COLUMN] old definition``."""
+    lenient = if_exists(cursor)
+    name = cursor.identifier("a column name")
+    draft = read_column(cursor)
+    if lenient and not alteration.has_column(name):
+        return
+    offset = alteration.column(name)
+    if draft.name.lower() != name.lower():
+        _check_unused(alteration, offset, "rename")
+    _change(cursor, alteration, offset, draft)
+
+
+def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
+    old = alteration.info.columns[offset]
+    place = _read_place(cursor, alteration, skip=offset)
+    alteration.touch(old.name, draft.name)
+    if draft.keys:
+        raise alteration.error(
+            f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
+        )
+    if draft.auto_increment and not old.auto_increment:
+        raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
+    new = _made(draft, alteration)
+    if (new.generated == "stored") != (old.generated == "stored"):
+        raise alteration.error("changing the STORED status of a column is not supported by TiDB", old.name)
+    _check_partition_column(alteration, old, new)
+    key = alteration.info.primary_key
+    if key is not None and offset in key.offsets:
+        if not _alike(old, new):
+            raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
+        new = replace(new, nullable=False)
+    convert, carried = _converter(old, new, alteration.context.mode), alteration.fills[offset]
+    new = replace(new, origin_default=convert(old.origin_default), id=old.id)
+    if is_rewritten(old, new):
+        new = alteration.numbered(new)
+    alteration.change(offset, new, lambda row: convert(carried(row)))
+    if place is not None:
+        alteration.move(offset, place)
+    alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _alike(old: ColumnInfo, new: ColumnInfo) -> bool:
+    """Whether a change of type leaves the stored values as they are."""
+    whole = old.type in INTEGERS and new.type in INTEGERS
+    same = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
+    return same and (whole or old.type == new.type) and new.length >= old.length
+
+
+def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: ColumnInfo) -> None:
+    partitioning = alteration.table.partitioning
+    if partitioning is None or old.name.lower() not in partitioning.uses() or _alike(old, new):
+        return
+    what = "can't change the partitioning column, since it would require reorganize all partitions"
+    raise alteration.error(f"Unsupported modify column: {what}", old.name)
+
+
+def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
+    """A value of one column as the other holds it."""
+
+    def convert(value: Value) -> Value:
+        return None if value is None else coerce(new, read(old, value, mode), mode)
+
+    return convert
+
+
+def rename_column(cursor: Cursor, alteration: Alteration) -> None:
+    """``RENAME COLUMN old TO new``."""
+    offset = alteration.column(cursor.identifier("a column name"))
+    cursor.expect("TO")
+    name = cursor.identifier("a column name")
+    _check_unused(alteration, offset, "rename")
+    alteration.touch(alteration.info.columns[offset].name, name)
+    alteration.change(offset, replace(alteration.info.columns[offset], name=name))
+    alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def alter_default(cursor: Cursor, alteration: Alteration) -> None:
+    """``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
+    offset = alteration.column(cursor.identifier("a column name"))
+    column = alteration.info.columns[offset]
+    alteration.touch(column.name)
+    bare = replace(column, default=None, has_default=False, default_expression="")
+    if cursor.accept("DROP", "DEFAULT"):
+        changed = bare
+    else:
+        cursor.expect("SET", "DEFAULT")
+        text, now = read_default(cursor)
+        changed = with_default(bare, text, now, alteration.context.mode, alteration.line)
+    alteration.change(offset, changed)
+    alteration.actions.append(Action.SET_DEFAULT_VALUE)
+
+
+def convert_columns(alteration: Alteration, charset: str, collation: str) -> None:
+    """CONVERT TO CHARACTER SET: every column that bears a charset."""
+    for offset, column in enumerate(alteration.info.columns):
+        if column.charset != "binary":
+            alteration.change(offset, replace(column, charset=charset, collation=collation))

@@ -1,0 +1,268 @@
+"""The parts of ALTER TABLE about partitions; each stands alone.
+
+Rules: tidb ``pkg/ddl/partition.go``. Rows of a partition keep its physical id; what is reorganised gets
+new ids, and its rows with it, without any row change that TiCDC would see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.ddl.table import partitioned
+from ticdc_producer.scenario.sql.partition_bounds import bounds_of, checked
+from ticdc_producer.scenario.sql.partition_definition import PartitionDraft, read_partition_by, read_partitions
+from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
+from ticdc_producer.scenario.sql.storage import Table
+
+
+def stands_here(cursor: Cursor) -> bool:
+    """Whether a change of partitions follows."""
+    words = cursor.word(), cursor.word(1)
+    return any(words[: len(part)] == part for part, _ in PARTS)
+
+
+def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
+    """Run the change of partitions that stands here, if one does."""
+    for words, run in PARTS:
+        if cursor.accept(*words):
+            run(cursor, context, table)
+            return True
+    return False
+
+
+def _add(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    partitioning = _partitioning(table)
+    if partitioning.kind not in ("RANGE", "LIST"):
+        raise cursor.unsupported(f"ADD PARTITION to {partitioning.kind} partitions")
+    drafts = read_partitions(cursor)
+    cursor.end()
+    added = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
+    bounds = (*partitioning.bounds, *_bounds(drafts, table, context))
+    before = _set(table, (*table.info.partitions, *added), bounds, drafts, context)
+    context.job(cursor, Action.ADD_TABLE_PARTITION, before=before, after=table.info)
+
+
+def _drop(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    names = _read_names(cursor)
+    cursor.end()
+    places = _places(table, names)
+    _with_bounds(table, "DROP", cursor)
+    if len(places) == len(table.info.partitions):
+        raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=cursor.line)
+    _forget_rows(table, {table.info.partitions[place].id for place in places})
+    left = [place for place in range(len(table.info.partitions)) if place not in places]
+    bounds = [_partitioning(table).bounds[place] for place in left]
+    before = _set(table, [table.info.partitions[place] for place in left], bounds, (), context)
+    context.job(cursor, Action.DROP_TABLE_PARTITION, before=before, after=table.info)
+
+
+def _truncate(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    everything = cursor.accept("ALL")
+    names = [part.name for part in table.info.partitions] if everything else _read_names(cursor)
+    cursor.end()
+    partitions = list(table.info.partitions)
+    for place in _places(table, names):
+        _forget_rows(table, {partitions[place].id})
+        partitions[place] = replace(partitions[place], id=context.cluster.ids.take())
+    before = _set(table, partitions, _partitioning(table).bounds, (), context)
+    context.job(cursor, Action.TRUNCATE_TABLE_PARTITION, before=before, after=table.info)
+
+
+def _reorganize(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    names = _read_names(cursor)
+    cursor.expect("INTO")
+    drafts = read_partitions(cursor)
+    cursor.end()
+    places = _places(table, names)
+    _with_bounds(table, "REORGANIZE", cursor)
+    first, last = places[0], places[-1]
+    if places != list(range(first, last + 1)):
+        raise ScenarioError("partitions to reorganize must stand side by side", line=cursor.line)
+    made = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
+    old = table.info.partitions
+    moved = {old[place].id for place in places}
+    bounds = list(_partitioning(table).bounds)
+    made_bounds = _bounds(drafts, table, context)
+    if _partitioning(table).kind == "RANGE":
+        _check_range(bounds[last], made_bounds[-1], cursor, last=last == len(old) - 1)
+    bounds[first : last + 1] = made_bounds
+    before = _set(table, [*old[:first], *made, *old[last + 1 :]], bounds, drafts, context)
+    _replace_rows(table, moved)
+    context.job(cursor, Action.REORGANIZE_PARTITION, before=before, after=table.info)
+
+
+def _check_range(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: Cursor, *, last: bool) -> None:
+    """What is reorganised ends where it did; the last partition may reach further."""
+    if new != old and not (last and new > old):
+        what = "Reorganize of range partitions cannot change total ranges except for last partition"
+        raise ScenarioError(f"{what} where it can extend the range", line=cursor.statement.line)
+
+
+def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    """The partition and the table swap their physical ids, and so their rows."""
+    name = cursor.identifier("a partition name")
+    cursor.expect("WITH", "TABLE")
+    other = context.cluster.table(*cursor.qualified_name(context.database))
+    validated = True
+    if cursor.word() in ("WITH", "WITHOUT"):
+        validated = cursor.accept("WITH") or not cursor.accept("WITHOUT")
+        cursor.expect("VALIDATION")
+    cursor.end()
+    place = _places(table, [name])[0]
+    _check_alike(table.info, other, cursor.line)
+    partition, before = table.info.partitions[place], other.info
+    if validated:
+        _check_rows(table, other, place, cursor.line)
+    _swap(context, table, other, place)
+    query = (
+        f"ALTER TABLE {quoted(table.info.schema, table.info.name)} EXCHANGE PARTITION `{partition.name}`"
+        f" WITH TABLE {quoted(before.schema, before.name)}"
+    )
+    context.job(cursor, Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
+
+
+def _swap(context: DDLContext, table: Table, other: Table, place: int) -> None:
+    partitions, theirs = list(table.info.partitions), other.info.table_id
+    ours = partitions[place].id
+    partitions[place] = replace(partitions[place], id=theirs)
+    to_other = [row for row in table.rows.values() if row.table_id == ours]
+    to_table = list(other.rows.values())
+    for source, rows in ((table, to_other), (other, to_table)):
+        for row in rows:
+            source.remove(row)
+        source.ids.forget_cache()
+    table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
+    other.info = context.cluster.new_version(replace(other.info, table_id=ours))
+    for target, rows in ((table, to_table), (other, to_other)):
+        for row in rows:
+            target.put(row)
+
+
+def _check_alike(info: TableInfo, other: Table, line: int) -> None:
+    shape = [(c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in info.columns]
+    theirs = [
+        (c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in other.info.columns
+    ]
+    if shape != theirs or other.partitioning is not None:
+        raise ScenarioError("Tables have different definitions, or both have partitions", line=line)
+
+
+def _check_rows(table: Table, other: Table, place: int, line: int) -> None:
+    partitioning = _partitioning(table)
+    if any(partitioning.locate(table.info, row.values) != place for row in other.rows.values()):
+        raise ScenarioError("Found a row that does not match the partition", line=line)
+
+
+def _remove(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    """REMOVE PARTITIONING: the table gets a new id."""
+    cursor.end()
+    _partitioning(table)
+    before = table.info
+    info = replace(before, table_id=context.cluster.ids.take(), partitions=())
+    _rebuild(context, table, info, None)
+    context.job(cursor, Action.REMOVE_PARTITIONING, before=before, after=table.info)
+
+
+def _partition_by(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    """PARTITION BY: ids for the partitions, then one for the table."""
+    draft = read_partition_by(cursor)
+    cursor.end()
+    before = table.info
+    info, partitioning = partitioned(draft, replace(before, partitions=()), context)
+    partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
+    info = replace(info, partitions=partitions, table_id=context.cluster.ids.take())
+    _rebuild(context, table, info, partitioning)
+    context.job(cursor, Action.ALTER_TABLE_PARTITIONING, before=before, after=table.info)
+
+
+def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: Partitioning | None) -> None:
+    rows = table.scan()
+    for row in rows:
+        table.remove(row)
+    table.info, table.partitioning = context.cluster.new_version(info), partitioning
+    for row in rows:
+        table.put(table.make_row(row.values, row.row_id))
+
+
+def _set(
+    table: Table,
+    partitions: Iterable[PartitionInfo],
+    bounds: Iterable[tuple[Bound, ...]],
+    drafts: Sequence[PartitionDraft],
+    context: DDLContext,
+) -> TableInfo:
+    """Give the table other partitions; its version before."""
+    parts, before = tuple(partitions), table.info
+    if len({part.name.lower() for part in parts}) < len(parts):
+        raise ScenarioError("Duplicate partition name", line=drafts[0].line if drafts else 0)
+    partitioning = replace(_partitioning(table), bounds=tuple(bounds), count=len(parts))
+    table.partitioning = checked(partitioning, drafts)
+    table.info = context.cluster.new_version(replace(before, partitions=parts))
+    return before
+
+
+def _partitioning(table: Table) -> Partitioning:
+    if table.partitioning is None:
+        raise ScenarioError(f"Partition management on a not partitioned table: {table.info.qualified_name}")
+    return table.partitioning
+
+
+def _with_bounds(table: Table, verb: str, cursor: Cursor) -> None:
+    """:raises ScenarioError: if the partitions are numbered, not bounded."""
+    if _partitioning(table).kind not in ("RANGE", "LIST"):
+        what = f"{verb} PARTITION can only be used on RANGE/LIST partitions"
+        raise ScenarioError(what, line=cursor.statement.line)
+
+
+def _bounds(drafts: Sequence[PartitionDraft], table: Table, context: DDLContext) -> list[tuple[Bound, ...]]:
+    partitioning = _partitioning(table)
+    return [bounds_of(draft, partitioning, table.info, context.mode) for draft in drafts]
+
+
+def _read_names(cursor: Cursor) -> list[str]:
+    names = [cursor.identifier("a partition name")]
+    while cursor.accept(","):
+        names.append(cursor.identifier("a partition name"))
+    return names
+
+
+def _places(table: Table, names: Sequence[str]) -> list[int]:
+    """:raises ScenarioError: if one of them is no partition of the table."""
+    _partitioning(table)
+    known = {part.name.lower(): place for place, part in enumerate(table.info.partitions)}
+    for name in names:
+        if name.lower() not in known:
+            raise ScenarioError(f"Unknown partition {name!r} in table {table.info.name!r}", value=name)
+    return sorted(known[name.lower()] for name in names)
+
+
+def _forget_rows(table: Table, ids: set[int]) -> None:
+    for row in [row for row in table.rows.values() if row.table_id in ids]:
+        table.remove(row)
+
+
+def _replace_rows(table: Table, ids: set[int]) -> None:
+    """Put the rows of partitions that are gone into those that are there.
+
+    :raises ScenarioError: for a row that none takes.
+    """
+    for row in [row for row in table.rows.values() if row.table_id in ids]:
+        table.remove(row)
+        table.put(table.make_row(row.values, row.row_id))
+
+
+PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext, Table], None]], ...] = (
+    (("ADD", "PARTITION"), _add),
+    (("DROP", "PARTITION"), _drop),
+    (("TRUNCATE", "PARTITION"), _truncate),
+    (("REORGANIZE", "PARTITION"), _reorganize),
+    (("EXCHANGE", "PARTITION"), _exchange),
+    (("REMOVE", "PARTITIONING"), _remove),
+    (("PARTITION", "BY"), _partition_by),
+)

@@ -1,0 +1,174 @@
+"""CREATE, DROP, TRUNCATE and RENAME TABLE."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.scenario.sql.allocator import row_ids
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists, quoted
+from ticdc_producer.scenario.sql.ddl.foreign_keys import check_dropped, check_new, check_truncated, follow_table
+from ticdc_producer.scenario.sql.foreign_key import ForeignKey, free_name
+from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
+from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft
+from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.table_definition import TableDraft, make_table, read_table
+
+
+def create_table(cursor: Cursor, context: DDLContext) -> None:
+    lenient = if_not_exists(cursor)
+    schema, name = cursor.qualified_name(context.database)
+    database = context.cluster.database(schema)
+    made = _like(cursor, context) or _defined(cursor, context, database.name, name)
+    if database.holds(name):
+        if lenient:
+            return
+        raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
+    info = replace(made.info, schema=database.name, name=name)
+    made.info = context.cluster.new_version(with_new_ids(info, context))
+    check_new(context, made, made.foreign_keys)
+    context.cluster.add(made)
+    context.job(cursor, Action.CREATE_TABLE, after=made.info)
+
+
+def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
+    """The table under a new id, its partitions under the ids that follow."""
+    table_id = context.cluster.ids.take()
+    partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
+    return replace(info, table_id=table_id, partitions=partitions)
+
+
+def _defined(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
+    draft = read_table(cursor, schema)
+    database = context.cluster.database(schema)
+    charset = database.charset, database.collation
+    info, next_index_id = make_table(draft, schema, name, charset, context.mode, cursor.statement.line)
+    partitioning = None
+    if draft.partitioning is not None:
+        info, partitioning = partitioned(draft.partitioning, info, context)
+    return Table(
+        info,
+        row_ids(info, following=draft.auto_increment, cache=draft.cache),
+        partitioning,
+        next_index_id,
+        foreign_keys=_named(draft),
+    )
+
+
+def partitioned(
+    draft: PartitioningDraft, info: TableInfo, context: DDLContext
+) -> tuple[TableInfo, Partitioning]:
+    """The table with its partitions, which have no ids yet."""
+    partitioning = make_partitioning(draft, info, context.mode)
+    return replace(
+        info, partitions=tuple(PartitionInfo(id=0, name=name) for name in draft.names)
+    ), partitioning
+
+
+def _named(draft: TableDraft) -> list[ForeignKey]:
+    named: list[ForeignKey] = []
+    for key in draft.foreign_keys:
+        named.append(replace(key, name=key.name or free_name(named)))
+    return named
+
+
+def _like(cursor: Cursor, context: DDLContext) -> Table | None:
+    """``LIKE other`` or ``(LIKE other)``; foreign keys and counters do not come along."""
+    bracket = cursor.word() == "(" and cursor.word(1) == "LIKE"
+    if bracket:
+        cursor.expect("(")
+    if not cursor.accept("LIKE"):
+        return None
+    source = context.cluster.table(*cursor.qualified_name(context.database))
+    if bracket:
+        cursor.expect(")")
+    cursor.end()
+    columns = tuple(replace(column, origin_default=None) for column in source.info.columns)
+    info = replace(source.info, columns=columns)
+    return Table(info, row_ids(info, cache=source.ids.cache), source.partitioning, source.next_index_id)
+
+
+def drop_table(cursor: Cursor, context: DDLContext) -> None:
+    """One job per table, with a query that TiDB rebuilds."""
+    lenient = if_exists(cursor)
+    names = [cursor.qualified_name(context.database)]
+    while cursor.accept(","):
+        names.append(cursor.qualified_name(context.database))
+    cursor.accept_any("RESTRICT", "CASCADE")
+    cursor.end()
+    if not lenient:
+        for schema, name in names:
+            context.cluster.table(schema, name)
+    known = [name for name in names if name[0].lower() in context.cluster.databases]
+    tables = [table for name in known if (table := context.cluster.find(*name)) is not None]
+    check_dropped(context, tables)
+    for table in tables:
+        context.cluster.drop(table)
+        info = table.info
+        context.job(
+            cursor, Action.DROP_TABLE, before=info, query=f"DROP TABLE {quoted(info.schema, info.name)}"
+        )
+
+
+def truncate_table(cursor: Cursor, context: DDLContext) -> None:
+    cursor.accept("TABLE")
+    old = context.cluster.table(*cursor.qualified_name(context.database))
+    cursor.end()
+    check_truncated(context, old)
+    info = context.cluster.new_version(with_new_ids(old.info, context))
+    ids = row_ids(info, cache=old.ids.cache)
+    context.cluster.add(Table(info, ids, old.partitioning, old.next_index_id, foreign_keys=old.foreign_keys))
+    context.job(cursor, Action.TRUNCATE_TABLE, before=old.info, after=info)
+
+
+def rename_tables(cursor: Cursor, context: DDLContext) -> None:
+    """One job; several tables give one event each, whose query TiCDC rebuilds."""
+    pairs = [_rename_pair(cursor, context)]
+    while cursor.accept(","):
+        pairs.append(_rename_pair(cursor, context))
+    cursor.end()
+    if len(pairs) == 1:
+        before, after = rename(context, *pairs[0])
+        context.job(cursor, Action.RENAME_TABLE, before=before, after=after)
+        return
+    events = []
+    for place, (source, target) in enumerate(pairs):
+        before, after = rename(context, source, target)
+        query = f"RENAME TABLE {quoted(before.schema, before.name)} TO {quoted(after.schema, after.name)}"
+        events.append(
+            context.event(
+                cursor, Action.RENAME_TABLES, Action.RENAME_TABLE, before, after, query=query, place=place
+            )
+        )
+    context.cluster.ids.take()
+    context.record(events)
+
+
+def _rename_pair(cursor: Cursor, context: DDLContext) -> tuple[tuple[str, str], tuple[str, str]]:
+    source = cursor.qualified_name(context.database)
+    cursor.expect("TO")
+    return source, cursor.qualified_name(context.database)
+
+
+def rename(
+    context: DDLContext, source: tuple[str, str], target: tuple[str, str]
+) -> tuple[TableInfo, TableInfo]:
+    """Give a table another name.
+
+    :return: the table's version before and after.
+    :raises ScenarioError: if the new name is taken.
+    """
+    table = context.cluster.table(*source)
+    database = context.cluster.database(target[0])
+    if database.holds(target[1]):
+        raise ScenarioError(f"Table '{target[0]}.{target[1]}' already exists", value=".".join(target))
+    before = table.info
+    context.cluster.drop(table)
+    table.info = context.cluster.new_version(replace(before, schema=database.name, name=target[1]))
+    context.cluster.add(table)
+    follow_table(context.cluster, before, table.info)
+    return before, table.info

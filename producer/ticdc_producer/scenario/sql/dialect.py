@@ -1,0 +1,127 @@
+"""sqlglot, set up for TiDB: one dialect to parse DML, one to cut text into plain words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-exported from its compiled core
+
+from ticdc_producer.errors import ScenarioError
+
+__all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "string_text", "words"]
+
+_OF_SQLGLOT = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
+"""What its messages say of its own objects."""
+
+
+class TiDB(MySQL):
+    """MySQL without the liberties that sqlglot takes for the sake of other dialects."""
+
+    class Tokenizer(MySQL.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()  # nothing is swallowed as raw text
+
+    class Parser(MySQLParser):
+        # Every function stays a call by the name that the user wrote: our own table says what it does.
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+
+
+class TiDBWords(MySQL):
+    """No keywords at all: what reads DDL by hand wants one token per word."""
+
+    class Tokenizer(MySQL.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind
+            for word, kind in MySQL.Tokenizer.KEYWORDS.items()
+            if not (word[0].isalpha() or word[0] == "_")
+        }
+
+
+def words(text: str, line: int = 1) -> list[Token]:
+    """The tokens of a text.
+
+    :param line: line of the file at which the text starts.
+    :raises ScenarioError: where a quote or a comment is not closed.
+    """
+    try:
+        return list(TiDBWords().tokenize(text))
+    except TokenError as error:
+        raise _unreadable(error, text, line) from error
+
+
+def string_text(literal: str) -> str:
+    """What a string literal means, as it stands in SQL with its quotes."""
+    return str(words(literal)[0].text)
+
+
+def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
+    """A DML statement as its first word and sqlglot's tree; REPLACE parses as the INSERT it resembles.
+
+    :raises ScenarioError: if it does not parse, with the line in the file.
+    """
+    tokens = _tokens(text, line)
+    verb = tokens[0].text.upper()
+    if verb == "REPLACE":
+        tokens[0] = _as_insert(tokens[0])
+    return verb, _tree(tokens, text, line)
+
+
+def parse_expression(text: str, line: int) -> exp.Expr:
+    """An expression that stands alone, such as a DEFAULT.
+
+    :raises ScenarioError: if it does not parse.
+    """
+    tree = _tree(_tokens("SELECT " + text, line), "SELECT " + text, line)
+    expressions = tree.expressions if isinstance(tree, exp.Select) else []
+    if len(expressions) != 1:
+        raise ScenarioError(f"SQL does not parse: {text!r} is not one expression", line=line)
+    expression: exp.Expr = expressions[0]
+    return expression
+
+
+def _tokens(text: str, line: int) -> list[Token]:
+    try:
+        return list(TiDB().tokenize(text))
+    except TokenError as error:
+        raise _unreadable(error, text, line) from error
+
+
+def _as_insert(token: Token) -> Token:
+    return Token(TokenType.INSERT, "INSERT", token.line, token.col, token.start, token.end, token.comments)
+
+
+def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
+    try:
+        trees = TiDB().parser().parse(tokens, text)
+    except ParseError as error:
+        place = error.errors[0] if error.errors else {}
+        reason = _OF_SQLGLOT.sub("", str(place.get("description") or "invalid syntax"))
+        reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
+        what = f"{reason} near {str(place.get('highlight') or '')!r}"
+        raise ScenarioError(
+            f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1
+        ) from error
+    except RecursionError:
+        raise ScenarioError("SQL is nested too deeply", line=line) from None
+    if len(trees) != 1 or trees[0] is None:
+        raise ScenarioError("SQL does not parse: one statement was expected", line=line)
+    return trees[0]
+
+
+def _unreadable(error: TokenError, text: str, line: int) -> ScenarioError:
+    """An open quote or comment, a digit that is none: sqlglot's own words, at the line where it starts."""
+    if not isinstance(error.__cause__, TokenError):  # sqlglot runs off the end of an open comment
+        return ScenarioError(
+            "SQL does not parse: */ is missing", line=line + text.count("\n", 0, text.rfind("/*"))
+        )
+    reason = str(error.__cause__)
+    place = re.search(r"(?: from \d+)?:(\d+)$", reason)
+    if place is not None:
+        line += text.count("\n", 0, int(place[1]))
+        reason = reason[: place.start()]
+    return ScenarioError(f"SQL does not parse: {reason.splitlines()[0][:200]}", line=line)

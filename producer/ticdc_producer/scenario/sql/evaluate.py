@@ -1,0 +1,292 @@
+"""The value of an expression: one entry per kind of node of sqlglot's tree.
+
+What is not in the table is refused by name. Three-valued logic: a truth is TRUE, FALSE or NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.collation import KNOWN
+from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_value import SQLValue, Unsigned
+from ticdc_producer.scenario.sql import arithmetic
+from ticdc_producer.scenario.sql.call_normalizer import Call, call_of
+from ticdc_producer.scenario.sql.cast import cast, target_of
+from ticdc_producer.scenario.sql.compare import compare, like, truth
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, shared_collation
+from ticdc_producer.scenario.sql.functions import function_named
+from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
+from ticdc_producer.scenario.sql.scope import Scope
+
+__all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
+
+_MAX_UNSIGNED = (1 << 64) - 1
+
+
+def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
+    """The value of an expression for the row at hand.
+
+    :raises UnsupportedSQL: for what this tool does not compute.
+    :raises ScenarioError: for an unknown column, a value out of range…
+    """
+    call = call_of(node)
+    if call is not None:
+        return _call(call, node, scope)
+    rule = RULES.get(type(node))
+    if rule is None:
+        raise _unsupported(node)
+    return rule(node, scope)
+
+
+def check_expression(node: exp.Expr, scope: Scope) -> None:
+    """Refuse what cannot be computed, and unknown names, before any row is touched.
+
+    :raises UnsupportedSQL: for a kind of node or function that is not in our tables.
+    :raises ScenarioError: for a column or collation that does not exist, or a wrong number of arguments.
+    """
+    waiting = [node]
+    while waiting:
+        waiting.extend(_checked_parts(waiting.pop(), scope))
+
+
+def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    """Check one node; what it is made of is still to be checked."""
+    call = call_of(node)
+    if call is not None:
+        if call.name == "VALUES":
+            if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
+                raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
+            return ()
+        function_named(call.name).check(call.name, len(call.arguments))
+        return call.arguments
+    if type(node) not in RULES:
+        raise _unsupported(node)
+    if isinstance(node, exp.Column):
+        scope.offset(node.name, node.text("table"), node.text("db"))
+        return ()
+    if isinstance(node, exp.Cast):
+        if not is_typed_literal(node):
+            target_of(node.args["to"])
+        return (node.this,)
+    if isinstance(node, exp.Collate):
+        _known_collation(collation_of(node, scope))
+        return (node.this,)
+    return () if type(node) in LITERALS else node.iter_expressions()
+
+
+def _unsupported(node: exp.Expr) -> UnsupportedSQL:
+    return UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
+
+
+def _known_collation(name: str) -> None:
+    if name not in KNOWN:
+        raise UnsupportedSQL(f"the collation {name} is not supported")
+
+
+def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """The value of an expression without columns."""
+    return evaluate(node, Scope(mode))
+
+
+def _literal(rule: Callable[[exp.Expr, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    return lambda node, scope: rule(node, scope.mode)
+
+
+def _column(node: exp.Expr, scope: Scope) -> SQLValue:
+    return scope.value(node.name, node.text("table"), node.text("db"))
+
+
+def _paren(node: exp.Expr, scope: Scope) -> SQLValue:
+    return evaluate(node.this, scope)
+
+
+def _binary(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+        return None if left is None or right is None else operation(left, right, scope.mode)
+
+    return rule
+
+
+def _bitwise(operation: Callable[[int, int], int]) -> Callable[..., SQLValue]:
+    def on_values(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
+        return Unsigned(operation(arithmetic.to_bits(left), arithmetic.to_bits(right)) & _MAX_UNSIGNED)
+
+    return _binary(on_values)
+
+
+def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        value = evaluate(node.this, scope)
+        return None if value is None else operation(value, scope.mode)
+
+    return rule
+
+
+def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> int | None:
+    both_text = isinstance(left, str) and isinstance(right, str)
+    return compare(left, right, shared_collation(node, scope) if both_text else "", scope.mode)
+
+
+def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        order = _compared(node, evaluate(node.this, scope), evaluate(node.expression, scope), scope)
+        return None if order is None else accepts(order)
+
+    return rule
+
+
+def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
+    left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+    if left is None or right is None:
+        return left is None and right is None
+    return _compared(node, left, right, scope) == 0
+
+
+def _and(node: exp.Expr, scope: Scope) -> SQLValue:
+    left = truth(evaluate(node.this, scope))
+    if left is False:
+        return False
+    right = truth(evaluate(node.expression, scope))
+    if right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def _or(node: exp.Expr, scope: Scope) -> SQLValue:
+    left = truth(evaluate(node.this, scope))
+    if left:
+        return True
+    right = truth(evaluate(node.expression, scope))
+    if right:
+        return True
+    return None if left is None or right is None else False
+
+
+def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
+    left, right = truth(evaluate(node.this, scope)), truth(evaluate(node.expression, scope))
+    return None if left is None or right is None else left != right
+
+
+def _not(node: exp.Expr, scope: Scope) -> SQLValue:
+    value = truth(evaluate(node.this, scope))
+    return None if value is None else not value
+
+
+def _is(node: exp.Expr, scope: Scope) -> SQLValue:
+    value = evaluate(node.this, scope)
+    if isinstance(node.expression, exp.Null):
+        return value is None
+    if isinstance(node.expression, exp.Boolean):
+        return truth(value) is bool(node.expression.this)
+    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
+
+
+def _in(node: exp.Expr, scope: Scope) -> SQLValue:
+    if node.args.get("query") is not None or not node.expressions:
+        raise UnsupportedSQL("IN with a subquery is not supported")
+    value = evaluate(node.this, scope)
+    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
+    orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
+    if 0 in orders:
+        return True
+    return None if None in orders else False
+
+
+def _between(node: exp.Expr, scope: Scope) -> SQLValue:
+    value = evaluate(node.this, scope)
+    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
+    low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
+    high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
+    if (low is not None and low < 0) or (high is not None and high > 0):
+        return False
+    return None if low is None or high is None else True
+
+
+def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
+    found = like(
+        evaluate(node.this, scope), evaluate(node.expression, scope), shared_collation(node, scope), escape
+    )
+    if found is None:
+        return None
+    return found is not bool(node.args.get("negate"))
+
+
+def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
+    mark = evaluate(node.expression, scope)
+    if not isinstance(node.this, exp.Like) or not isinstance(mark, str) or len(mark) > 1:
+        raise ScenarioError("Incorrect arguments to ESCAPE", value=shown_value(mark))
+    return _like(node.this, scope, mark)
+
+
+def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
+    if call.name == "VALUES":
+        return scope.proposed_value(call.arguments[0].name)
+    function = function_named(call.name)
+    arguments = [evaluate(argument, scope) for argument in call.arguments]
+    collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
+    return function(call.name, arguments, scope.mode, collation)
+
+
+def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
+    if is_typed_literal(node):
+        return typed_literal(node, scope.mode)
+    return cast(evaluate(node.this, scope), target_of(node.args["to"]), scope.mode)
+
+
+def _if(node: exp.Expr, scope: Scope) -> SQLValue:
+    chosen = node.args["true"] if truth(evaluate(node.this, scope)) else node.args.get("false")
+    return None if chosen is None else evaluate(chosen, scope)
+
+
+def _case(node: exp.Expr, scope: Scope) -> SQLValue:
+    for branch in node.args["ifs"]:
+        condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
+        if truth(evaluate(condition, scope)):
+            return evaluate(branch.args["true"], scope)
+    default = node.args.get("default")
+    return None if default is None else evaluate(default, scope)
+
+
+RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
+    **{kind: _literal(rule) for kind, rule in LITERALS.items()},
+    exp.Column: _column,
+    exp.Paren: _paren,
+    exp.Collate: _paren,
+    exp.Add: _binary(arithmetic.add),
+    exp.Sub: _binary(arithmetic.subtract),
+    exp.Mul: _binary(arithmetic.multiply),
+    exp.Div: _binary(arithmetic.divide),
+    exp.IntDiv: _binary(arithmetic.integer_divide),
+    exp.Mod: _binary(arithmetic.modulo),
+    exp.Neg: _unary(arithmetic.negate),
+    exp.BitwiseAnd: _bitwise(lambda a, b: a & b),
+    exp.BitwiseOr: _bitwise(lambda a, b: a | b),
+    exp.BitwiseXor: _bitwise(lambda a, b: a ^ b),
+    exp.BitwiseLeftShift: _bitwise(lambda a, b: a << b if b < 64 else 0),
+    exp.BitwiseRightShift: _bitwise(lambda a, b: a >> b if b < 64 else 0),
+    exp.BitwiseNot: _unary(lambda value, _: Unsigned(~arithmetic.to_bits(value) & _MAX_UNSIGNED)),
+    exp.EQ: _comparison(lambda order: order == 0),
+    exp.NEQ: _comparison(lambda order: order != 0),
+    exp.LT: _comparison(lambda order: order < 0),
+    exp.LTE: _comparison(lambda order: order <= 0),
+    exp.GT: _comparison(lambda order: order > 0),
+    exp.GTE: _comparison(lambda order: order >= 0),
+    exp.NullSafeEQ: _null_safe_equal,
+    exp.And: _and,
+    exp.Or: _or,
+    exp.Xor: _xor,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.Escape: _escape,
+    exp.Cast: _cast,
+    exp.If: _if,
+    exp.Case: _case,
+}

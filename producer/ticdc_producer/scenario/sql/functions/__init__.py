@@ -1,0 +1,49 @@
+"""Functions by name, grouped by subject. To add one, write it and put it into its module's ``FUNCTIONS``."""
+
+from __future__ import annotations
+
+from ticdc_producer.errors import UnsupportedSQL, nearest
+from ticdc_producer.scenario.sql.functions import clock
+from ticdc_producer.scenario.sql.functions import control
+from ticdc_producer.scenario.sql.functions import digest
+from ticdc_producer.scenario.sql.functions import interval
+from ticdc_producer.scenario.sql.functions import json_change
+from ticdc_producer.scenario.sql.functions import json_make
+from ticdc_producer.scenario.sql.functions import json_search
+from ticdc_producer.scenario.sql.functions import datetime_format
+from ticdc_producer.scenario.sql.functions import datetime_make
+from ticdc_producer.scenario.sql.functions import datetime_part
+from ticdc_producer.scenario.sql.functions import network
+from ticdc_producer.scenario.sql.functions import number
+from ticdc_producer.scenario.sql.functions import number_text
+from ticdc_producer.scenario.sql.functions import pattern
+from ticdc_producer.scenario.sql.functions import text
+from ticdc_producer.scenario.sql.functions import text_make
+from ticdc_producer.scenario.sql.functions import text_search
+from ticdc_producer.scenario.sql.functions.function import Function
+from ticdc_producer.scenario.sql.functions.rejected import REFUSED
+
+MODULES = (
+    clock, control, digest, interval, json_change, json_make, json_search, datetime_format, datetime_make,
+    datetime_part, network, number, number_text, pattern, text, text_make, text_search,
+)  # fmt: skip
+
+FUNCTIONS: dict[str, Function] = {
+    name: function for module in MODULES for name, function in module.FUNCTIONS.items()
+}
+
+
+def function_named(name: str) -> Function:
+    """The function of that name, in upper case.
+
+    :raises UnsupportedSQL: if this tool does not have it, with the reason where there is one.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        reason = REFUSED.get(name, "")
+        hint = reason or nearest(name, FUNCTIONS, listed="the page on SQL")
+        raise UnsupportedSQL(f"the function {name} is not supported", hint=hint)
+    return function
+
+
+__all__ = ["FUNCTIONS", "MODULES", "Function", "function_named"]

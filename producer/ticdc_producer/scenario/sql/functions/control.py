@@ -1,0 +1,73 @@
+"""Functions that choose among their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from ticdc_producer.model.number_text import as_number
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.compare import compare, truth
+from ticdc_producer.scenario.sql.functions.function import Function, whole
+
+
+def _if(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    return arguments[1] if truth(arguments[0]) else arguments[2]
+
+
+def _coalesce(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    return next((argument for argument in arguments if argument is not None), None)
+
+
+def _nullif(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    left, right = arguments
+    return None if compare(left, right, collation, mode) == 0 else left
+
+
+def _isnull(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    return arguments[0] is None
+
+
+def _greatest(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    return _extreme(arguments, mode, collation, 1)
+
+
+def _least(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    return _extreme(arguments, mode, collation, -1)
+
+
+def _extreme(arguments: Sequence[SQLValue], mode: SQLMode, collation: str, sign: int) -> SQLValue:
+    best = arguments[0]
+    for argument in arguments[1:]:
+        order = compare(argument, best, collation, mode)
+        if order is not None and order * sign > 0:
+            best = argument
+    return best
+
+
+def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    """``INTERVAL(n, a, b, …)``: how many of the ascending a, b, … are at most n."""
+    if arguments[0] is None:
+        return -1
+    number = Decimal(as_number(arguments[0])[0])
+    bounds = (None if bound is None else Decimal(as_number(bound)[0]) for bound in arguments[1:])
+    return sum(1 for bound in bounds if bound is None or bound <= number)
+
+
+def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    place = whole(arguments[0]) if arguments[0] is not None else 0
+    return arguments[place] if 0 < place < len(arguments) else None
+
+
+FUNCTIONS = {
+    "COALESCE": Function(_coalesce, 1, -1, takes_null=True),
+    "ELT": Function(_elt, 2, -1, takes_null=True),
+    "GREATEST": Function(_greatest, 2, -1, collated=True),
+    "IF": Function(_if, 3, 3, takes_null=True),
+    "IFNULL": Function(_coalesce, 2, 2, takes_null=True),
+    "INTERVAL": Function(_interval, 2, -1, takes_null=True),
+    "ISNULL": Function(_isnull, 1, 1, takes_null=True),
+    "LEAST": Function(_least, 2, -1, collated=True),
+    "NULLIF": Function(_nullif, 2, 2, takes_null=True, collated=True),
+}

@@ -1,0 +1,130 @@
+"""Dates and times read by format: ``STR_TO_DATE``.
+
+Rules: tidb ``pkg/types/time.go`` (``StrToDate``, ``GetFormatType``). What follows the format is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.coerce_temporal import allowed
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import Moment, Span
+from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, two_digit_year
+from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS
+
+_MONTHS = [name.lower() for name in MONTHS]
+_WEEKDAYS = [name.lower() for name in WEEKDAYS]
+
+
+def _names(names: list[str], length: int | None = None) -> str:
+    return "(" + "|".join(name[:length] for name in names) + ")"
+
+
+_PATTERNS = {
+    "a": _names(_WEEKDAYS, 3), "b": _names(_MONTHS, 3), "c": r"(\d{1,2})", "D": r"(\d{1,2})(?:st|nd|rd|th)",
+    "d": r"(\d{1,2})", "e": r"(\d{1,2})", "f": r"(\d{1,6})", "H": r"(\d{1,2})", "h": r"(\d{1,2})",
+    "I": r"(\d{1,2})", "i": r"(\d{1,2})", "j": r"(\d{1,3})", "k": r"(\d{1,2})", "l": r"(\d{1,2})",
+    "M": _names(_MONTHS), "m": r"(\d{1,2})", "p": r"(am|pm)", "r": r"(\d{1,2}:\d{1,2}:\d{1,2} ?[ap]m)",
+    "S": r"(\d{1,2})", "s": r"(\d{1,2})", "T": r"(\d{1,2}:\d{1,2}:\d{1,2})", "W": _names(_WEEKDAYS),
+    "Y": r"(\d{1,4})", "y": r"(\d{1,2})", "#": r"(\d*)", "@": r"([a-z]*)", ".": r"([!-/:-@\[-`{-~]*)",
+}  # fmt: skip
+_OF_DATES = frozenset("abcDdejMmWYy")
+_OF_TIMES = frozenset("fHhIiklprSsT")
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What was read so far; ``half`` is AM or PM."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    half: str = ""
+
+    def moment(self, fsp: int) -> Moment | None:
+        of = self.values.get
+        hour = of("hour", 0)
+        if "twelve" in self.values:
+            if not 1 <= self.values["twelve"] <= 12:
+                return None
+            hour = self.values["twelve"] % 12 + (12 if self.half == "pm" else 0)
+        elif self.half and hour > 12:
+            return None
+        year, month, day = of("year", 0), of("month", 0), of("day", 0)
+        if "day_of_year" in self.values and year:
+            try:
+                found = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
+            except OverflowError:  # beyond the last day that there is, or before the first
+                return None
+            year, month, day = found.year, found.month, found.day
+        return Moment(year, month, day, hour, of("minute", 0), of("second", 0), of("microsecond", 0), fsp)
+
+
+def parse_by_format(text: str, layout: str, mode: SQLMode) -> Moment | Span | None:
+    """The value, of the type that the format's parts make; None if the text does not follow it.
+
+    :raises UnsupportedSQL: for a specifier that this tool does not read.
+    """
+    letters = _specifiers(layout)
+    parts = _read(text, layout)
+    fsp = MAX_FSP if "f" in letters else 0
+    found = None if parts is None else parts.moment(fsp)
+    if found is None or found.hour > 23 or found.minute > 59 or found.second > 59:
+        return None
+    if not letters & _OF_DATES:
+        seconds = found.hour * 3600 + found.minute * 60 + found.second
+        return Span(seconds * 1_000_000 + found.microsecond, fsp)
+    longest = 31 if mode.invalid_dates else days_in_month(found.year, min(found.month, 12))
+    if found.month > 12 or found.day > longest or not allowed(found, mode):
+        return None
+    return found if letters & _OF_TIMES else Moment(found.year, found.month, found.day, fsp=-1)
+
+
+def _specifiers(layout: str) -> set[str]:
+    letters = set(re.findall(r"%(.)", layout, re.DOTALL))
+    unknown = sorted(letters - set(_PATTERNS) - {"%"})
+    if unknown:
+        raise UnsupportedSQL(f"%{unknown[0]} in STR_TO_DATE is not supported", value=unknown[0])
+    return letters
+
+
+def _read(text: str, layout: str) -> _Parts | None:
+    parts, place = _Parts(), 0
+    for letter, plain in re.findall(r"%(.)|([^%])", layout, re.DOTALL):
+        place += len(text[place:]) - len(text[place:].lstrip())
+        if plain.isspace():
+            continue
+        pattern = _PATTERNS.get(letter, re.escape(plain or letter))
+        match = re.compile(pattern, re.IGNORECASE | re.ASCII).match(text, place)
+        if match is None:
+            return parts if place == len(text) and parts.values else None
+        place = match.end()
+        if match.re.groups:
+            _take(parts, letter, match[1].lower())
+    return parts
+
+
+def _take(parts: _Parts, letter: str, word: str) -> None:
+    values = parts.values
+    if letter in _NUMBERS:
+        values[_NUMBERS[letter]] = int(word)
+    elif letter in ("Y", "y"):
+        values["year"] = two_digit_year(int(word)) if len(word) <= 2 else int(word)
+    elif letter in ("M", "b"):
+        values["month"] = next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(word))
+    elif letter == "f":
+        values["microsecond"] = int(word.ljust(MAX_FSP, "0"))
+    elif letter == "p":
+        parts.half = word
+    elif letter in ("r", "T"):
+        hour, minute, second = (int(number) for number in re.findall(r"\d+", word))
+        values |= {"twelve" if letter == "r" else "hour": hour, "minute": minute, "second": second}
+        parts.half = word[-2:] if letter == "r" else parts.half
+
+
+_NUMBERS = {
+    "c": "month", "m": "month", "d": "day", "e": "day", "D": "day", "j": "day_of_year", "H": "hour",
+    "k": "hour", "h": "twelve", "I": "twelve", "l": "twelve", "i": "minute", "S": "second", "s": "second",
+}  # fmt: skip

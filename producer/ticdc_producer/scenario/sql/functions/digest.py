@@ -1,0 +1,77 @@
+"""Encodings and checksums.
+
+Rules: tidb ``pkg/expression/builtin_string.go``, ``builtin_encryption.go``.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import zlib
+from base64 import b64decode, b64encode
+
+from ticdc_producer.model.coerce_text import to_bytes, to_text
+from ticdc_producer.model.sql_value import Moment, Span, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.functions.function import of_values, whole
+
+_BASE64_LINE = 76
+_SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
+
+
+def _hex(value: SQLValue) -> SQLValue:
+    """The bytes of a string, a number in two's complement."""
+    if isinstance(value, str | bytes | Moment | Span):
+        return to_bytes(value).hex().upper()
+    number = int(value) if isinstance(value, Unsigned) else whole(value)
+    return f"{number & 0xFFFFFFFFFFFFFFFF:X}"
+
+
+def _unhex(value: SQLValue) -> SQLValue:
+    digits = to_text(value)
+    try:
+        return binascii.unhexlify(digits.zfill(len(digits) + len(digits) % 2).encode("ascii"))
+    except (ValueError, UnicodeEncodeError):
+        return None
+
+
+def _to_base64(value: SQLValue) -> SQLValue:
+    text = b64encode(to_bytes(value)).decode("ascii")
+    return "\n".join(text[place : place + _BASE64_LINE] for place in range(0, len(text), _BASE64_LINE))
+
+
+def _from_base64(value: SQLValue) -> SQLValue:
+    text = "".join(character for character in to_text(value) if character not in " \t\r\n")
+    try:
+        return b64decode(text.encode("ascii"), validate=True)
+    except (ValueError, UnicodeEncodeError):
+        return None
+
+
+def _md5(value: SQLValue) -> SQLValue:
+    return hashlib.md5(to_bytes(value), usedforsecurity=False).hexdigest()
+
+
+def _sha1(value: SQLValue) -> SQLValue:
+    return hashlib.sha1(to_bytes(value), usedforsecurity=False).hexdigest()
+
+
+def _sha2(value: SQLValue, bits: SQLValue) -> SQLValue:
+    name = _SHA2.get(whole(bits))
+    return None if name is None else hashlib.new(name, to_bytes(value)).hexdigest()
+
+
+def _crc32(value: SQLValue) -> SQLValue:
+    return Unsigned(zlib.crc32(to_bytes(value)))
+
+
+FUNCTIONS = {
+    "CRC32": of_values(_crc32, 1),
+    "FROM_BASE64": of_values(_from_base64, 1),
+    "HEX": of_values(_hex, 1),
+    "MD5": of_values(_md5, 1),
+    "SHA": of_values(_sha1, 1),
+    "SHA1": of_values(_sha1, 1),
+    "SHA2": of_values(_sha2, 2),
+    "TO_BASE64": of_values(_to_base64, 1),
+    "UNHEX": of_values(_unhex, 1),
+}

@@ -1,0 +1,190 @@
+"""Dates and times moved by intervals, and the intervals between them.
+
+Rules: tidb ``pkg/types/time.go`` (``ParseDurationValue``), ``pkg/expression/builtin_time.go``
+(``intervalReformatString``, ``baseDateArithmetical``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce_text import to_text
+from ticdc_producer.model.number_text import numeric_prefix
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import Moment, Span, SQLValue
+from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, moment_of
+from ticdc_producer.scenario.sql.functions.function import Function, whole, wrong_value
+from ticdc_producer.scenario.sql.functions.datetime_argument import DAY, clipped, names_clock, real_moment
+
+_SECOND = 1_000_000
+_SINGLE = {
+    "MICROSECOND": 1, "SECOND": _SECOND, "MINUTE": 60 * _SECOND, "HOUR": 3600 * _SECOND, "DAY": DAY,
+    "WEEK": 7 * DAY,
+}  # fmt: skip
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_FIELDS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """How far to go: months first, then the rest.
+
+    :param has_clock: whether the unit names hours or less, so that a date becomes a moment.
+    """
+
+    months: int
+    microseconds: int
+    fsp: int
+    has_clock: bool
+
+    def negated(self) -> Interval:
+        return replace(self, months=-self.months, microseconds=-self.microseconds)
+
+
+def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
+    """An interval of ``n unit``; None if n is no such thing."""
+    if "_" in unit:
+        return _composite(value, unit, mode)
+    has_clock = unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR")
+    if unit == "SECOND":
+        seconds = Decimal(numeric_prefix(to_text(value).strip())[0])
+        digits = min(len(f"{seconds:f}".partition(".")[2]), MAX_FSP)
+        return Interval(0, int(seconds * _SECOND), digits, has_clock)
+    number = _count(value, mode)
+    if unit in _MONTHS:
+        return Interval(number * _MONTHS[unit], 0, 0, has_clock)
+    return Interval(0, number * _SINGLE[unit], MAX_FSP if unit == "MICROSECOND" else 0, has_clock)
+
+
+def _count(value: SQLValue, mode: SQLMode) -> int:
+    if not isinstance(value, str | bytes):
+        return whole(value)
+    text = to_text(value).strip()
+    match = _WHOLE.search(text)
+    if match is None or match[0] != text:
+        wrong_value("interval", value, mode)
+    return whole(match[0]) if match else 0
+
+
+def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
+    """``'1 2:03'`` DAY_MINUTE: any punctuation between the numbers, missing ones are missing on the left."""
+    first, last = (_FIELDS.index(word) for word in unit.split("_"))
+    text = to_text(value).strip()
+    numbers = re.findall(r"\d+", text, re.ASCII)
+    if len(numbers) > last - first + 1:
+        wrong_value("interval", value, mode)
+        return None
+    parts = dict.fromkeys(_FIELDS, 0)
+    for place, digits in zip(range(last, -1, -1), reversed(numbers), strict=False):
+        is_fraction = _FIELDS[place] == "MICROSECOND"
+        parts[_FIELDS[place]] = min(int((digits.ljust(6, "0") if is_fraction else digits)[:18]), 10**15)
+    length = sum(parts[name] * _SINGLE[name] for name in _FIELDS[2:])
+    months = parts["YEAR"] * 12 + parts["MONTH"]
+    fsp = MAX_FSP if last == len(_FIELDS) - 1 else 0
+    found = Interval(months, length, fsp, last > _FIELDS.index("DAY"))
+    return found.negated() if text.startswith("-") else found
+
+
+def _moved(found: Moment, by: Interval) -> Moment | None:
+    """None where the calendar ends."""
+    months = found.year * 12 + found.month - 1 + by.months
+    year, month = months // 12, months % 12 + 1
+    if not 1 <= year <= 9999:
+        return None
+    day = min(found.day, days_in_month(year, month))
+    try:
+        there = replace(found, year=year, month=month, day=day).naive()
+        return moment_of(there + timedelta(microseconds=by.microseconds), MAX_FSP)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _date_add(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _sum(arguments, mode, 1)
+
+
+def _date_sub(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _sum(arguments, mode, -1)
+
+
+def _sum(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
+    """``DATE_ADD(value, n, unit)``: of a date, moment or time of the same kind; of a string a string."""
+    value, unit = arguments[0], _unit(arguments[2])
+    by = _interval(arguments[1], unit, mode)
+    if by is None:
+        return None
+    by = by if sign > 0 else by.negated()
+    if isinstance(value, Span):
+        if by.months:
+            wrong_value("time", value, mode)
+            return None
+        return clipped(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
+    start = real_moment(value, mode)
+    there = None if start is None else _moved(start, by)
+    if start is None or there is None:
+        wrong_value("datetime", value, mode)
+        return None
+    if not by.has_clock and not names_clock(value):
+        there = Moment(there.year, there.month, there.day, fsp=-1)
+    elif isinstance(value, Moment):
+        there = replace(there, fsp=max(start.fsp, by.fsp))
+    else:
+        there = replace(there, fsp=MAX_FSP if there.microsecond else 0)
+    return there if isinstance(value, Moment) else there.text()
+
+
+def _unit(value: SQLValue) -> str:
+    unit = to_text(value)
+    if unit not in _SINGLE and unit not in _MONTHS and unit not in _COMPOSITES:
+        raise ScenarioError(f"SQL does not parse: {unit} is not a unit of time", value=unit)
+    return unit
+
+
+def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """``TIMESTAMPADD(unit, n, moment)``: a string."""
+    unit, start = _unit(arguments[0]), real_moment(arguments[2], mode)
+    by = _interval(arguments[1], unit, mode)
+    there = None if start is None or by is None else _moved(start, by)
+    if there is None:
+        wrong_value("datetime", arguments[2], mode)
+        return None
+    is_date = isinstance(arguments[2], Moment) and arguments[2].fsp < 0
+    if is_date and by is not None and not by.has_clock:
+        return there.date_text()
+    return replace(there, fsp=MAX_FSP if there.microsecond else 0).text()
+
+
+def _timestampdiff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """``TIMESTAMPDIFF(unit, from, to)``: whole units, cut towards zero."""
+    unit = _unit(arguments[0])
+    start, end = (real_moment(argument, mode) for argument in arguments[1:])
+    if start is None or end is None:
+        return None
+    sign = -1 if end.fields < start.fields else 1
+    first, last = (end, start) if sign < 0 else (start, end)
+    if unit in _MONTHS:
+        months = (last.year - first.year) * 12 + last.month - first.month
+        months -= last.fields[2:] < first.fields[2:]
+        return sign * (months // _MONTHS[unit])
+    if unit not in _SINGLE:
+        raise ScenarioError(f"SQL does not parse: {unit} is not a unit for TIMESTAMPDIFF", value=unit)
+    return sign * ((last.naive() - first.naive()) // timedelta(microseconds=_SINGLE[unit]))
+
+
+_COMPOSITES = frozenset({
+    "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "HOUR_MICROSECOND", "DAY_MICROSECOND", "MINUTE_SECOND",
+    "HOUR_SECOND", "DAY_SECOND", "HOUR_MINUTE", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+})  # fmt: skip
+
+FUNCTIONS = {
+    "DATE_ADD": Function(_date_add, 3, 3),
+    "DATE_SUB": Function(_date_sub, 3, 3),
+    "TIMESTAMPADD": Function(_timestampadd, 3, 3),
+    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3),
+}

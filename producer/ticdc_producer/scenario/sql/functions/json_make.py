@@ -1,0 +1,144 @@
+"""JSON functions that make documents, and that take them apart as a whole.
+
+Rules: tidb ``pkg/expression/builtin_json.go``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce_text import to_text
+from ticdc_producer.model.json_document import check_depth, depth_of, json_of, json_type
+from ticdc_producer.model.json_text import JsonValue, members, parse_json, quoted
+from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_value import JsonText, SQLValue
+from ticdc_producer.scenario.sql.functions.function import Function, of_values
+from ticdc_producer.scenario.sql.functions.json_argument import document, on_documents, path_of, result
+from ticdc_producer.scenario.sql.json_path import extract, single
+
+
+def _array(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    return result([json_of(argument) for argument in arguments])
+
+
+def _object(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    made: dict[str, JsonValue] = {}
+    for name, value in zip(arguments[::2], arguments[1::2], strict=True):
+        if name is None:
+            raise ScenarioError("JSON documents may not contain NULL member names")
+        if isinstance(name, bytes):
+            raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
+        made[to_text(name)] = json_of(value)
+    return result(made)
+
+
+def _quote(value: SQLValue) -> SQLValue:
+    if not isinstance(value, str) or isinstance(value, JsonText):
+        raise ScenarioError("Incorrect type for argument 1 in function json_quote", value=shown_value(value))
+    return quoted(value)
+
+
+def unquote(value: SQLValue) -> SQLValue:
+    """``JSON_UNQUOTE``: the string behind a JSON string; anything else as it is."""
+    text = to_text(value)
+    if len(text) < 2 or not (text[0] == text[-1] == '"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        raise ScenarioError(
+            "Invalid JSON text in argument 1 to function json_unquote", value=shown_value(text)
+        ) from None
+
+
+def _valid(value: SQLValue) -> SQLValue:
+    if isinstance(value, JsonText):
+        return True
+    if not isinstance(value, str):
+        return False
+    try:
+        check_depth(parse_json(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _length(source: JsonValue, path: SQLValue = "$") -> SQLValue:
+    exists, value = extract(source, [single(path_of(path))])
+    if not exists:
+        return None
+    return len(value) if isinstance(value, list | dict) else 1
+
+
+def _keys(source: JsonValue, path: SQLValue = "$") -> SQLValue:
+    exists, value = extract(source, [single(path_of(path))])
+    return result([name for name, _ in members(value)]) if exists and isinstance(value, dict) else None
+
+
+def _merge_preserve(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    return result(merged([document(argument) for argument in arguments]))
+
+
+def merged(documents: list[JsonValue]) -> JsonValue:
+    """Neighbouring objects become one, then all become one array, unless there is but one."""
+    results: list[JsonValue] = []
+    for one in documents:
+        last = results[-1] if results else None
+        if isinstance(one, dict) and isinstance(last, dict):
+            results[-1] = _merged_objects(last, one)
+        else:
+            results.append(one)
+    if len(results) == 1:
+        return results[0]
+    return [element for one in results for element in (one if isinstance(one, list) else [one])]
+
+
+def _merged_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    joined = dict(left)
+    for name, value in right.items():
+        joined[name] = merged([joined[name], value]) if name in joined else value
+    return joined
+
+
+def _merge_patch(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    """RFC 7396, from left to right; NULL is unknown until a document that is no object replaces it all."""
+    documents = [None if argument is None else [document(argument)] for argument in arguments]
+    target = documents[0]
+    for patch in documents[1:]:
+        if patch is None:
+            target = None
+        elif not isinstance(patch[0], dict):
+            target = patch
+        elif target is not None:
+            target = [_patched(target[0], patch[0])]
+    return None if target is None else result(target[0])
+
+
+def _patched(target: JsonValue, patch: JsonValue) -> JsonValue:
+    if not isinstance(patch, dict):
+        return patch
+    kept = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            kept.pop(name, None)
+        else:
+            kept[name] = _patched(kept.get(name), value)
+    return kept
+
+
+FUNCTIONS = {
+    "JSON_ARRAY": Function(_array, 0, -1, takes_null=True),
+    "JSON_DEPTH": on_documents(depth_of, 1),
+    "JSON_KEYS": on_documents(_keys, 1, 2),
+    "JSON_LENGTH": on_documents(_length, 1, 2),
+    "JSON_MERGE": Function(_merge_preserve, 2, -1),
+    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, takes_null=True),
+    "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1),
+    "JSON_OBJECT": Function(_object, 0, -1, takes_null=True, step=2),
+    "JSON_QUOTE": of_values(_quote, 1),
+    "JSON_TYPE": on_documents(json_type, 1),
+    "JSON_UNQUOTE": of_values(unquote, 1),
+    "JSON_VALID": of_values(_valid, 1),
+}

@@ -1,0 +1,104 @@
+"""JSON functions that look into a document.
+
+Rules: tidb ``pkg/types/json_binary_functions.go`` (``Extract``, ``ContainsBinaryJSON``, ``Search``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce_text import to_text
+from ticdc_producer.model.json_document import JsonScalar, compare_json, json_of
+from ticdc_producer.model.json_text import JsonValue
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.compare import like
+from ticdc_producer.scenario.sql.functions.function import Function, of_values
+from ticdc_producer.scenario.sql.functions.json_argument import document, is_all, path_of, result
+from ticdc_producer.scenario.sql.json_path import Path, children_at, extract, found, path_text, places, single
+
+
+def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:
+    exists, value = extract(document(source), [path_of(path) for path in paths])
+    return result(value) if exists else None
+
+
+def _contains(source: SQLValue, target: SQLValue, path: SQLValue = "$") -> SQLValue:
+    there = found(document(source), single(path_of(path)))
+    return contains(there[0], document(target)) if there else None
+
+
+def contains(source: JsonValue, target: JsonValue) -> bool:
+    """Whether a document contains another: members, elements, or an equal scalar."""
+    if isinstance(source, dict):
+        return isinstance(target, dict) and all(
+            name in source and contains(source[name], value) for name, value in target.items()
+        )
+    if isinstance(source, list):
+        if isinstance(target, list):
+            return all(contains(source, element) for element in target)
+        return any(contains(element, target) for element in source)
+    return compare_json(source, target) == 0
+
+
+def _contains_path(source: SQLValue, one_or_all: SQLValue, *paths: SQLValue) -> SQLValue:
+    root, wants_all = document(source), is_all(one_or_all)
+    hits = [bool(found(root, path_of(path))) for path in paths]
+    return all(hits) if wants_all else any(hits)
+
+
+def _overlaps(source: SQLValue, target: SQLValue) -> SQLValue:
+    left, right = document(source), document(target)
+    if isinstance(right, list) and not isinstance(left, list):
+        left, right = right, left
+    if isinstance(left, list):
+        others = right if isinstance(right, list) else [right]
+        return any(compare_json(one, other) == 0 for one in left for other in others)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return any(name in left and compare_json(left[name], value) == 0 for name, value in right.items())
+    return compare_json(left, right) == 0
+
+
+def _member_of(target: SQLValue, source: SQLValue) -> SQLValue:
+    wanted, there = json_of(target), document(source)
+    elements = there if isinstance(there, list) else [there]
+    return any(compare_json(element, wanted) == 0 for element in elements)
+
+
+def _search(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    """``JSON_SEARCH(document, one_or_all, pattern[, escape[, path, …]])``."""
+    source, one_or_all, pattern, *rest = arguments
+    escape = to_text(rest[0]) if rest and rest[0] is not None else "\\"
+    if len(escape) > 1:
+        raise ScenarioError("Incorrect arguments to ESCAPE", value=escape)
+    if source is None or one_or_all is None or pattern is None or None in rest[1:]:
+        return None
+    root, wants_all = document(source), is_all(one_or_all)
+    hits: dict[str, None] = {}
+    for path in [path_of(path) for path in rest[1:]] or [()]:
+        for start, value in places(root, path, wrap=False):
+            hits |= dict.fromkeys(_matching(value, start, pattern, escape or "\\"))
+    shown: list[JsonValue] = list(hits)
+    if not shown:
+        return None
+    return result(shown if wants_all and len(shown) > 1 else shown[0])
+
+
+def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Iterator[str]:
+    """Paths of all strings at or below a place that match."""
+    is_text = isinstance(value, str) and not isinstance(value, JsonScalar)
+    if is_text and like(str(value), pattern, "utf8mb4_bin", escape):
+        yield path_text(at)
+    for leg, child in children_at(value):
+        yield from _matching(child, (*at, leg), pattern, escape)
+
+
+FUNCTIONS = {
+    "JSON_CONTAINS": of_values(_contains, 2, 3),
+    "JSON_CONTAINS_PATH": of_values(_contains_path, 3, -1),
+    "JSON_EXTRACT": of_values(_extract, 2, -1),
+    "JSON_OVERLAPS": of_values(_overlaps, 2),
+    "JSON_SEARCH": Function(_search, 3, -1, takes_null=True),
+    "MEMBER OF": of_values(_member_of, 2),
+}

@@ -1,0 +1,97 @@
+"""Functions that look for strings in strings, under a collation where they compare.
+
+Rules: tidb ``pkg/expression/builtin_string.go``, ``builtin_compare.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticdc_producer.model.coerce_text import to_bytes, to_text
+from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.number_text import as_number
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.compare import compare
+from ticdc_producer.scenario.sql.functions.function import Function, is_binary, of_values, whole
+
+
+def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
+    """``LOCATE(what, where[, from])``: a place from 1, or 0."""
+    what, where = arguments[0], arguments[1]
+    start = whole(arguments[2]) - 1 if len(arguments) > 2 else 0
+    if is_binary(what, where):
+        sought, source = to_bytes(what), to_bytes(where)
+        return source.find(sought, start) + 1 if 0 <= start <= len(source) else 0
+    mark, text = to_text(what), to_text(where)
+    if not 0 <= start <= len(text):
+        return 0
+    if collation.endswith("_ci"):  # TiDB compares in lower case here, not by weights
+        mark, text = mark.lower(), text.lower()
+    return text.find(mark, start) + 1
+
+
+def _instr(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    return _locate([arguments[1], arguments[0]], mode, collation)
+
+
+def _strcmp(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    left, right = (part if isinstance(part, bytes) else to_text(part) for part in arguments)
+    order = compare(left, right, collation, mode) or 0
+    return int(order > 0) - int(order < 0)
+
+
+def _field(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+    """All as strings, all as integers, else all as DOUBLEs."""
+    sought = arguments[0]
+    if sought is None:
+        return 0
+    others = arguments[1:]
+    kinds = {_kind(value) for value in arguments if value is not None}
+    for place, other in enumerate(others, start=1):
+        if other is None:
+            continue
+        if len(kinds) == 1:
+            equal = compare(sought, other, collation, mode) == 0
+        else:
+            equal = float(as_number(sought)[0]) == float(as_number(other)[0])
+        if equal:
+            return place
+    return 0
+
+
+def _kind(value: SQLValue) -> str:
+    if isinstance(value, str | bytes):
+        return "text"
+    return "integer" if isinstance(value, int) else "double"
+
+
+def _find_in_set(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
+    sought, names = to_text(arguments[0]), to_text(arguments[1])
+    if not names:
+        return 0
+    key = sort_key(to_bytes(sought), collation)
+    keys = (sort_key(to_bytes(name), collation) for name in names.split(","))
+    return next((place for place, one in enumerate(keys, start=1) if one == key), 0)
+
+
+def _ascii(value: SQLValue) -> SQLValue:
+    return next(iter(to_bytes(value)), 0)
+
+
+def _ord(value: SQLValue) -> SQLValue:
+    """The bytes of the first character as a number."""
+    if isinstance(value, bytes):
+        return _ascii(value)
+    return int.from_bytes(to_bytes(to_text(value)[:1]), "big")
+
+
+FUNCTIONS = {
+    "ASCII": of_values(_ascii, 1),
+    "FIELD": Function(_field, 2, -1, takes_null=True, collated=True),
+    "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True),
+    "INSTR": Function(_instr, 2, 2, collated=True),
+    "LOCATE": Function(_locate, 2, 3, collated=True),
+    "ORD": of_values(_ord, 1),
+    "STRCMP": Function(_strcmp, 2, 2, collated=True),
+}

@@ -1,0 +1,222 @@
+"""INSERT, INSERT … ON DUPLICATE KEY UPDATE and REPLACE.
+
+Rules: tidb ``pkg/executor/insert_common.go``, ``insert.go``, ``replace.go``. All rows are evaluated and
+get their AUTO_INCREMENT before the first is stored, so hidden row ids come after those of the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.scenario.sql.assign import (
+    apply_assignments,
+    assigned_value,
+    check_assignments,
+    default_value,
+    generated_error,
+    is_default,
+    null_error,
+    touch_updated_columns,
+)
+from ticdc_producer.scenario.sql.evaluate import check_expression
+from ticdc_producer.scenario.sql.generated import fill_generated
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.select import Selected, selected
+from ticdc_producer.scenario.sql.storage import Row, Table
+from ticdc_producer.scenario.sql.transaction import Transaction
+
+Cell: TypeAlias = exp.Expr | Selected
+"""What a row of INSERT holds per column: an expression, or what a SELECT gave."""
+
+
+def run_insert(
+    tree: exp.Insert,
+    verb: str,
+    table: Table,
+    transaction: Transaction,
+    mode: SQLMode,
+    find: Callable[[exp.Expr], Table],
+) -> None:
+    """Run an INSERT or REPLACE.
+
+    :param verb: ``INSERT`` or ``REPLACE``.
+    :param find: the table that a node names, for INSERT … SELECT.
+    :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
+    """
+    ignore = bool(tree.args.get("ignore"))
+    mode = replace(mode, strict=False) if ignore else mode
+    offsets, tuples = _rows_of(tree, table, mode, find)
+    scope = Scope(mode, table.info)
+    for node in (node for row in tuples for node in row if not isinstance(node, Selected)):
+        if not is_default(node):
+            check_expression(node, scope)
+    # One row alone is as strict as ever about NULL. Source: tidb ``ResetContextOfStmt``.
+    lenient = ignore or (not mode.strict and len(tuples) > 1)
+    rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
+    updates = _on_duplicate(tree, verb)
+    check_assignments(updates, scope)
+    for values in rows:
+        if verb == "REPLACE":
+            _replace(table, values, transaction)
+        elif updates:
+            _insert_or_update(table, values, updates, transaction, mode)
+        elif not ignore or _fits(table, values):
+            transaction.insert(table, _new_row(table, values))
+
+
+def _fits(table: Table, values: Sequence[Value]) -> bool:
+    """Whether INSERT IGNORE stores a row: not if its keys exist or no partition takes it."""
+    if table.conflict(values) is not None:
+        return False
+    return table.partitioning is None or table.partitioning.takes(table.info, values)
+
+
+def _rows_of(
+    tree: exp.Insert, table: Table, mode: SQLMode, find: Callable[[exp.Expr], Table]
+) -> tuple[list[int], list[list[Cell]]]:
+    source = tree.expression
+    aliased = isinstance(source, exp.Values) and source.args.get("alias")
+    if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
+        raise UnsupportedSQL("a row alias in INSERT is not supported")
+    named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    columns = table.info.columns
+    scope = Scope(mode, table.info)
+    visible = [offset for offset, column in enumerate(columns) if not column.hidden]
+    offsets = [scope.offset(name.name) for name in named] or visible
+    if len(set(offsets)) < len(offsets):
+        twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
+        raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
+    tuples: list[list[Cell]]
+    if isinstance(source, exp.Values):
+        tuples = [_tuple_items(row) for row in source.expressions]
+    else:
+        tuples = [list(row) for row in selected(source, find, mode)]
+    _check_generated(table, offsets, tuples)
+    for number, row in enumerate(tuples, start=1):
+        if len(row) not in (len(offsets), 0) or (not row and named):
+            raise ScenarioError(
+                f"Column count doesn't match value count at row {number}:"
+                f" columns {len(offsets)}, values {len(row)}"
+            )
+    return offsets, tuples
+
+
+def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[Cell]]) -> None:
+    for place, offset in enumerate(offsets):
+        column = table.info.columns[offset]
+        if column.generated and any(_gives_value(row, place) for row in tuples):
+            raise generated_error(column, table.info)
+
+
+def _gives_value(row: Sequence[Cell], place: int) -> bool:
+    if place >= len(row):
+        return False
+    cell = row[place]
+    return isinstance(cell, Selected) or not is_default(cell)
+
+
+def _tuple_items(row: exp.Expr) -> list[Cell]:
+    if isinstance(row, exp.Tuple):
+        return list(row.expressions)
+    return [row.this if isinstance(row, exp.Paren) else row]
+
+
+def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
+    conflict = tree.args.get("conflict")
+    if conflict is None:
+        return []
+    if verb == "REPLACE" or not conflict.args.get("duplicate"):
+        raise ScenarioError("SQL does not parse: ON DUPLICATE KEY UPDATE does not belong here")
+    return list(conflict.expressions)
+
+
+def _evaluated(
+    table: Table, offsets: Sequence[int], nodes: list[Cell], mode: SQLMode, lenient: bool
+) -> list[Value]:
+    """One row's values; expressions see the columns to their left."""
+    columns = table.info.columns
+    scope = Scope(mode, table.info, [None] * len(columns), lenient_nulls=lenient)
+    given = set(offsets) if nodes else set()
+    for offset, column in enumerate(columns):
+        if offset not in given and not column.auto_increment:
+            scope.row[offset] = default_value(column, mode)
+    for offset, node in zip(offsets, nodes, strict=False):
+        scope.row[offset] = assigned_value(node, columns[offset], scope)
+    fill_generated(scope)
+    for offset, column in enumerate(columns):
+        if column.auto_increment:
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset])
+        if column.auto_random and not int(scope.row[offset] or 0):
+            raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
+    return scope.row
+
+
+def _auto_increment(table: Table, column: ColumnInfo, value: Value) -> Value:
+    """NULL and 0 take the next id; what is given moves the counter on.
+
+    :raises ScenarioError: when the counter leaves the column's range.
+    """
+    if value is not None and int(value) != 0:
+        table.ids.advance(int(value))
+        return value
+    return coerce(column, table.ids.take())
+
+
+def _new_row(table: Table, values: Sequence[Value]) -> Row:
+    for column, value in zip(table.info.columns, values, strict=True):
+        if value is None and not column.nullable:
+            raise null_error(column)
+    return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
+
+
+def _replace(table: Table, values: Sequence[Value], transaction: Transaction) -> None:
+    """Every row in the way is removed first; one that is the same already stays."""
+    while (taken := table.conflict(values)) is not None:
+        _, row = taken
+        if row.values == tuple(values):
+            return
+        transaction.delete(table, row)
+    transaction.insert(table, _new_row(table, values))
+
+
+def _insert_or_update(
+    table: Table,
+    values: list[Value],
+    updates: list[exp.Expr],
+    transaction: Transaction,
+    mode: SQLMode,
+) -> None:
+    taken = table.conflict(values)
+    if taken is None:
+        transaction.insert(table, _new_row(table, values))
+        return
+    _, row = taken
+    scope = Scope(mode, table.info, list(row.values), values)
+    assigned = apply_assignments(updates, scope)
+    update_row(table, row, scope, assigned, transaction)
+
+
+def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
+    """Store what assignments made of a row; nothing if it is the same as before."""
+    touch_updated_columns(row.values, scope, assigned)
+    fill_generated(scope)
+    if tuple(scope.row) == row.values:
+        return
+    for column, value in zip(table.info.columns, scope.row, strict=True):
+        if value is None and not column.nullable:
+            raise null_error(column)
+        if column.auto_increment and value is not None:
+            table.ids.advance(int(value))
+    new = table.make_row(scope.row, row.row_id)
+    if new.table_id != row.table_id and table.has_hidden_id:
+        new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
+    transaction.update(table, row, new)

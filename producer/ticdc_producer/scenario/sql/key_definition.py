@@ -1,0 +1,245 @@
+"""Keys and indexes, read and made.
+
+Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys there are, in which order their
+ids are given, which primary key rows are stored under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.scenario.sql.column_definition import ColumnDraft, read_clustered
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.generated import hidden_column
+
+_WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
+
+
+class KeyPart(NamedTuple):
+    """One part of a key.
+
+    :param name: of the column; empty for an expression.
+    :param length: prefix length, -1 for the whole column.
+    :param expression: SQL text of an expression.
+    """
+
+    name: str
+    length: int = -1
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDraft:
+    """A key as read.
+
+    :param clustered: None where a primary key does not say.
+    """
+
+    kind: str
+    name: str
+    parts: tuple[KeyPart, ...]
+    line: int
+    clustered: bool | None = None
+    implicit: bool = False
+
+
+def read_key(cursor: Cursor, name: str = "") -> KeyDraft | None:
+    """A key definition, if one stands here.
+
+    :param name: from ``CONSTRAINT name`` before it.
+    """
+    line = cursor.line
+    if cursor.accept("PRIMARY", "KEY"):
+        kind = "primary"
+    elif cursor.accept("UNIQUE"):
+        kind = "unique"
+        cursor.accept_any("KEY", "INDEX")
+    elif cursor.word() in ("KEY", "INDEX"):
+        kind = "index"
+        cursor.accept(cursor.word())
+    else:
+        return None
+    if cursor.word() not in ("(", "USING", "TYPE", "IF"):
+        name = cursor.identifier("an index name")
+    return read_key_parts(cursor, kind, name, line)
+
+
+def read_key_parts(cursor: Cursor, kind: str, name: str, line: int) -> KeyDraft:
+    """What stands behind a key's name: parts and options."""
+    read_index_options(cursor)
+    parts = _read_parts(cursor)
+    read_index_options(cursor)
+    clustered = read_clustered(cursor)
+    read_index_options(cursor)
+    return KeyDraft(kind=kind, name=name, parts=parts, line=line, clustered=clustered)
+
+
+def read_index_options(cursor: Cursor) -> None:
+    """Step over the options of an index, none of which reaches a consumer."""
+    while True:
+        if cursor.accept_any("USING", "TYPE"):
+            cursor.identifier("an index type")
+        elif cursor.accept("COMMENT"):
+            cursor.string()
+        elif cursor.accept("KEY_BLOCK_SIZE"):
+            cursor.accept("=")
+            cursor.integer()
+        elif cursor.word() == "GLOBAL":
+            raise cursor.unsupported("a GLOBAL index")
+        elif not cursor.accept_any("VISIBLE", "INVISIBLE"):
+            return
+
+
+def _read_parts(cursor: Cursor) -> tuple[KeyPart, ...]:
+    cursor.expect("(")
+    parts = [_read_part(cursor)]
+    while cursor.accept(","):
+        parts.append(_read_part(cursor))
+    cursor.expect(")")
+    return tuple(parts)
+
+
+def _read_part(cursor: Cursor) -> KeyPart:
+    if cursor.accept("("):
+        part = KeyPart("", -1, cursor.expression_source())
+        cursor.expect(")")
+    else:
+        name, length = cursor.identifier("a column name"), -1
+        if cursor.accept("("):
+            length = cursor.integer()
+            cursor.expect(")")
+        part = KeyPart(name, length)
+    cursor.accept_any("ASC", "DESC")
+    return part
+
+
+def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
+    """The keys that column definitions ask for."""
+    return [
+        KeyDraft(
+            kind=kind,
+            name="",
+            parts=(KeyPart(column.name),),
+            line=column.line,
+            clustered=column.clustered if kind == "primary" else None,
+        )
+        for column in columns
+        for kind in column.keys
+    ]
+
+
+def never_null(columns: Sequence[ColumnInfo], key: KeyDraft) -> list[ColumnInfo]:
+    """The columns, those of a primary key NOT NULL."""
+    names = {part.name.lower() for part in key.parts}
+    return [replace(c, nullable=False) if c.name.lower() in names else c for c in columns]
+
+
+def add_keys(
+    table: TableInfo, keys: Sequence[KeyDraft], next_id: int, *, clustered: bool = True
+) -> tuple[TableInfo, int]:
+    """The table with further keys, in order of creation.
+
+    An integer primary key that rows are stored under has no index entry in TiDB; it gets id 0 here.
+
+    :param next_id: the first free index id.
+    :param clustered: whether a primary key that does not say may be what rows are stored under.
+    :return: the table and the next free id.
+    :raises ScenarioError: for a second primary key, a name that is taken, columns that do not exist.
+    """
+    for key in keys:
+        table, next_id = _add_key(table, key, keys, next_id, clustered)
+    return table, next_id
+
+
+def _add_key(
+    table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft], next_id: int, may_cluster: bool
+) -> tuple[TableInfo, int]:
+    primary = key.kind == "primary"
+    if primary and table.primary_key is not None:
+        raise ScenarioError("Multiple primary keys defined", line=key.line)
+    name = _index_name(table, key, keys)
+    if any(index.name.lower() == name.lower() for index in table.indexes):
+        raise ScenarioError(f"Duplicate key name {name!r}", line=key.line)
+    table, key = _with_hidden(table, key, name)
+    offsets, lengths = _resolve_parts(table.columns, key)
+    virtual = [table.columns[o].name for o in offsets if table.columns[o].generated == "virtual"]
+    if primary and virtual:
+        what = "'Defining a virtual generated column as primary key' is not supported for generated columns"
+        raise ScenarioError(what, line=key.line, column=virtual[0])
+    clustered = primary and may_cluster and key.clustered is not False
+    is_handle = clustered and len(offsets) == 1 and table.columns[offsets[0]].type in INTEGERS
+    index = IndexInfo(
+        id=0 if is_handle else next_id,
+        name=name,
+        offsets=offsets,
+        lengths=lengths,
+        unique=key.kind != "index",
+        primary=primary,
+        clustered=clustered,
+        implicit=key.implicit,
+    )
+    return replace(table, indexes=(*table.indexes, index)), next_id + (not is_handle)
+
+
+def _with_hidden(table: TableInfo, key: KeyDraft, name: str) -> tuple[TableInfo, KeyDraft]:
+    """Expressions become hidden columns behind all others."""
+    columns, parts = list(table.columns), []
+    for place, part in enumerate(key.parts):
+        if part.expression:
+            hidden = hidden_column(part.expression, name, place, table, key.line)
+            columns.append(hidden)
+            parts.append(KeyPart(hidden.name))
+        else:
+            parts.append(part)
+    return replace(table, columns=tuple(columns)), replace(key, parts=tuple(parts))
+
+
+def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    places = {column.name.lower(): offset for offset, column in enumerate(columns)}
+    offsets, lengths = [], []
+    for name, length, _ in key.parts:
+        if name.lower() not in places:
+            raise ScenarioError(f"Key column {name!r} doesn't exist in table", line=key.line, column=name)
+        column = columns[places[name.lower()]]
+        if column.type == MySQLType.JSON:
+            raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
+        if column.type in LOBS and length < 0:
+            what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
+            raise ScenarioError(what, line=key.line, column=name)
+        _check_prefix(column, length, key.line)
+        if places[name.lower()] in offsets:
+            raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
+        offsets.append(places[name.lower()])
+        lengths.append(-1 if length == column.length else length)
+    return tuple(offsets), tuple(lengths)
+
+
+def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
+    """Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
+    if length == 0:
+        raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
+    if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
+        what = "the used key part isn't a string, or the used length is longer than the key part"
+        raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
+
+
+def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:
+    if key.kind == "primary":
+        return "PRIMARY"
+    return key.name or _free_name(key.parts[0], table, keys)
+
+
+def _free_name(first: KeyPart, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
+    """The first column's name, with ``_2``, ``_3``… where that is taken."""
+    real = {column.name.lower(): column.name for column in table.columns}
+    base = "expression_index" if first.expression else real.get(first.name.lower(), first.name)
+    taken = {key.name.lower() for key in keys} | {index.name.lower() for index in table.indexes}
+    name, number = base, 2
+    while name.lower() in taken or name.lower() == "primary":
+        name, number = f"{base}_{number}", number + 1
+    return name

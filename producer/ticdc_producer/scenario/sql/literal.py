@@ -1,0 +1,135 @@
+"""Literals: what a number, a string or ``x'..'`` in SQL means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.coerce_temporal import to_moment, to_span
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
+
+_MAX_UNSIGNED = (1 << 64) - 1
+_ASCII_COMPATIBLE = ("ascii", "latin1", "gbk")
+_MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
+
+
+def literal_number(text: str) -> SQLValue:
+    """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
+    if len(text) > _MAX_LITERAL:
+        raise ScenarioError("a number is too long", value=text[:40] + "…")
+    if text.isascii() and text.isdigit():
+        return _whole_number(int(text))
+    try:
+        return _double(text) if "e" in text.lower() else Decimal(text)
+    except (ValueError, ArithmeticError):
+        raise ScenarioError(f"SQL does not parse: {text!r} is not a number", value=text) from None
+
+
+def _whole_number(number: int) -> SQLValue:
+    if number > _MAX_UNSIGNED:
+        return Decimal(number)
+    return Unsigned(number) if number >> 63 else number
+
+
+def _double(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ScenarioError(f"Illegal double {text!r} value found during parsing", value=text)
+    return number
+
+
+def _plain(node: exp.Expr, _: SQLMode) -> SQLValue:
+    return str(node.this) if node.is_string else literal_number(str(node.this))
+
+
+def _hex(node: exp.Expr, _: SQLMode) -> SQLValue:
+    digits = str(node.this)
+    try:
+        return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
+    except ValueError:
+        raise ScenarioError(f"not hexadecimal digits: {digits!r}", value=digits) from None
+
+
+def _bits(node: exp.Expr, _: SQLMode) -> SQLValue:
+    digits = str(node.this)
+    if digits.strip("01"):
+        raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
+    return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
+
+
+def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """``_utf8mb4'…'``, ``_binary'…'``: the same bytes under another charset."""
+    charset = str(node.this).lstrip("_").lower()
+    value = _octets(node.expression, mode)
+    if charset == "binary":
+        return value
+    if charset not in ("utf8mb4", "utf8", "utf8mb3") and not (
+        charset in _ASCII_COMPATIBLE and value.isascii()
+    ):
+        raise UnsupportedSQL(f"the introducer _{charset} before these bytes is not supported")
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _concatenated(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """Adjacent string literals are one."""
+    if not all(isinstance(part, exp.Literal) for part in node.expressions):
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
+    return "".join(str(_plain(part, mode)) for part in node.expressions)
+
+
+def is_typed_literal(node: exp.Expr) -> bool:
+    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: a CAST to sqlglot, but one without CAST's own options."""
+    text = node.this
+    is_text = isinstance(text, exp.Literal) and text.is_string
+    return is_text and "safe" not in node.args and node.args["to"].this in _TYPED_LITERALS
+
+
+def typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """The value of such a literal.
+
+    :raises ScenarioError: if its text is no date or time.
+    """
+    text, kind = str(node.this.this), node.args["to"].this
+    value = _TYPED_LITERALS[kind](text, mode)
+    if value is None:
+        raise ScenarioError(f"Incorrect {kind.value} value: {text!r}", value=text)
+    return value
+
+
+def _fraction_digits(text: str) -> int:
+    return min(len(text.partition(".")[2]), 6)
+
+
+_TYPED_LITERALS: dict[exp.DType, Callable[[str, SQLMode], SQLValue]] = {
+    exp.DType.DATE: lambda text, mode: to_moment(text, -1, mode),
+    exp.DType.TIME: lambda text, _: to_span(text, _fraction_digits(text)),
+    exp.DType.TIMESTAMPTZ: lambda text, mode: to_moment(text, _fraction_digits(text), mode),
+}
+
+
+def _boolean(node: exp.Expr, _: SQLMode) -> SQLValue:
+    return bool(node.this)
+
+
+def _octets(node: exp.Expr, mode: SQLMode) -> bytes:
+    value = LITERALS[type(node)](node, mode) if type(node) in LITERALS else None
+    if isinstance(value, bytes):
+        return bytes(value)
+    return str(value).encode("utf-8", "surrogateescape")
+
+
+LITERALS: dict[type[exp.Expr], Callable[[exp.Expr, SQLMode], SQLValue]] = {
+    exp.Literal: _plain,
+    exp.National: lambda node, _: str(node.this),
+    exp.HexString: _hex,
+    exp.BitString: _bits,
+    exp.Introducer: _introduced,
+    exp.Null: lambda _, __: None,
+    exp.Boolean: _boolean,
+    exp.Concat: _concatenated,
+}

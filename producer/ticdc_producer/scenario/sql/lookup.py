@@ -1,0 +1,110 @@
+"""Finding rows by their integer handle or a unique key, so that ``WHERE id = 5`` does not look at every row.
+
+Only narrows: what is found is still put to the whole condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
+from ticdc_producer.model.row_key import index_key, int_key
+from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.scenario.sql.storage import Row, Table
+
+
+def candidates(where: exp.Expr, table: Table) -> list[Row]:
+    """The rows that may satisfy a condition, in the order of their keys."""
+    handle = _handle_column(table)
+    numbers = None if handle is None else _wanted(where, handle)
+    if numbers is None:
+        return _by_unique_key(where, table)
+    keys = sorted({int_key(number) for number in numbers})
+    places = [(table_id, key) for table_id in table.physical_ids for key in keys]
+    return [table.rows[place] for place in places if place in table.rows]
+
+
+def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
+    """The one row of a unique key that the conditions joined by AND name in full; else all rows."""
+    wanted = {
+        condition.this.name.lower(): condition.expression
+        for condition in _joined_by_and(where)
+        if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
+    }
+    columns = table.info.columns
+    for index in table.info.indexes if wanted else ():
+        names = [columns[offset].name.lower() for offset in index.offsets]
+        if not index.unique or not wanted.keys() >= set(names):
+            continue
+        values: list[Value] = [None] * len(columns)
+        for offset, name in zip(index.offsets, names, strict=True):
+            values[offset] = _stored(columns[offset], wanted[name])
+        key = index_key(columns, index, values)
+        if key is not None:
+            place = table.entries.get(index.name, {}).get(key)
+            return [] if place is None else [table.rows[place]]
+    return table.scan()
+
+
+def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
+    """What a column holds whose comparison with a literal is true; None where that is not a single value."""
+    if column.type in INTEGERS:
+        number = _number(node)
+        low, high = integer_range(column.type, unsigned=column.unsigned)
+        return str(number).encode() if number is not None and low <= number <= high else None
+    is_text = column.type in CHARSET_BEARING and column.type not in NUMBERED and column.charset != "binary"
+    if is_text and isinstance(node, exp.Literal) and node.is_string:
+        return str(node.this).encode("utf-8", "surrogateescape")
+    return None
+
+
+def _handle_column(table: Table) -> str | None:
+    key = table.info.clustered_key
+    if key is None or len(key.offsets) > 1:
+        return None
+    column = table.info.columns[key.offsets[0]]
+    return column.name.lower() if column.type in INTEGERS else None
+
+
+def _wanted(where: exp.Expr, handle: str) -> list[int] | None:
+    """The handles that one of the conditions joined by AND allows; None if none of them says."""
+    for condition in _joined_by_and(where):
+        if isinstance(condition, exp.EQ) and _is_handle(condition.this, handle):
+            numbers = [_number(condition.expression)]
+        elif isinstance(condition, exp.In) and _is_handle(condition.this, handle):
+            numbers = [_number(choice) for choice in condition.expressions]
+        else:
+            continue
+        known = [number for number in numbers if number is not None]
+        if known and len(known) == len(numbers):
+            return known
+    return None
+
+
+def _joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
+    pending = [where]
+    while pending:
+        condition = pending.pop()
+        if isinstance(condition, exp.And):
+            pending += [condition.expression, condition.this]
+        elif isinstance(condition, exp.Paren):
+            pending.append(condition.this)
+        else:
+            yield condition
+
+
+def _is_handle(node: exp.Expr, handle: str) -> bool:
+    return isinstance(node, exp.Column) and node.name.lower() == handle
+
+
+def _number(node: exp.Expr) -> int | None:
+    """A whole number as it stands in SQL, with or without a minus; None for anything else."""
+    if isinstance(node, exp.Neg):
+        number = _number(node.this)
+        return None if number is None else -number
+    digits = str(node.this)
+    plain = isinstance(node, exp.Literal) and not node.is_string and digits.isascii() and digits.isdigit()
+    return int(digits) if plain and len(digits) <= 20 else None

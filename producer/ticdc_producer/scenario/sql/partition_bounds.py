@@ -1,0 +1,171 @@
+"""Partitions made of what was read.
+
+Rules: tidb ``pkg/ddl/partition.go``: names are unique, range bounds grow, every unique key holds all
+columns of the partition function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.generated import columns_of
+from ticdc_producer.scenario.sql.partition_definition import (
+    BY_VALUES,
+    DEFAULT_WORD,
+    MAXVALUE_WORD,
+    PartitionDraft,
+    PartitioningDraft,
+)
+from ticdc_producer.scenario.sql.partitioning import MAXVALUE, NULL, Bound, Component, Partitioning, component
+from ticdc_producer.scenario.sql.scope import Scope
+
+
+def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode) -> Partitioning:
+    """The partitioning of a table.
+
+    :raises ScenarioError: for unknown columns, bounds that do not grow, a key that lacks a column.
+    """
+    scope = Scope(mode, table)
+    for name in draft.columns:
+        scope.offset(name)
+    if draft.expression:
+        _check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
+    made = Partitioning(
+        kind=draft.kind, columns=draft.columns, expression=draft.expression, count=draft.count
+    )
+    _check_names(draft.names, draft.line)
+    check_keys(made, table, draft.line)
+    return with_partitions(made, draft.parts, table, mode)
+
+
+def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
+    """A partition function depends on columns, and gives integers."""
+    check_expression(tree, scope)
+    column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
+    if column is not None and column.type not in (*INTEGERS, MySQLType.YEAR, MySQLType.BIT):
+        what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
+        hint = "RANGE COLUMNS, LIST COLUMNS and KEY take more types"
+        raise ScenarioError(what, line=line, column=column.name, hint=hint)
+    if not columns_of(tree):
+        what = (
+            "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed"
+        )
+        raise ScenarioError(what, line=line)
+
+
+def with_partitions(
+    partitioning: Partitioning, parts: Sequence[PartitionDraft], table: TableInfo, mode: SQLMode
+) -> Partitioning:
+    """The partitioning with these partitions, in place of those it has.
+
+    :raises ScenarioError: for bounds that do not grow, or the same value twice.
+    """
+    bounds = tuple(bounds_of(part, partitioning, table, mode) for part in parts)
+    return checked(replace(partitioning, bounds=bounds, count=len(parts) or partitioning.count), parts)
+
+
+def bounds_of(
+    part: PartitionDraft, partitioning: Partitioning, table: TableInfo, mode: SQLMode
+) -> tuple[Bound, ...]:
+    """The values of one partition, evaluated; the word DEFAULT is an empty bound.
+
+    :raises ScenarioError: where VALUES is missing, or is none for this kind of partitioning.
+    """
+    wanted = BY_VALUES.get(partitioning.kind, "")
+    if part.values and part.values != wanted:
+        kind = next(kind for kind, values in BY_VALUES.items() if values == part.values)
+        what = f"Only {kind} PARTITIONING can use VALUES {part.values} in partition definition"
+        raise ScenarioError(what, line=part.line)
+    if part.values != wanted:
+        what = f"{partitioning.kind} PARTITIONING requires definition of VALUES {wanted} for each partition"
+        raise ScenarioError(what, line=part.line)
+    if part.bounds == ((DEFAULT_WORD,),):
+        return ((),)
+    return tuple(_bound(texts, part, partitioning, table, mode) for texts in part.bounds)
+
+
+def _bound(
+    texts: tuple[str, ...], part: PartitionDraft, partitioning: Partitioning, table: TableInfo, mode: SQLMode
+) -> Bound:
+    if texts == (DEFAULT_WORD,):
+        return ()
+    width = len(partitioning.columns) or 1
+    if len(texts) != width and texts != (MAXVALUE_WORD,):
+        raise ScenarioError(
+            f"partition {part.name!r} needs {width} value{'s' * (width > 1)}, not {len(texts)}",
+            line=part.line,
+        )
+    texts = texts if len(texts) == width else (MAXVALUE_WORD,) * width
+    return tuple(_component(text, place, part, partitioning, table, mode) for place, text in enumerate(texts))
+
+
+def _component(
+    text: str,
+    place: int,
+    part: PartitionDraft,
+    partitioning: Partitioning,
+    table: TableInfo,
+    mode: SQLMode,
+) -> Component:
+    if text.upper() == MAXVALUE_WORD:
+        return MAXVALUE
+    value = evaluate_constant(parse_expression(text, part.line), mode)
+    if value is None and partitioning.kind == "RANGE":
+        raise ScenarioError("Not allowed to use NULL value in VALUES LESS THAN", line=part.line, value="NULL")
+    if value is None:
+        return NULL
+    if partitioning.columns:
+        column = Scope(mode, table).column(partitioning.columns[place])
+        return component(column, coerce(column, value, mode))
+    if not isinstance(value, int):
+        raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
+    return 1, int(value)
+
+
+def checked(partitioning: Partitioning, parts: Sequence[PartitionDraft]) -> Partitioning:
+    """The partitioning, its DEFAULT partition known.
+
+    :raises ScenarioError: for range bounds that do not grow, or a value in two lists.
+    """
+    line = parts[0].line if parts else 0
+    if partitioning.kind == "RANGE":
+        bounds = [bound for (bound,) in partitioning.bounds]
+        if any(later <= earlier for earlier, later in pairwise(bounds)):
+            raise ScenarioError(
+                "VALUES LESS THAN value must be strictly increasing for each partition", line=line
+            )
+    if partitioning.kind == "LIST":
+        values = [bound for taken in partitioning.bounds for bound in taken]
+        if len(set(values)) < len(values):
+            raise ScenarioError("Multiple definition of same constant in list partitioning", line=line)
+        homes = [place for place, taken in enumerate(partitioning.bounds) if () in taken]
+        return replace(partitioning, default=homes[0] if homes else -1)
+    return partitioning
+
+
+def _check_names(names: Sequence[str], line: int) -> None:
+    if len({name.lower() for name in names}) < len(names):
+        raise ScenarioError("Duplicate partition name", line=line)
+
+
+def check_keys(partitioning: Partitioning, table: TableInfo, line: int) -> None:
+    """:raises ScenarioError: if a unique key lacks a column of the partition function."""
+    needed = partitioning.uses()
+    for index in table.indexes:
+        has = {table.columns[offset].name.lower() for offset in index.offsets}
+        if index.unique and not needed <= has:
+            kind = "PRIMARY KEY" if index.primary else f"UNIQUE INDEX {index.name!r}"
+            raise ScenarioError(
+                f"A {kind} must include all columns in the table's partitioning function", line=line
+            )

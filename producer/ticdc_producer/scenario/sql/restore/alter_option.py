@@ -1,0 +1,34 @@
+"""The parts of ALTER TABLE that set table options, as TiDB prints them."""
+
+from __future__ import annotations
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.restore.names import accept_charset_words, read_charset, read_collation
+from ticdc_producer.scenario.sql.restore.table_option import PLACEMENT, read_table_options, with_ttl_off
+
+
+def read_options(cursor: Cursor) -> str | None:
+    """One or more options without commas; None if TiDB leaves all of them out.
+
+    :raises UnsupportedSQL: if no option stands here.
+    """
+    start = cursor.place
+    options = read_table_options(cursor, commas=False)
+    if start == cursor.place:
+        raise cursor.unsupported(f"ALTER TABLE … {cursor.word() or 'this'}")
+    shown = with_ttl_off(options)
+    if not shown or all(option.kind == PLACEMENT for option in options):
+        return None
+    if [option.kind for option in shown] == ["CHARSET", "COLLATE"]:
+        charset, collation = shown
+        return f"CHARACTER SET {charset.value.upper()} COLLATE {collation.value.upper()}"
+    return " ".join(option.text for option in shown)
+
+
+def read_conversion(cursor: Cursor) -> str:
+    """``CONVERT TO CHARACTER SET``, after TO."""
+    if not accept_charset_words(cursor):
+        raise cursor.error("expected CHARACTER SET")
+    charset = cursor.accept_any("DEFAULT") or read_charset(cursor).upper()
+    collation = f" COLLATE {read_collation(cursor).upper()}" if cursor.accept("COLLATE") else ""
+    return f"CONVERT TO CHARACTER SET {charset}{collation}"

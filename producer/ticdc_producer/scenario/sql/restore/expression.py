@@ -1,0 +1,286 @@
+"""Expressions as TiDB prints them, read by its precedences and written as they are read.
+
+Brackets, the order of operands and the words of functions stay the user's, so no tree is needed; sqlglot's
+would lose what has to be printed (a unary plus, ``!`` against ``NOT``, the place of ``NOT`` before ``IN``).
+Rules: tidb ``pkg/parser/ast/expressions.go`` (``Restore``); ``parser.y`` (``Expression``, ``BitExpr``).
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.dialect import TokenType
+
+# The grammar is recursive: a bracket may hold a query, a query holds expressions.
+from ticdc_producer.scenario.sql.restore import functions
+from ticdc_producer.scenario.sql.restore import query
+from ticdc_producer.scenario.sql.restore.literal import read_literal
+from ticdc_producer.scenario.sql.restore.names import (
+    introduced_string,
+    listed,
+    read_collation,
+    read_column_name,
+    string,
+)
+
+_COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
+_NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
+_SAME_OPERATOR = {"<>": "!=", "MOD": "%", "DIV": " DIV "}
+_OPERATORS = {
+    "|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "DIV": 5, "MOD": 5, "^": 6,
+}  # fmt: skip
+_SUM = _OPERATORS["+"]
+_TYPED_LITERALS = ("DATE", "TIME", "TIMESTAMP")
+_ODBC_LITERALS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
+
+
+def read_expression(cursor: Cursor) -> str:
+    """The expression that stands here.
+
+    :raises UnsupportedSQL: for what TiDB takes and this grammar does not: variables, MATCH … AGAINST.
+    """
+    text = _exclusive_or(cursor)
+    while cursor.accept_any("OR", "||"):
+        text += " OR " + _exclusive_or(cursor)
+    return text
+
+
+def read_expressions(cursor: Cursor) -> list[str]:
+    """One or more expressions between commas."""
+    return listed(cursor, read_expression)
+
+
+def _exclusive_or(cursor: Cursor) -> str:
+    text = _conjunction(cursor)
+    while cursor.accept("XOR"):
+        text += " XOR " + _conjunction(cursor)
+    return text
+
+
+def _conjunction(cursor: Cursor) -> str:
+    text = _negation(cursor)
+    while cursor.accept_any("AND", "&&"):
+        text += " AND " + _negation(cursor)
+    return text
+
+
+def _negation(cursor: Cursor) -> str:
+    if cursor.word() == "NOT" and cursor.word(1) == "NOT":
+        ahead = Cursor(cursor.statement, cursor.place + 2)
+        if ahead.word() == "EXISTS":
+            raise cursor.unsupported("NOT NOT EXISTS")  # TiDB folds it, if nothing follows
+    if cursor.accept("NOT"):
+        return "NOT " + _negation(cursor)
+    return _truth(cursor)
+
+
+def _truth(cursor: Cursor) -> str:
+    text = _comparison(cursor)
+    while cursor.accept("IS"):
+        text += " IS" + " NOT" * cursor.accept("NOT")
+        word = cursor.accept_any("TRUE", "FALSE", "NULL", "UNKNOWN")
+        if not word:
+            raise cursor.error("expected NULL, TRUE or FALSE")
+        text += " NULL" if word == "UNKNOWN" else " " + word
+    return text
+
+
+def _comparison(cursor: Cursor) -> str:
+    text = _predicate(cursor)
+    while operator := _accept_operator(cursor, _COMPARISONS):
+        text += _SAME_OPERATOR.get(operator, operator)
+        if quantifier := cursor.accept_any("ANY", "SOME", "ALL"):
+            text += ("ALL " if quantifier == "ALL" else "ANY ") + query.read_subquery(cursor)
+        else:
+            text += _predicate(cursor)
+    return text
+
+
+def _accept_operator(cursor: Cursor, choices: tuple[str, ...]) -> str:
+    """Two signs in a row may be one operator: the words come as single ones."""
+    for width in (2, 1):
+        words = [cursor.word(ahead) for ahead in range(width)]
+        operator = "".join(words)
+        if all(words) and operator in choices and (width == 1 or not operator.isalpha()):
+            cursor.place += width
+            return operator
+    return ""
+
+
+def _predicate(cursor: Cursor) -> str:
+    text = _bits(cursor)
+    negated = " NOT" * (cursor.word(1) in _NEGATED and cursor.accept("NOT"))
+    if cursor.accept("IN"):
+        return f"{text}{negated} IN {_members(cursor)}"
+    if cursor.accept("BETWEEN"):
+        low = _bits(cursor)
+        cursor.expect("AND")
+        return f"{text}{negated} BETWEEN {low} AND {_predicate(cursor)}"
+    if word := cursor.accept_any("LIKE", "ILIKE"):
+        return f"{text}{negated} {word} {_simple(cursor)}{_escape(cursor)}"
+    if cursor.accept_any("REGEXP", "RLIKE"):
+        return f"{text}{negated} REGEXP {_simple(cursor)}"
+    if cursor.accept("MEMBER", "OF"):
+        return f"{text} MEMBER OF {_one_in_brackets(cursor)}"
+    return text
+
+
+def _members(cursor: Cursor) -> str:
+    if query.starts_subquery(cursor, doubled=False):
+        return query.read_subquery(cursor)
+    cursor.expect("(")
+    members = read_expressions(cursor)
+    cursor.expect(")")
+    return f"({','.join(members)})"
+
+
+def _one_in_brackets(cursor: Cursor) -> str:
+    cursor.expect("(")
+    text = read_expression(cursor)
+    cursor.expect(")")
+    return f"({text})"
+
+
+def _escape(cursor: Cursor) -> str:
+    if not cursor.accept("ESCAPE"):
+        return ""
+    sign = cursor.string()
+    return "" if sign == "\\" else " ESCAPE " + string(sign)
+
+
+def _bits(cursor: Cursor, above: int = 0) -> str:
+    """Arithmetic whose operators bind more tightly than ``above``."""
+    text = _leading_interval(cursor) if _is_interval(cursor) else _simple(cursor)
+    while operator := _next_operator(cursor, above):
+        if operator in "+-" and _is_interval(cursor):
+            function = "DATE_ADD" if operator == "+" else "DATE_SUB"
+            text = f"{function}({text}, {functions.read_interval(cursor)})"
+        else:
+            text += _SAME_OPERATOR.get(operator, operator) + _bits(cursor, _OPERATORS[operator])
+    return text
+
+
+def read_arithmetic(cursor: Cursor) -> str:
+    """An expression without comparisons and logic."""
+    return _bits(cursor)
+
+
+def _next_operator(cursor: Cursor, above: int) -> str:
+    place = cursor.place
+    operator = _accept_operator(cursor, tuple(_OPERATORS))
+    if operator and _OPERATORS[operator] <= above:
+        cursor.place = place
+        return ""
+    return operator
+
+
+def _is_interval(cursor: Cursor) -> bool:
+    """Whether ``INTERVAL … unit`` stands here, and not the function INTERVAL()."""
+    if cursor.word() != "INTERVAL":
+        return False
+    if cursor.word(1) != "(":
+        return True
+    depth, ahead = 1, 2
+    while depth and cursor.place + ahead < len(cursor.statement.tokens):
+        if depth == 1 and cursor.word(ahead) == ",":
+            return False
+        depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
+        ahead += 1
+    return functions.is_unit(Cursor(cursor.statement, cursor.place + ahead))
+
+
+def _leading_interval(cursor: Cursor) -> str:
+    interval = functions.read_interval(cursor)
+    cursor.expect("+")
+    return f"DATE_ADD({_bits(cursor, _SUM)}, {interval})"
+
+
+def _simple(cursor: Cursor) -> str:
+    text = _operand(cursor)
+    while cursor.accept("COLLATE"):
+        text += " COLLATE " + read_collation(cursor)
+    return text
+
+
+def _operand(cursor: Cursor) -> str:
+    word = cursor.word()
+    if word in ("-", "+", "~", "!"):
+        cursor.place += 1
+        return word + _simple(cursor)
+    if cursor.accept("BINARY"):
+        return "BINARY " + _simple(cursor)
+    if word == "(":
+        subquery = query.starts_subquery(cursor, doubled=False)
+        return query.read_subquery(cursor) if subquery else _bracketed(cursor)
+    if cursor.accept("EXISTS"):
+        return "EXISTS " + query.read_subquery(cursor)
+    if cursor.accept("CASE"):
+        return _case(cursor)
+    if word == "{":
+        return _odbc(cursor)
+    return _typed_literal(cursor) or read_literal(cursor) or functions.read_call(cursor) or _column(cursor)
+
+
+def _bracketed(cursor: Cursor) -> str:
+    """One expression keeps its brackets; more are a row."""
+    cursor.expect("(")
+    expressions = read_expressions(cursor)
+    cursor.expect(")")
+    return f"{'ROW' if len(expressions) > 1 else ''}({','.join(expressions)})"
+
+
+def _case(cursor: Cursor) -> str:
+    text = "CASE" + ("" if cursor.word() == "WHEN" else " " + read_expression(cursor))
+    while cursor.accept("WHEN"):
+        text += " WHEN " + read_expression(cursor)
+        cursor.expect("THEN")
+        text += " THEN " + read_expression(cursor)
+    if cursor.accept("ELSE"):
+        text += " ELSE " + read_expression(cursor)
+    cursor.expect("END")
+    return text + " END"
+
+
+def _typed_literal(cursor: Cursor) -> str:
+    """``DATE'…'`` and its like, whose string has no charset; empty if something else stands here."""
+    kind = cursor.word()
+    if kind not in _TYPED_LITERALS or not Cursor(cursor.statement, cursor.place + 1).is_string():
+        return ""
+    cursor.place += 1
+    return f"{kind} {string(cursor.string())}"
+
+
+def _odbc(cursor: Cursor) -> str:
+    cursor.expect("{")
+    kind = _ODBC_LITERALS.get(cursor.accept_any(*_ODBC_LITERALS))
+    if kind is None:
+        raise cursor.unsupported("{…} around anything but a date or time")
+    text = f"{kind} {string(cursor.string())}"
+    cursor.expect("}")
+    return text
+
+
+def _column(cursor: Cursor) -> str:
+    token = cursor.token
+    if token is not None and token.token_type in (TokenType.PARAMETER, TokenType.SESSION_PARAMETER):
+        raise cursor.unsupported("a variable")
+    if cursor.word() in _NO_COLUMNS:
+        raise cursor.error("expected an expression")
+    text = read_column_name(cursor)
+    if cursor.accept("->"):
+        return f"JSON_EXTRACT({text}, {_path(cursor)})"
+    if cursor.accept("->>"):
+        return f"JSON_UNQUOTE(JSON_EXTRACT({text}, {_path(cursor)}))"
+    if cursor.word() == "(":
+        return f"{text}({', '.join(functions.read_arguments(cursor))})"
+    return text
+
+
+def _path(cursor: Cursor) -> str:
+    return introduced_string(cursor.string())
+
+
+_NO_COLUMNS = frozenset({
+    "AND", "AS", "BETWEEN", "BY", "FROM", "GROUP", "HAVING", "IN", "IS", "JOIN", "LIKE", "LIMIT", "MATCH",
+    "ON", "OR", "ORDER", "SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE", "XOR",
+})  # fmt: skip
+"""Reserved words that often follow where an operand is missing."""

@@ -1,0 +1,252 @@
+"""Calls of functions as TiDB prints them.
+
+Rules: tidb ``pkg/parser/ast/functions.go`` (``Restore``); ``parser.y`` (``FunctionCallKeyword``,
+``FunctionCallNonKeyword``, ``SumExpr``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.dialect import TokenType
+from ticdc_producer.scenario.sql.restore import expression
+from ticdc_producer.scenario.sql.restore import window
+from ticdc_producer.scenario.sql.restore.cast import read_cast_type
+from ticdc_producer.scenario.sql.restore.names import (
+    introduced_string,
+    read_charset,
+    read_column_name,
+    read_table_name,
+    string,
+)
+from ticdc_producer.scenario.sql.restore.ordering import read_order
+
+_WITHOUT_BRACKETS = (
+    "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
+    "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
+)  # fmt: skip
+_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_UNITS = frozenset({
+    *_SIMPLE_UNITS, "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND",
+    "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+})  # fmt: skip
+_OTHER_NAMES = {
+    "STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP", "INSERT": "INSERT_FUNC",
+}  # fmt: skip
+_TSI = "SQL_TSI_"
+
+
+def is_unit(cursor: Cursor) -> bool:
+    """Whether a unit of time stands here."""
+    return cursor.word().removeprefix(_TSI) in _UNITS
+
+
+def read_unit(cursor: Cursor) -> str:
+    """A unit of time."""
+    if not is_unit(cursor):
+        raise cursor.error("expected a unit of time")
+    unit = cursor.word().removeprefix(_TSI)
+    cursor.place += 1
+    return unit
+
+
+def read_interval(cursor: Cursor) -> str:
+    """``INTERVAL expression unit``."""
+    cursor.expect("INTERVAL")
+    amount = expression.read_expression(cursor)
+    return f"INTERVAL {amount} {read_unit(cursor)}"
+
+
+def read_call(cursor: Cursor) -> str:
+    """The call that stands here; empty if something else does."""
+    if cursor.accept("NEXT", "VALUE", "FOR"):
+        return f"NEXTVAL({read_table_name(cursor)})"
+    token = cursor.token
+    if (
+        token is None
+        or token.token_type == TokenType.STRING
+        or not (token.text[:1].isalpha() or token.text[:1] == "_")
+    ):
+        return ""
+    word = str(token.text).upper()
+    ahead = Cursor(cursor.statement, cursor.place + 1)
+    if not ahead.accept("("):
+        if cursor.word() not in _WITHOUT_BRACKETS:
+            return ""
+        cursor.place += 1
+        return word + "()"
+    cursor.place = ahead.place
+    text = _SPECIAL.get(word, _plain)(cursor, _OTHER_NAMES.get(word, word))
+    return text + window.read_over(cursor, word)
+
+
+def read_arguments(cursor: Cursor) -> list[str]:
+    """``(…)``, maybe with nothing in it."""
+    cursor.expect("(")
+    return _rest(cursor)
+
+
+def _rest(cursor: Cursor) -> list[str]:
+    """Arguments up to the closing bracket."""
+    if cursor.accept(")"):
+        return []
+    arguments = expression.read_expressions(cursor)
+    cursor.expect(")")
+    return arguments
+
+
+def _plain(cursor: Cursor, word: str) -> str:
+    """DISTINCT is an aggregate's; ALL says nothing."""
+    distinct = "DISTINCT " * bool(cursor.accept_any("DISTINCT", "DISTINCTROW"))
+    cursor.accept("ALL")
+    return f"{word}({distinct}{', '.join(_rest(cursor))})"
+
+
+def _one(cursor: Cursor) -> str:
+    text = expression.read_expression(cursor)
+    cursor.expect(")")
+    return text
+
+
+def _count(cursor: Cursor, word: str) -> str:
+    if cursor.accept("*", ")"):
+        return "COUNT(1)"
+    return _plain(cursor, word)
+
+
+def _modulo(cursor: Cursor, _: str) -> str:
+    left = expression.read_expression(cursor)
+    cursor.expect(",")
+    return f"{left}%{_one(cursor)}"
+
+
+def _row(cursor: Cursor, _: str) -> str:
+    return f"ROW({','.join(_rest(cursor))})"
+
+
+def _char(cursor: Cursor, _: str) -> str:
+    """TiDB prints its own name of CHAR(), and the charset as the last argument."""
+    codes = expression.read_expressions(cursor)
+    charset = string(read_charset(cursor)) if cursor.accept("USING") else "NULL"
+    cursor.expect(")")
+    return f"CHAR_FUNC({', '.join(codes)}, {charset})"
+
+
+def _cast(cursor: Cursor, _: str) -> str:
+    value = expression.read_expression(cursor)
+    cursor.expect("AS")
+    kind = read_cast_type(cursor) + " ARRAY" * cursor.accept("ARRAY")
+    cursor.expect(")")
+    return f"CAST({value} AS {kind})"
+
+
+def _convert(cursor: Cursor, _: str) -> str:
+    value = expression.read_expression(cursor)
+    if cursor.accept("USING"):
+        text = f"CONVERT({value} USING {string(read_charset(cursor))})"
+    else:
+        cursor.expect(",")
+        text = f"CONVERT({value}, {read_cast_type(cursor)})"
+    cursor.expect(")")
+    return text
+
+
+def _extract(cursor: Cursor, _: str) -> str:
+    unit = read_unit(cursor)
+    cursor.expect("FROM")
+    return f"EXTRACT({unit} FROM {_one(cursor)})"
+
+
+def _position(cursor: Cursor, _: str) -> str:
+    part = expression.read_arithmetic(cursor)
+    cursor.expect("IN")
+    return f"POSITION({part} IN {_one(cursor)})"
+
+
+def _trim(cursor: Cursor, _: str) -> str:
+    side = cursor.accept_any("BOTH", "LEADING", "TRAILING")
+    if side and cursor.accept("FROM"):
+        return f"TRIM({side} {introduced_string(' ')} FROM {_one(cursor)})"
+    text = (side + " " if side else "") + expression.read_expression(cursor)
+    if cursor.accept("FROM"):
+        return f"TRIM({text} FROM {_one(cursor)})"
+    cursor.expect(")")
+    return f"TRIM({text})"
+
+
+def _substring(cursor: Cursor, word: str) -> str:
+    """``SUBSTRING(x FROM y FOR z)`` is written with commas."""
+    arguments = [expression.read_expression(cursor)]
+    if not cursor.accept("FROM"):
+        cursor.expect(",")
+        return f"{word}({', '.join(arguments + _rest(cursor))})"
+    arguments.append(expression.read_expression(cursor))
+    if cursor.accept("FOR"):
+        arguments.append(expression.read_expression(cursor))
+    cursor.expect(")")
+    return f"{word}({', '.join(arguments)})"
+
+
+def _date_arithmetic(cursor: Cursor, word: str) -> str:
+    """ADDDATE and SUBDATE take a number of days as well."""
+    date = expression.read_expression(cursor)
+    cursor.expect(",")
+    interval = (
+        f"INTERVAL {expression.read_expression(cursor)} DAY"
+        if cursor.word() != "INTERVAL"
+        else read_interval(cursor)
+    )
+    cursor.expect(")")
+    return f"{word}({date}, {interval})"
+
+
+def _unit_first(cursor: Cursor, word: str) -> str:
+    unit = read_unit(cursor)
+    cursor.expect(",")
+    return f"{word}({unit}, {', '.join(_rest(cursor))})"
+
+
+def _get_format(cursor: Cursor, _: str) -> str:
+    kind = cursor.accept_any("DATE", "TIME", "DATETIME", "TIMESTAMP")
+    cursor.expect(",")
+    return f"GET_FORMAT({'DATETIME' if kind == 'TIMESTAMP' else kind}, {_one(cursor)})"
+
+
+def _column_of(cursor: Cursor, word: str) -> str:
+    column = read_column_name(cursor)
+    cursor.expect(")")
+    return f"{word}({column})"
+
+
+def _group_concat(cursor: Cursor, _: str) -> str:
+    distinct = "DISTINCT " * bool(cursor.accept_any("DISTINCT", "DISTINCTROW"))
+    cursor.accept("ALL")
+    text = ", ".join(expression.read_expressions(cursor)) + read_order(cursor)
+    separator = cursor.string() if cursor.accept("SEPARATOR") else ","
+    cursor.expect(")")
+    return f"GROUP_CONCAT({distinct}{text} SEPARATOR {string(separator)})"
+
+
+def _refused(cursor: Cursor, word: str) -> str:
+    raise cursor.unsupported(f"{word}()")
+
+
+_SPECIAL: dict[str, Callable[[Cursor, str], str]] = {
+    **dict.fromkeys(("SUBSTRING", "SUBSTR", "MID"), _substring),
+    **dict.fromkeys(("DATE_ADD", "DATE_SUB", "ADDDATE", "SUBDATE"), _date_arithmetic),
+    **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF"), _unit_first),
+    **dict.fromkeys(("VALUES", "DEFAULT"), _column_of),
+    **dict.fromkeys(("WEIGHT_STRING", "MATCH", "JSON_MEMBEROF", "JSON_SUM_CRC32"), _refused),
+    "COUNT": _count,
+    "MOD": _modulo,
+    "ROW": _row,
+    "CHAR": _char,
+    "CAST": _cast,
+    "CONVERT": _convert,
+    "EXTRACT": _extract,
+    "POSITION": _position,
+    "TRIM": _trim,
+    "GET_FORMAT": _get_format,
+    "GROUP_CONCAT": _group_concat,
+}

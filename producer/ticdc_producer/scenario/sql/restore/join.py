@@ -1,0 +1,184 @@
+"""Tables and joins as TiDB prints them: every join in a join gets brackets.
+
+Rules: tidb ``pkg/parser/ast/dml.go`` (``Join``, ``NewCrossJoin``, ``TableSource``, ``IndexHint``);
+``parser.y`` (``TableRefs``, ``JoinTable``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.restore import expression
+from ticdc_producer.scenario.sql.restore import query
+from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name, read_table_name
+
+_AFTER_TABLE = frozenset({
+    ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",
+    "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "FOR", "LOCK", "INTO", "UNION", "EXCEPT", "INTERSECT",
+    "USE", "FORCE", "IGNORE", "WITH", "FETCH",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or a query in its place."""
+
+    text: str
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A join; without a right side it is the brackets or the list that hold one table.
+
+    :param kind: `` LEFT``, `` NATURAL RIGHT`` … before the word JOIN.
+    :param condition: `` ON …`` or `` USING …``.
+    :param closed: in brackets of the user's, which no regrouping opens.
+    """
+
+    left: Join | Table
+    right: Join | Table | None = None
+    kind: str = ""
+    straight: bool = False
+    condition: str = ""
+    closed: bool = False
+
+    @property
+    def text(self) -> str:
+        if self.right is None:
+            return self.left.text
+        left = self.left.text
+        comma = False
+        if isinstance(self.left, Join):
+            comma = self.left.right is None and isinstance(self.left.left, Table) and self.left.left.derived
+            left = left if comma else f"({left})"
+        word = " STRAIGHT_JOIN " if self.straight else ", " if comma else " JOIN "
+        right = f"({self.right.text})" if isinstance(self.right, Join) else self.right.text
+        return left + self.kind + word + right + self.condition
+
+
+def read_tables(cursor: Cursor) -> str:
+    """What stands between FROM and WHERE."""
+    return _tables(cursor).text
+
+
+def _tables(cursor: Cursor) -> Join:
+    first = _reference(cursor)
+    tables = first if isinstance(first, Join) else Join(first)
+    while cursor.accept(","):
+        tables = Join(tables, _reference(cursor))
+    return tables
+
+
+def _reference(cursor: Cursor) -> Join | Table:
+    """Tables joined without commas; an ON belongs to the last two that have none."""
+    waiting: list[tuple[Join | Table, str]] = []
+    last = _factor(cursor)
+    while True:
+        kind = _join_words(cursor)
+        if kind is None:
+            break
+        if kind.startswith(" NATURAL"):
+            last = Join(last, _factor(cursor), kind)
+        elif kind == " STRAIGHT":
+            right = _factor(cursor)
+            last = Join(last, right, straight=True, condition=_condition(cursor))
+        else:
+            waiting.append((last, kind))
+            last = _factor(cursor)
+            while waiting and (condition := _condition(cursor)):
+                left, kind = waiting.pop()
+                last = Join(left, last, kind, condition=condition)
+    for left, kind in reversed(waiting):
+        if kind:
+            raise cursor.error("expected ON or USING")
+        last = _cross(cursor, left, last)
+    return last
+
+
+def _cross(cursor: Cursor, left: Join | Table, right: Join | Table) -> Join:
+    """A join without a condition: TiDB regroups it so that it is done first."""
+    if not isinstance(right, Join) or right.right is None or right.closed:
+        return Join(left, right)
+    return _done_first(cursor, left, right)
+
+
+def _done_first(cursor: Cursor, left: Join | Table, right: Join) -> Join:
+    if right.closed and "RIGHT" in right.kind:
+        raise cursor.unsupported("a RIGHT JOIN in brackets that TiDB regroups")
+    if isinstance(right.left, Join) and right.left.right is not None:
+        return replace(right, left=_done_first(cursor, left, right.left))
+    return replace(right, left=Join(left, right.left))
+
+
+def _join_words(cursor: Cursor) -> str | None:
+    """Step over ``[INNER | CROSS] JOIN`` and the like; None if no join follows."""
+    if cursor.accept("STRAIGHT_JOIN"):
+        return " STRAIGHT"
+    if cursor.accept("JOIN"):
+        return ""
+    if cursor.accept_any("INNER", "CROSS"):
+        cursor.expect("JOIN")
+        return ""
+    natural = " NATURAL" * cursor.accept("NATURAL")
+    side = cursor.accept_any("LEFT", "RIGHT")
+    if not natural and not side:
+        return None
+    if side:
+        cursor.accept("OUTER")
+    cursor.expect("JOIN")
+    return natural + (f" {side}" if side else "")
+
+
+def _condition(cursor: Cursor) -> str:
+    if cursor.accept("ON"):
+        return " ON " + expression.read_expression(cursor)
+    if cursor.accept("USING"):
+        return f" USING ({','.join(bracketed(cursor, read_name))})"
+    return ""
+
+
+def _factor(cursor: Cursor) -> Join | Table:
+    if query.starts_subquery(cursor):
+        text = query.read_subquery(cursor)
+        cursor.accept("AS")
+        return Table(f"{text} AS {read_name(cursor)}", derived=True)
+    if cursor.accept("("):
+        inside = replace(_tables(cursor), closed=True)
+        cursor.expect(")")
+        return inside
+    if cursor.word() == "LATERAL":
+        raise cursor.unsupported("LATERAL")
+    return _table(cursor)
+
+
+def _table(cursor: Cursor) -> Table:
+    text = read_table_name(cursor)
+    if cursor.accept("PARTITION"):
+        text += f" PARTITION({', '.join(bracketed(cursor, read_name))})"
+    if cursor.word() == "TABLESAMPLE" or (cursor.word() == "AS" and cursor.word(1) == "OF"):
+        raise cursor.unsupported("a table as of another time, or a sample of it")
+    if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_TABLE):
+        text += " AS " + (name(cursor.string()) if cursor.is_string() else read_name(cursor))
+    while word := cursor.accept_any("USE", "IGNORE", "FORCE"):
+        text += f" {word} {_index_hint(cursor)}"
+    return Table(text)
+
+
+def _index_hint(cursor: Cursor) -> str:
+    if not cursor.accept_any("INDEX", "KEY"):
+        raise cursor.error("expected INDEX")
+    scope = ""
+    if cursor.accept("FOR"):
+        scope = " FOR JOIN" if cursor.accept("JOIN") else f" FOR {_by(cursor)}"
+    cursor.expect("(")
+    names = [] if cursor.word() == ")" else listed(cursor, read_name)
+    cursor.expect(")")
+    return f"INDEX{scope} ({', '.join(names)})"
+
+
+def _by(cursor: Cursor) -> str:
+    word = cursor.accept_any("ORDER", "GROUP")
+    cursor.expect("BY")
+    return f"{word} BY"

@@ -1,0 +1,176 @@
+"""SELECT, as views have it, as TiDB prints it.
+
+Rules: tidb ``pkg/parser/ast/dml.go`` (``SelectStmt``, ``SetOprStmt``, ``WithClause``).
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.restore import expression
+from ticdc_producer.scenario.sql.restore import join
+from ticdc_producer.scenario.sql.restore import window
+from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name
+from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
+
+_OPTIONS = (  # in TiDB's order; SQL_CACHE says nothing
+    "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
+    "DISTINCT", "ALL", "STRAIGHT_JOIN",
+)  # fmt: skip
+_SET_OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
+_GOES_ON = (*_SET_OPERATORS, "ORDER", "LIMIT")
+_AFTER_FIELDS = frozenset({
+    ",", ")", "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "FOR", "LOCK", "INTO", "WITH",
+    *_SET_OPERATORS,
+})  # fmt: skip
+
+
+def starts_subquery(cursor: Cursor, *, doubled: bool = True) -> bool:
+    """Whether a query in brackets stands here, and not an expression or a join that starts with one.
+
+    :param doubled: whether more brackets around a bracketed query are the query's, too.
+    """
+    outer = 0
+    while cursor.word(outer) == "(":
+        outer += 1
+    if not outer or cursor.word(outer) not in ("SELECT", "WITH"):
+        return False
+    ahead = depth = outer
+    while outer > 1:  # what follows the inner query's closing bracket says what the bracket around it is
+        if cursor.place + ahead >= len(cursor.statement.tokens):
+            return False
+        depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
+        ahead += 1
+        if depth < outer:
+            closes = cursor.word(ahead) == ")" and (doubled or outer > 2)
+            if not closes and cursor.word(ahead) not in _GOES_ON:
+                return False
+            outer = depth
+    return True
+
+
+def read_subquery(cursor: Cursor) -> str:
+    """A query in brackets; several pairs of them are one."""
+    cursor.expect("(")
+    text = _with(cursor) + _term(cursor)
+    if text.startswith("(") and cursor.accept(")"):
+        return text
+    text = _continued(cursor, text)
+    cursor.expect(")")
+    return f"({text})"
+
+
+def read_query(cursor: Cursor) -> str:
+    """A SELECT or several with UNION between them, with what orders and limits them."""
+    return _continued(cursor, _with(cursor) + _term(cursor))
+
+
+def _continued(cursor: Cursor, text: str) -> str:
+    while operator := cursor.accept_any(*_SET_OPERATORS):
+        everything = cursor.accept_any("ALL", "DISTINCT") == "ALL"
+        text += f" {operator}{' ALL' * everything} {_term(cursor)}"
+    return text + _ordered(cursor)
+
+
+def _ordered(cursor: Cursor) -> str:
+    text = read_order(cursor) + _limit(cursor)
+    if cursor.word() in ("FOR", "LOCK", "INTO", "FETCH"):
+        raise cursor.unsupported(f"SELECT … {cursor.word()}")
+    return text
+
+
+def _limit(cursor: Cursor) -> str:
+    if not cursor.accept("LIMIT"):
+        return ""
+    count, offset = cursor.integer(), 0
+    paged = cursor.word() in (",", "OFFSET")
+    if cursor.accept(","):
+        count, offset = cursor.integer(), count
+    elif cursor.accept("OFFSET"):
+        offset = cursor.integer()
+    return f" LIMIT {offset},{count}" if paged else f" LIMIT {count}"
+
+
+def _with(cursor: Cursor) -> str:
+    if not cursor.accept("WITH"):
+        return ""
+    recursive = "RECURSIVE " * cursor.accept("RECURSIVE")
+    return f"WITH {recursive}{', '.join(listed(cursor, _common_table))} "
+
+
+def _common_table(cursor: Cursor) -> str:
+    text = read_name(cursor)
+    if cursor.word() == "(":
+        text += f" ({', '.join(bracketed(cursor, read_name))})"
+    cursor.expect("AS")
+    return f"{text} AS {read_subquery(cursor)}"
+
+
+def _term(cursor: Cursor) -> str:
+    if cursor.word() == "(":
+        return read_subquery(cursor)
+    if cursor.word() in ("TABLE", "VALUES"):
+        raise cursor.unsupported(f"{cursor.word()} as a query")
+    return _select(cursor)
+
+
+def _select(cursor: Cursor) -> str:
+    _refuse_hints(cursor)
+    cursor.expect("SELECT")
+    text = "SELECT " + _options(cursor) + ",".join(listed(cursor, _field))
+    text += _from(cursor)
+    if cursor.accept("GROUP"):
+        cursor.expect("BY")
+        text += " GROUP BY " + ",".join(listed(cursor, read_sorted))
+        text += " WITH ROLLUP" * cursor.accept("WITH", "ROLLUP")
+    if cursor.accept("HAVING"):
+        text += " HAVING " + expression.read_expression(cursor)
+    if cursor.accept("WINDOW"):
+        text += " WINDOW " + ",".join(listed(cursor, window.read_named_window))
+    return text + _ordered(cursor)
+
+
+def _refuse_hints(cursor: Cursor) -> None:
+    """TiDB prints optimizer hints; to the tokenizer they are comments."""
+    tokens = cursor.statement.tokens[cursor.place : cursor.place + 2]
+    if len(tokens) > 1 and "/*+" in cursor.statement.sql[tokens[0].end + 1 : tokens[1].start]:
+        raise cursor.unsupported("an optimizer hint")
+
+
+def _options(cursor: Cursor) -> str:
+    words = set()
+    while word := cursor.accept_any(*_OPTIONS, "DISTINCTROW", "SQL_CACHE"):
+        words.add("DISTINCT" if word == "DISTINCTROW" else word)
+    return "".join(f"{word} " for word in _OPTIONS if word in words)
+
+
+def _from(cursor: Cursor) -> str:
+    """Without a table the condition gets DUAL, which is left out otherwise."""
+    tables = ""
+    if cursor.accept("FROM") and not cursor.accept("DUAL"):
+        tables = " FROM " + join.read_tables(cursor)
+    if not cursor.accept("WHERE"):
+        return tables
+    return f"{tables or ' FROM DUAL'} WHERE {expression.read_expression(cursor)}"
+
+
+def _field(cursor: Cursor) -> str:
+    star = _star(cursor)
+    if star:
+        return star
+    text = expression.read_expression(cursor)
+    if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
+        return f"{text} AS {name(cursor.string()) if cursor.is_string() else read_name(cursor)}"
+    return text
+
+
+def _star(cursor: Cursor) -> str:
+    """``*``, ``table.*`` or ``database.table.*``; empty if something else stands here."""
+    for dots in range(3):
+        if cursor.word(2 * dots) == "*" and all(cursor.word(2 * dot + 1) == "." for dot in range(dots)):
+            qualifiers = []
+            for _ in range(dots):
+                qualifiers.append(read_name(cursor))
+                cursor.expect(".")
+            cursor.expect("*")
+            return ".".join([*qualifiers, "*"])
+    return ""

@@ -1,0 +1,74 @@
+"""Windows as TiDB prints them.
+
+Rules: tidb ``pkg/parser/ast/dml.go`` (``WindowSpec``, ``FrameClause``); ``functions.go``.
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.restore import expression
+from ticdc_producer.scenario.sql.restore import functions
+from ticdc_producer.scenario.sql.restore.names import listed, read_name
+from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
+
+_NULL_TREATING = ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
+
+
+def read_over(cursor: Cursor, function: str) -> str:
+    """What makes a call one over a window; empty where there is nothing of it."""
+    text = ""
+    if function == "NTH_VALUE" and cursor.word() == "FROM" and cursor.word(1) in ("FIRST", "LAST"):
+        text += " FROM LAST" * (cursor.word(1) == "LAST")  # the first is where it starts anyway
+        cursor.place += 2
+    if function in _NULL_TREATING and cursor.word(1) == "NULLS":
+        text += " IGNORE NULLS" * (cursor.word() == "IGNORE")
+        cursor.place += 2
+    if not cursor.accept("OVER"):
+        return text
+    return f"{text} OVER " + (_specification(cursor) if cursor.word() == "(" else read_name(cursor))
+
+
+def read_named_window(cursor: Cursor) -> str:
+    """``name AS (…)`` of a WINDOW clause."""
+    name = read_name(cursor)
+    cursor.expect("AS")
+    return f"{name} AS {_specification(cursor)}"
+
+
+def _specification(cursor: Cursor) -> str:
+    cursor.expect("(")
+    parts = []
+    if cursor.word() not in (")", "PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"):
+        parts.append(read_name(cursor))
+    if cursor.accept("PARTITION", "BY"):
+        parts.append("PARTITION BY " + ", ".join(listed(cursor, read_sorted)))
+    if order := read_order(cursor):
+        parts.append(order.strip())
+    if unit := cursor.accept_any("ROWS", "RANGE"):
+        parts.append(f"{unit} {_extent(cursor)}")
+    cursor.expect(")")
+    return f"({' '.join(parts)})"
+
+
+def _extent(cursor: Cursor) -> str:
+    """A frame with one bound ends at the current row, and TiDB says so."""
+    if not cursor.accept("BETWEEN"):
+        return f"BETWEEN {_bound(cursor)} AND CURRENT ROW"
+    start = _bound(cursor)
+    cursor.expect("AND")
+    return f"BETWEEN {start} AND {_bound(cursor)}"
+
+
+def _bound(cursor: Cursor) -> str:
+    if cursor.accept("CURRENT", "ROW"):
+        return "CURRENT ROW"
+    if cursor.accept("UNBOUNDED"):
+        amount = "UNBOUNDED"
+    elif cursor.word() == "INTERVAL":
+        amount = functions.read_interval(cursor)
+    else:
+        amount = expression.read_expression(cursor)
+    side = cursor.accept_any("PRECEDING", "FOLLOWING")
+    if not side:
+        raise cursor.error("expected PRECEDING or FOLLOWING")
+    return f"{amount} {side}"

@@ -1,0 +1,73 @@
+"""Which rows a statement means: WHERE, ORDER BY and LIMIT on one table."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import Member, SQLValue
+from ticdc_producer.scenario.sql.compare import compare, truth
+from ticdc_producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
+from ticdc_producer.scenario.sql.lookup import candidates
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.storage import Place, Row, Table
+
+
+def chosen_rows(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
+    """The rows, in the order of ORDER BY, else of their places."""
+    where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
+    _check(where, order, Scope(mode, table.info))
+    if where is None:
+        rows = table.scan()
+    else:
+        rows = [row for row in candidates(where.this, table) if _holds(where.this, table, row, mode)]
+    if order is not None:
+        rows = _sorted(rows, order, table, mode)
+    return rows if limit is None else rows[: _limit(limit)]
+
+
+def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None:
+    if where is not None:
+        check_expression(where.this, scope)
+    for ordered in order.expressions if order is not None else ():
+        check_expression(ordered.this, scope)
+
+
+def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:
+    return truth(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
+
+
+def _limit(node: exp.Expr) -> int:
+    count = node.expression
+    if not isinstance(node, exp.Limit) or node.args.get("offset") or not isinstance(count, exp.Literal):
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')!r} is not supported as a LIMIT")
+    if count.is_string or not str(count.this).isdigit():
+        raise ScenarioError(f"LIMIT needs a whole number, not {count.this!r}", value=str(count.this))
+    return int(str(count.this)[:20])
+
+
+def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
+    """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
+    for ordered in reversed(order.expressions):
+        keys: dict[Place, SQLValue] = {
+            row.place: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
+            for row in rows
+        }
+        scope = Scope(mode, table.info)
+        collation = collation_of(ordered.this, scope) or "utf8mb4_bin"
+
+        def order_of(a: Row, b: Row, keys: dict[Place, SQLValue] = keys, collation: str = collation) -> int:
+            left, right = keys[a.place], keys[b.place]
+            found = compare(left, right, collation, mode)
+            return (left is not None) - (right is not None) if found is None else found
+
+        rows = sorted(rows, key=cmp_to_key(order_of), reverse=bool(ordered.args.get("desc")))
+    return rows
+
+
+def _sortable(value: SQLValue) -> SQLValue:
+    """ENUM and SET sort by their numbers."""
+    return value.number if isinstance(value, Member) else value

@@ -1,0 +1,338 @@
+"""A session: scripts in, the history of their commits out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.history import Change, History, State, TableState
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.cluster import Cluster, Database
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
+from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.generated_tables import GeneratedTables
+from ticdc_producer.scenario.sql.insert import run_insert
+from ticdc_producer.scenario.sql.references import References
+from ticdc_producer.scenario.sql.statement_cache import MOST_SHAPES, Shapes
+from ticdc_producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.update import run_delete, run_update
+from ticdc_producer.scenario.sql.variables import run_set
+from ticdc_producer.scenario.sql.variables import time_zone as zone_of
+
+_DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
+"""Statements that leave no trace in the stream; they are passed over."""
+_MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
+_KNOWN_VERBS = frozenset({
+    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
+    "WITH", "TABLE", "VALUES", "CALL",
+    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
+    "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
+    "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
+    "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
+})  # fmt: skip
+"""Statements that exist and that a scenario cannot hold."""
+_FIRST_DATABASE = "test"
+
+
+class Session:
+    """Runs SQL against an embedded store that keeps TiDB's rules.
+
+    :param file: the scenario file, for messages.
+    :param database: the current database; it and ``test`` exist and are empty.
+    :param now: what ``NOW()`` is; it does not move.
+    :param force_replicate: whether TiCDC replicates tables without a handle key.
+    :param profile: the program that replicates.
+    :param snapshots: after how many commits the history shall hold the state of all tables.
+    :param most_shapes: how many parsed statements are kept for others of their shape.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: str = "",
+        database: str = _FIRST_DATABASE,
+        time_zone: str = "+00:00",
+        now: datetime = DEFAULT_NOW,
+        force_replicate: bool = False,
+        profile: Profile = "classic",
+        snapshots: Collection[int] = (),
+        most_shapes: int = MOST_SHAPES,
+    ) -> None:
+        self._file = file
+        self._database = database
+        self._force_replicate = force_replicate
+        databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
+        self._cluster = Cluster(databases, profile=profile)
+        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
+        self._references = References(())
+        self._generated = GeneratedTables()
+        self._shapes = Shapes(_parsed, most_shapes)
+        self._commits = 0
+        self._snapshots = frozenset(snapshots)
+        self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
+        self._changes: list[Change] = []
+        self._ddls: list[DDLJob] = []
+        self._open: Transaction | None = None
+        self._begun_at = 0
+
+    @property
+    def commits(self) -> int:
+        """How many commits so far: transactions and DDL jobs."""
+        return self._commits
+
+    def run(self, text: str, *, line: int = 1) -> None:
+        """Run a script. BEGIN … COMMIT is one transaction, every other statement its own.
+
+        :param text: statements with ``;`` between.
+        :param line: line of the file at which ``text`` starts.
+        :raises ScenarioError: at the first statement that fails, with its place.
+        """
+        with self._placed(line):
+            for statement in split_statements(text, line):
+                with self._placed(statement.line):
+                    self._statement(statement)
+            if self._open is not None:
+                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=self._begun_at)
+
+    def transaction(self, text: str, *, line: int = 1) -> None:
+        """Run DML statements as one transaction.
+
+        :param text: statements with ``;`` between; no DDL, BEGIN or COMMIT.
+        :param line: line of the file at which ``text`` starts.
+        :raises ScenarioError: at the first statement that fails, with its place.
+        """
+        with self._placed(line):
+            self._begin(line)
+            try:
+                for statement in split_statements(text, line):
+                    with self._placed(statement.line):
+                        self._step(statement)
+            except ScenarioError:
+                self._roll_back()
+                raise
+            self._commit()
+
+    def table(self, name: str, *, line: int) -> TableInfo:
+        """The table of a name, which may have its database in front.
+
+        :raises ScenarioError: if there is none.
+        """
+        with self._placed(line):
+            return self._named(name).info
+
+    def leave(self, name: str, *, line: int) -> None:
+        """Leave a table to a ``generate`` step: its rows come from elsewhere.
+
+        :raises UnsupportedSQL: for a table that the session has to know the rows of.
+        """
+        with self._placed(line):
+            self._generated.add(self._named(name), self._cluster.tables())
+
+    def change(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
+        """Run a DDL of a table that was left to a ``generate`` step, on that step's behalf.
+
+        :param name: what the table is called behind it, without its database.
+        :return: the table behind it.
+        """
+
+        def changed() -> TableInfo:
+            return self._cluster.table(table.schema, name).info
+
+        with self._placed(line), self._generated.changing(table, name, changed):
+            self.run(ddl, line=line)
+        return changed()
+
+    def pass_over(self, commits: int) -> None:
+        """Count the commits of a ``generate`` step."""
+        reached = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
+        self._state_at.update(dict.fromkeys(reached, self._state()))
+        self._commits += commits
+
+    def _named(self, name: str) -> Table:
+        database, _, table = name.rpartition(".")
+        return self._cluster.table(database or self._database, table)
+
+    def history(self) -> History:
+        """What was committed so far."""
+        return History(
+            catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
+            changes=list(self._changes),
+            commits=self._commits,
+            state=self._state(),
+            state_at=dict(self._state_at),
+        )
+
+    def _state(self) -> State:
+        return {
+            (table.info.schema, table.info.name): TableState(
+                version=table.info.version, rows=tuple(table.image(row.values) for row in table.scan())
+            )
+            for database in self._cluster.databases.values()
+            for table in database.tables.values()
+            if (table.info.schema, table.info.name) not in self._generated
+        }
+
+    def _count_commit(self) -> None:
+        self._commits += 1
+        if self._commits in self._snapshots:
+            self._state_at[self._commits] = self._state()
+
+    def _step(self, statement: Statement) -> None:
+        if statement.verb not in _DML:
+            what = f"{statement.verb or 'this'} cannot stand in a transaction step"
+            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE can")
+        self._dml(statement)
+
+    def _statement(self, statement: Statement) -> None:
+        word = statement.verb
+        if word in _DML:
+            self._dml(statement)
+        elif is_ddl(word):
+            self._ddl(statement)
+        elif word == "SET":
+            self._mode = run_set(Cursor(statement), self._mode, self._initial)
+        elif word == "USE":
+            self._use(Cursor(statement, 1))
+        elif word in READING:
+            _refuse_running(statement)
+        else:
+            self._control(statement, word)
+
+    def _control(self, statement: Statement, word: str) -> None:
+        cursor = Cursor(statement)
+        if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
+            cursor.accept_any("PESSIMISTIC", "OPTIMISTIC")
+            _end(cursor)
+            self._commit()
+            self._begin(statement.line)
+        elif cursor.accept("COMMIT"):
+            _end(cursor)
+            self._commit()
+        elif cursor.accept("ROLLBACK"):
+            _end(cursor)
+            self._roll_back()
+        elif word in _KNOWN_VERBS:
+            raise UnsupportedSQL(f"{word} is not supported")
+        else:
+            raise cursor.error("expected a statement")
+
+    def _use(self, cursor: Cursor) -> None:
+        name = cursor.identifier("a database name")
+        cursor.end()
+        self._database = self._cluster.database(name).name
+
+    def _ddl(self, statement: Statement) -> None:
+        self._commit()
+        context = DDLContext(
+            self._cluster, self._mode, self._database, self._force_replicate, self._record_job
+        )
+        run_ddl(Cursor(statement), context)
+        self._generated.check(self._cluster.tables())
+        self._references = References(self._cluster.tables())
+        self._database = context.database
+
+    def _record_job(self, events: list[DDLJob]) -> None:
+        self._ddls.extend(replace(event, commit_seq=self._commits) for event in events)
+        self._count_commit()
+
+    def _dml(self, statement: Statement) -> None:
+        verb, tree = self._shapes.parsed(statement)
+        alone = self._open is None
+        transaction = self._open or Transaction(self._commits)
+        transaction.line, before = statement.line, len(transaction.steps)
+        try:
+            self._run_dml(verb, tree, transaction)
+            self._references.enforce(transaction, before, self._mode)
+        except ScenarioError:
+            transaction.roll_back(before)
+            raise
+        if alone:
+            self._open = transaction
+            self._commit()
+
+    def _run_dml(self, verb: str, tree: exp.Expr, transaction: Transaction) -> None:
+        if isinstance(tree, exp.Insert):
+            refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
+            target = self._target(tree.this)
+            run_insert(tree, verb, target, transaction, self._mode, self._target)
+        elif isinstance(tree, exp.Update):
+            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit")
+            run_update(tree, self._target(tree.this), transaction, self._mode)
+        elif isinstance(tree, exp.Delete):
+            refuse_other_clauses(tree, verb, "this", "where", "order", "limit")
+            run_delete(tree, self._target(tree.this), transaction, self._mode)
+        else:
+            raise UnsupportedSQL(f"{verb} in this form is not supported")
+
+    def _target(self, node: exp.Expr | None) -> Table:
+        table = node.this if isinstance(node, exp.Schema) else node
+        if not isinstance(table, exp.Table):
+            raise UnsupportedSQL("DML of anything but one plain table is not supported")
+        refuse_other_clauses(table, "DML", "this", "db")
+        found = self._cluster.table(table.db or self._database, table.name)
+        self._generated.refuse(found.info)
+        return found
+
+    def _begin(self, line: int) -> None:
+        self._open, self._begun_at = Transaction(self._commits), line
+
+    def _commit(self) -> None:
+        if self._open is not None:
+            self._changes.extend(self._open.changes)
+            self._open = None
+            self._count_commit()
+
+    def _roll_back(self) -> None:
+        if self._open is not None:
+            self._open.roll_back()
+            self._open = None
+
+    @contextmanager
+    def _placed(self, line: int) -> Iterator[None]:
+        """Errors leave with file and line."""
+        try:
+            yield
+        except ScenarioError as error:
+            raise error.at(self._file, line) from error.__cause__
+        except RecursionError:
+            raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
+
+
+def _end(cursor: Cursor) -> None:
+    """The end of BEGIN, COMMIT or ROLLBACK; ``AND CHAIN``, ``TO SAVEPOINT`` and the like are refused."""
+    if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH", "WORK"):
+        verb = " ".join(cursor.statement.word(place) for place in range(cursor.place))
+        raise cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
+    cursor.end()
+
+
+def _refuse_running(statement: Statement) -> None:
+    """EXPLAIN ANALYZE runs what it explains."""
+    if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
+        raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
+
+
+def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
+    _refuse_modifiers(statement)
+    return parse_dml(statement.sql, statement.line)
+
+
+def _refuse_modifiers(statement: Statement) -> None:
+    verb, word = statement.word(0), statement.word(1)
+    known = verb == "INSERT" and word == "IGNORE"
+    quick = verb == "DELETE" and word == "QUICK" and statement.word(2) == "FROM"
+    if (word in _MODIFIERS and not known) or quick:
+        raise UnsupportedSQL(f"{verb} {word} is not supported", line=statement.line)

@@ -1,0 +1,98 @@
+"""What one transaction did: its changes for the history, and how to undo them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.history import Change
+from ticdc_producer.scenario.sql.storage import Row, Table
+
+Step: TypeAlias = tuple[Table, Row | None, Row | None]
+"""A table, and a row of it before and after a change; None where there was none."""
+
+
+@dataclass(slots=True)
+class Transaction:
+    """An open transaction; every row change goes through it.
+
+    :param commit_seq: the number it will commit under.
+    :param line: line of the statement that runs.
+    :param steps: what was done to the tables, to be undone.
+    """
+
+    commit_seq: int
+    line: int = 0
+    changes: list[Change] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def insert(self, table: Table, row: Row) -> None:
+        """Store a new row.
+
+        :raises ScenarioError: if one of its unique keys exists.
+        """
+        taken = table.conflict(row.values)
+        if taken is not None:
+            raise table.duplicate(taken[0], row.values)
+        self._apply(table, None, row)
+        self._record(table, Op.INSERT, None, row)
+
+    def update(self, table: Table, old: Row, new: Row) -> None:
+        """Replace a row, under another key if that changed.
+
+        :raises ScenarioError: if one of its unique keys exists.
+        """
+        taken = table.conflict(new.values, ignoring=old.place)
+        if taken is not None:
+            raise table.duplicate(taken[0], new.values)
+        self._apply(table, old, new)
+        self._record(table, Op.UPDATE, old, new)
+
+    def delete(self, table: Table, row: Row) -> None:
+        """Take a row away."""
+        self._apply(table, row, None)
+        self._record(table, Op.DELETE, row, None)
+
+    def roll_back(self, to: int = 0) -> None:
+        """Undo changes, the last one first; counters are not turned back, as in TiDB.
+
+        :param to: how many steps stay.
+        """
+        for table, old, new in reversed(self.steps[to:]):
+            _swap(table, new, old)
+        del self.steps[to:], self.changes[to:]
+
+    def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
+        _swap(table, old, new)
+        self.steps.append((table, old, new))
+
+    def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
+        there = new or old
+        if there is None:
+            return
+        moved = old is not None and new is not None and old.place != new.place
+        self.changes.append(
+            Change(
+                commit_seq=self.commit_seq,
+                row_seq=len(self.changes),
+                table_version=table.info.version,
+                table_id=there.table_id,
+                row_key=there.key,
+                row_id=there.row_id,
+                op=op,
+                before=None if old is None else table.image(old.values),
+                after=None if new is None else table.image(new.values),
+                old_table_id=old.table_id if moved and old else None,
+                old_row_key=old.key if moved and old else None,
+                old_row_id=old.row_id if moved and old else None,
+                line=self.line,
+            )
+        )
+
+
+def _swap(table: Table, old: Row | None, new: Row | None) -> None:
+    if old is not None:
+        table.remove(old)
+    if new is not None:
+        table.put(new)

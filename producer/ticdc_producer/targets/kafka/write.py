@@ -1,0 +1,199 @@
+"""Messages to Kafka, from the Spark workers.
+
+One task writes one Kafka partition, in order. A task that is run again goes on where the partition ends
+instead of repeating itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Message as Delivered
+from pyspark.sql import DataFrame
+
+from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Properties
+from ticdc_producer.kafka.client_errors import advice
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
+from ticdc_producer.targets.kafka.delivery_stats import Account
+from ticdc_producer.targets.encoding.claims import ClaimWriter
+from ticdc_producer.targets.kafka.resume import Continuation
+from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.kafka.topics import Offsets
+
+DELIVERIES = (
+    "topic string, partition int, type string, messages long, events long, bytes long, failure string, "
+    "hint string, foreign long"
+)
+"""What the workers report: an account per partition and kind, or a failure.
+
+``foreign`` is the offset of a message that the run did not write.
+"""
+
+_ARROW = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("type", pa.string()),
+        ("messages", pa.int64()),
+        ("events", pa.int64()),
+        ("bytes", pa.int64()),
+        ("failure", pa.string()),
+        ("hint", pa.string()),
+        ("foreign", pa.int64()),
+    ]
+)
+_FLUSH_SECONDS = 1.0
+_NOW = 0
+"""The time stamp by which ``produce`` takes the clock's."""
+
+
+def deliver(
+    events: DataFrame, plan: EncodePlan, brokers: Brokers, properties: Properties, starts: Offsets
+) -> DataFrame:
+    """Encode an event stream and write it.
+
+    :param events: the ordered event stream, one Spark partition per Kafka partition.
+    :param brokers: where Kafka is; workers get it, and all secrets in it, with the task.
+    :param properties: of the producer, as librdkafka spells them.
+    :param starts: end offset of each partition before this run.
+    :return: the account (``DELIVERIES``); evaluating it does the writing.
+    """
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:
+            return
+        topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
+        messages = PartitionEncoder(plan, topic, partition).batches(chain([first], filled))
+        try:
+            writer = PartitionWriter(brokers, properties, topic, partition, plan.claim_storage)
+            account = writer.write(messages, starts[topic, partition])
+        except ProducerError as error:
+            # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
+            foreign = error.offset if isinstance(error, ForeignMessageError) else None
+            yield _report([(topic, partition, "", 0, 0, 0, error.what, error.hint, foreign)])
+        else:
+            yield _report(account)
+
+    return events.select(*NEEDED).mapInArrow(write, DELIVERIES)
+
+
+def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = zip(*lines, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+    return pa.record_batch(arrays, schema=_ARROW)
+
+
+class PartitionWriter:
+    """Writes the messages of one Kafka partition.
+
+    :param brokers: where Kafka is, to see what is there already.
+    :param properties: of the producer, as librdkafka spells them.
+    :param claims: URI of the storage for claim-check objects, empty if there is none.
+    """
+
+    def __init__(
+        self, brokers: Brokers, properties: Properties, topic: str, partition: int, claims: str = ""
+    ) -> None:
+        self._brokers = brokers
+        self._properties = properties
+        self._topic = topic
+        self._partition = partition
+        self._failure: KafkaError | None = None
+        self._claims = ClaimWriter(claims) if claims else None
+
+    def write(self, messages: Iterable[MessageBatch], start: int) -> list[tuple[object, ...]]:
+        """Write what is not there yet, and wait until it is acknowledged.
+
+        :param start: offset of the first message.
+        :return: lines of ``DELIVERIES``, one per kind of message.
+        :raises DeliveryError: if the broker did not take a message.
+        :raises ForeignMessageError: if the partition holds what the run did not write.
+        :raises StorageError: if the storage did not take a claim-check object.
+        """
+        before = Continuation(self._brokers, self._topic, self._partition, start)
+        account = Account()
+        left = before.pass_over(account.counted(messages))
+        told = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
+        producer = Producer({**self._properties, **told})
+        try:
+            for part in (part for batch in left for part in batch.parts()):
+                self._send(producer, part)
+            while producer.flush(_FLUSH_SECONDS):
+                self._check()
+            self._check()
+        except BaseException:
+            # What is on its way may still arrive: the account of the partition is exact only then, and only
+            # then may a task that is run again ask for its end.
+            producer.purge(in_queue=True, in_flight=False)
+            producer.flush(CONNECT_SECONDS)
+            raise
+        before.check_end(account.messages)
+        failed = (None, None, None)
+        return [
+            (self._topic, self._partition, kind, tally.messages, tally.events, tally.size, *failed)
+            for kind, tally in sorted(account.kinds.items())
+        ]
+
+    def _send(self, producer: Producer, part: MessageBatch) -> None:
+        """Hand some messages over, and look whether the broker refused one of those before."""
+        if self._claims is not None:
+            for claims in part.claims.values():
+                self._claims.write(claims)
+        # By position and by one method: what a message costs here, it costs some hundred million times.
+        produce = producer.produce
+        for record in self._records(part):
+            try:
+                produce(*record)
+            except (BufferError, KafkaException) as error:
+                self._send_late(producer, record, error)
+        producer.poll(0)
+        self._check()
+
+    def _records(self, part: MessageBatch) -> Iterable[tuple[Any, ...]]:
+        """The arguments of ``produce``: topic, value, key, partition, and headers where there are some."""
+        rows, values = len(part), part.value.to_pylist()
+        columns = (repeat(self._topic, rows), values, part.keys(), repeat(self._partition, rows))
+        if not part.headers:
+            return zip(*columns, strict=True)
+        headers = ([*part.headers.get(place, ())] for place in range(rows))
+        nobody = repeat(None, rows)  # to be called back, under either of the two names that ``produce`` has
+        return zip(*columns, nobody, repeat(None, rows), repeat(_NOW, rows), headers, strict=True)
+
+    def _send_late(self, producer: Producer, record: tuple[Any, ...], error: Exception) -> None:
+        """While the queue is full, wait for acknowledgements; anything else is a failure."""
+        while isinstance(error, BufferError):
+            producer.poll(_FLUSH_SECONDS)
+            self._check()
+            try:
+                producer.produce(*record)
+            except (BufferError, KafkaException) as again:
+                error = again
+            else:
+                return
+        self._failure = error.args[0]  # such as a message that is too large
+        self._check()
+
+    def _on_delivery(self, error: KafkaError | None, _message: Delivered) -> None:
+        if error is not None and self._failure is None:
+            self._failure = error
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal() and self._failure is None:
+            self._failure = error
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise DeliveryError(
+                self._failure.str(),
+                topic=self._topic,
+                partition=self._partition,
+                hint=advice(self._failure),
+            )

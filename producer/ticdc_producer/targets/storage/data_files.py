@@ -1,0 +1,134 @@
+"""The data files of one directory.
+
+TiCDC writes a file when a transaction has filled it to ``file-size``, and every ``flush-interval`` of its own
+clock; here that interval is of the commit clock, since no other is the same on every run. ``meta/CDC.index``
+names the last file. Source: tiflow ``cdc/sink/dmlsink/cloudstorage/dml_worker.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from fsspec import AbstractFileSystem
+
+from ticdc_producer.config.file_system import make_folder
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.arrow_text import Numbers, contents, lengths, numbers
+from ticdc_producer.protocols.storage.layout import INDEX, data_name
+from ticdc_producer.model import tso
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRules:
+    """How files are named, and when one ends.
+
+    :param width: digits of a file's number.
+    :param size: bytes; the transaction that fills a file to it is its last one.
+    :param flush_ms: milliseconds of the commit clock, at whose multiples a file ends; None: by size alone.
+    """
+
+    protocol: str
+    width: int
+    size: int
+    flush_ms: int | None = None
+
+
+@dataclass
+class Tally:
+    """What was written."""
+
+    files: int = 0
+    rows: int = 0
+    size: int = 0
+
+
+class DataFiles:
+    """Writes the files of one directory, in order.
+
+    :param folder: the directory in the file system.
+    :param header: begins every file.
+    """
+
+    def __init__(
+        self, system: AbstractFileSystem, folder: str, rules: FileRules, header: bytes = b""
+    ) -> None:
+        self._system, self._folder, self._rules, self._header = system, folder, rules, header
+        self._file: IO[bytes] | None = None
+        self._name = ""
+        self._size = 0
+        self._last_ts = -1
+        self.tally = Tally()
+
+    def write(self, batches: Iterable[MessageBatch]) -> Tally:
+        """Write rows, each with its end, and the index file.
+
+        :raises Exception: of ``failures``, if the file system does not take them.
+        """
+        make_folder(self._system, f"{self._folder}/meta")
+        try:
+            for batch in batches:
+                self._add(batch.value, numbers(batch.commit_ts))
+        finally:
+            self._close()
+        if self._name:
+            self._system.pipe_file(f"{self._folder}/{INDEX}", f"{self._name}\n".encode())
+        return self.tally
+
+    def _add(self, values: pa.Array, commit_ts: Numbers) -> None:
+        starts = np.flatnonzero(np.diff(commit_ts, prepend=self._last_ts))
+        ends = np.concatenate([[0], np.cumsum(lengths(values))])
+        begun = 0
+        for cut in self._cuts(starts, ends, commit_ts):
+            self._put(values.slice(begun, cut - begun))
+            self._close()
+            begun = cut
+        self._put(values.slice(begun))
+        self._last_ts = int(commit_ts[-1]) if len(commit_ts) else self._last_ts
+
+    def _cuts(self, starts: Numbers, ends: Numbers, commit_ts: Numbers) -> list[int]:
+        """Where transactions start before which a file ends.
+
+        :param starts: where transactions start in the batch.
+        :param ends: bytes of the batch before each row.
+        """
+        turns = starts[self._ticks(starts, commit_ts)].tolist()
+        held, before, cuts, by_time = self._size, 0, list[int](), set(turns)
+        could_fill = held + ends[-1] >= self._rules.size
+        for start in starts.tolist() if could_fill else turns:
+            if start in by_time or held + int(ends[start] - ends[before]) >= self._rules.size:
+                cuts.append(start)
+                held, before = 0, start
+        return cuts
+
+    def _ticks(self, starts: Numbers, commit_ts: Numbers) -> npt.NDArray[np.bool_]:
+        """Which of the transactions are the first behind a multiple of the flush interval."""
+        if self._rules.flush_ms is None or not len(starts):
+            return np.zeros(len(starts), bool)
+        before = np.concatenate([[self._last_ts], commit_ts])[starts]
+        old, new = ((ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts]))
+        ticked: npt.NDArray[np.bool_] = np.logical_and(old != new, before >= 0)
+        return ticked
+
+    def _put(self, values: pa.Array) -> None:
+        if not len(values):
+            return
+        if self._file is None:
+            self.tally.files += 1
+            self._name = data_name(self.tally.files, self._rules.width, self._rules.protocol)
+            self._file = self._system.open(f"{self._folder}/{self._name}", "wb")
+            self._file.write(self._header)
+        data = contents(values)
+        self._file.write(data)
+        self._size += len(data)
+        self.tally.rows += len(values)
+        self.tally.size += len(data)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._size = None, 0

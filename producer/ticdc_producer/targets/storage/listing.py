@@ -1,0 +1,177 @@
+"""What stands in the folder of a storage sink, and whether it belongs together.
+
+Replay order: by table, version, partition, date and number of the file; a version's schema file before its
+data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fsspec import AbstractFileSystem
+
+from ticdc_producer.config.file_system import failures, file_system, storage_error, there
+from ticdc_producer.protocols.storage.layout import EXTENSIONS, INDEX, METADATA, SchemaName, data_number, schema_name
+from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.protocols.storage.schema_reader import read_schema_file
+from ticdc_producer.errors import DecodeError, FolderError
+from ticdc_producer.model.tso import MAX_TS
+
+MOST_BYTES = 1 << 30
+"""TiCDC ends a file at 512 MiB; one beyond this is none of its files."""
+_MOST_SCHEMA_BYTES = 16 << 20
+_DIRECTORY = re.compile(r"([^/]+/[^/]+/[0-9]{1,20})(?:/[0-9]{1,19})?(?:/[0-9]{4}(?:-[0-9]{2}){0,2})?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DataFile:
+    """One data file.
+
+    :param directory: where it stands; ``version_folder`` is the beginning of it that names table and version.
+    """
+
+    directory: str
+    number: int
+    name: str
+    version_folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What does not belong together: where, and what is wrong."""
+
+    path: str
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The folder.
+
+    :param data: data files in replay order.
+    :param tables: by version folder the schema file that describes its rows.
+    :param checkpoint_ts: of ``metadata``; 0 where there is none.
+    :param files: how many schema files there are.
+    """
+
+    place: str
+    data: tuple[DataFile, ...]
+    tables: Mapping[str, SchemaFile]
+    checkpoint_ts: int
+    files: int
+    problems: tuple[Problem, ...]
+
+
+def list_storage(place: str, protocol: str) -> Listing:
+    """Look at a folder; its data files are not read.
+
+    :param place: URI without parameters.
+    :raises FolderError: if there is none.
+    :raises StorageError: if it cannot be read.
+    """
+    system, folder = file_system(place, "sink-uri")
+    try:
+        if not there(system, folder):
+            raise FolderError("there is no such folder", path=place)
+        sizes = {
+            str(path).removeprefix(folder).lstrip("/"): int(found.get("size") or 0)
+            for path, found in system.find(folder, detail=True).items()
+        }
+        return _Reader(system, folder, place, protocol, sizes).listing()
+    except failures() as error:
+        raise storage_error(f"{place} cannot be read", place, error) from None
+
+
+class _Reader:
+    def __init__(
+        self, system: AbstractFileSystem, folder: str, place: str, protocol: str, sizes: Mapping[str, int]
+    ) -> None:
+        self._system, self._folder, self._place, self._sizes = system, folder, place, sizes
+        self._extension = EXTENSIONS[protocol]
+        self._problems: list[Problem] = []
+
+    def listing(self) -> Listing:
+        tables = dict(self._schema_files())
+        data = tuple(sorted(self._data_files()))
+        for directory in dict.fromkeys(file.directory for file in data):
+            self._check_directory(directory, [file for file in data if file.directory == directory])
+        for folder in dict.fromkeys(file.version_folder for file in data):
+            if folder not in tables:
+                self._wrong(folder, "no schema file describes the rows of this version")
+        return Listing(
+            place=self._place,
+            data=data,
+            tables=tables,
+            checkpoint_ts=self._checkpoint(),
+            files=len(tables),
+            problems=tuple(self._problems),
+        )
+
+    def _wrong(self, path: str, what: str) -> None:
+        self._problems.append(Problem(path, what))
+
+    def _content(self, path: str, most: int = _MOST_SCHEMA_BYTES) -> bytes:
+        if not self._sizes[path]:  # of which an object storage gives no range
+            return b""
+        return bytes(self._system.cat_file(f"{self._folder}/{path}", start=0, end=most))
+
+    def _schema_files(self) -> Iterator[tuple[str, SchemaFile]]:
+        for path in sorted(self._sizes):
+            parent, _, name = path.rpartition("/")
+            told = schema_name(name)
+            if told is None or not parent.endswith("/meta"):
+                continue
+            try:
+                file = read_schema_file(self._content(path))
+            except DecodeError as error:
+                self._wrong(path, str(error))
+                continue
+            self._check_schema(path, parent.removesuffix("/meta"), told, file)
+            yield f"{parent.removesuffix('/meta')}/{told.version}", file
+
+    def _check_schema(self, path: str, parent: str, told: SchemaName, file: SchemaFile) -> None:
+        if parent != "/".join(filter(None, (file.schema, file.table))):
+            self._wrong(path, f"it describes {file.schema}.{file.table}, which is not where it stands")
+        if told.version != file.version:
+            self._wrong(path, f"its TableVersion is {file.version}")
+        if told.checksum != file.checksum:
+            self._wrong(path, f"its content has the checksum {file.checksum:010}")
+
+    def _data_files(self) -> Iterator[DataFile]:
+        for path, size in self._sizes.items():
+            directory, _, name = path.rpartition("/")
+            number = data_number(name)
+            if number is None:
+                continue
+            found = _DIRECTORY.fullmatch(directory)
+            if found is None or not name.endswith(self._extension) or size > MOST_BYTES:
+                self._wrong(path, f"no data file of {self._extension[1:]} has this place, name and size")
+                continue
+            yield DataFile(directory, number, name, found[1])
+
+    def _check_directory(self, directory: str, files: list[DataFile]) -> None:
+        numbers = [file.number for file in files]
+        if numbers != list(range(1, len(files) + 1)):
+            missing = sorted(set(range(1, numbers[-1] + 1)) - set(numbers))[:3]
+            self._wrong(directory, f"files are missing or there twice: {missing or numbers}")
+        index = f"{directory}/{INDEX}"
+        if index not in self._sizes:
+            self._wrong(index, "it is missing")
+        elif self._content(index) != f"{files[-1].name}\n".encode():
+            self._wrong(index, f"it does not name the last file, {files[-1].name}")
+
+    def _checkpoint(self) -> int:
+        if METADATA not in self._sizes:
+            self._wrong(METADATA, "it is missing")
+            return 0
+        try:
+            ts = json.loads(self._content(METADATA))["checkpoint-ts"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            ts = None
+        if not isinstance(ts, int) or not 0 <= ts <= MAX_TS:
+            self._wrong(METADATA, 'it is not {"checkpoint-ts":TSO}')
+            return 0
+        return ts

@@ -1,0 +1,157 @@
+"""Which schema files a history gives, and in which directory the rows of each table version stand.
+
+A DDL that is sent writes the schema file of the table as it leaves it, of a dropped table as it was;
+EXCHANGE PARTITION that of both tables. Rows stand under the version of the DDL before them. Where that one
+was not sent they stand under the latest version with the same checksum, and where the table has no schema
+file at all it gets one without a query. Source: tiflow ``cloud_storage_ddl_sink.go``, ``path.go``
+(``CheckOrWriteSchema``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ticdc_producer.protocols.storage.layout import schema_path, version_folder
+from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.clock import Clock
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.table import TableInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoragePlan:
+    """The layout of a run.
+
+    :param files: schema files of DDLs, by path.
+    :param folders: by table version the directory of its rows, without partition and date.
+    :param data_only: by such a directory the schema file that is written for the sake of its rows.
+    :param undescribed: by such a directory why it may hold no rows.
+    """
+
+    files: Mapping[str, SchemaFile]
+    folders: Mapping[int, str]
+    data_only: Mapping[str, SchemaFile]
+    undescribed: Mapping[str, ChangefeedError] = field(default_factory=dict)
+
+    def used(self, directories: Iterable[str]) -> dict[str, SchemaFile]:
+        """All schema files, those for the sake of rows only where there are rows.
+
+        :param directories: where there are rows.
+        :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
+            files, none of which describes it.
+        """
+        folders = {"/".join(directory.split("/")[:3]) for directory in directories}
+        for folder in sorted(folders & set(self.undescribed)):
+            raise self.undescribed[folder]
+        added = (file for folder, file in self.data_only.items() if folder in folders)
+        return {**self.files, **{schema_path(file): file for file in added}}
+
+
+def plan_storage(
+    catalog: Catalog, versions: Collection[int], clock: Clock, *, column_ids: bool = False
+) -> StoragePlan:
+    """The layout of a history.
+
+    :param versions: of the tables that are replicated.
+    :param column_ids: whether schema files tell the ids of columns.
+    :raises ChangefeedError: for a name that cannot be a directory's.
+    """
+    planner = _Planner(catalog, clock, column_ids)
+    for job in catalog.ddls:
+        if job.sent:
+            planner.write(job)
+    born = catalog.makers()
+    for version in sorted(versions):
+        planner.place(version, born.get(version))
+    return StoragePlan(
+        files=planner.files,
+        folders=planner.folders,
+        data_only=planner.data_only,
+        undescribed=planner.undescribed,
+    )
+
+
+@dataclass
+class _Planner:
+    catalog: Catalog
+    clock: Clock
+    column_ids: bool
+    files: dict[str, SchemaFile] = field(default_factory=dict)
+    folders: dict[int, str] = field(default_factory=dict)
+    data_only: dict[str, SchemaFile] = field(default_factory=dict)
+    undescribed: dict[str, ChangefeedError] = field(default_factory=dict)
+    described: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
+    """By schema and table: version and checksum of its schema files."""
+
+    def write(self, job: DDLJob) -> None:
+        for file in self._of(job):
+            _check_name(file.schema)
+            if file.table:
+                _check_name(file.table)
+            self.files[schema_path(file)] = file
+            self._note(file)
+
+    def _note(self, file: SchemaFile) -> None:
+        self.described.setdefault((file.schema, file.table), []).append((file.version, file.checksum))
+
+    def _of(self, job: DDLJob) -> Iterator[SchemaFile]:
+        ts = self.clock.ts(job.commit_seq)
+        after, before = self.catalog.tables_of(job)
+        table = after or before
+        if table is None or not job.table:
+            yield SchemaFile(schema=job.schema, table="", version=ts, query=job.query, type=job.ddl_type)
+            return
+        yield self._file(table, ts, job)
+        if job.job_type == Action.EXCHANGE_TABLE_PARTITION and before is not None:
+            yield self._file(before, ts)
+
+    def _file(self, table: TableInfo, ts: int, job: DDLJob | None = None) -> SchemaFile:
+        query, kind = ("", 0) if job is None else (job.query, job.ddl_type)
+        return schema_file(table, ts, query, kind, column_ids=self.column_ids)
+
+    def place(self, version: int, job: DDLJob | None) -> None:
+        """Find the directory of a table version.
+
+        :param job: the DDL that made it; None for a table that was there before.
+        """
+        table = self.catalog.tables[version]
+        ts = self.clock.ts(0 if job is None else job.commit_seq)
+        wanted = self._file(table, ts)
+        earlier = [
+            (known, checksum)
+            for known, checksum in self.described.get((table.schema, table.name), ())
+            if known <= ts
+        ]
+        alike = [known for known, checksum in earlier if checksum == wanted.checksum]
+        folder = version_folder(table.schema, table.name, max(alike, default=ts))
+        if earlier and not alike:
+            self.undescribed[folder] = _undescribed(table, ts)
+        elif not alike:
+            _check_name(table.schema)
+            _check_name(table.name)
+            self.data_only[folder] = wanted
+            self._note(wanted)
+        self.folders[version] = folder
+
+
+def _undescribed(table: TableInfo, ts: int) -> ChangefeedError:
+    return ChangefeedError(
+        f"a DDL of {table.qualified_name} is not sent, and no schema file describes its rows from {ts} on",
+        parameter="filter",
+        where="storage sink",
+        hint="TiCDC panics here; leave the filter of that DDL out",
+    )
+
+
+def _check_name(name: str) -> None:
+    """:raises ChangefeedError: for a name that would lead out of its directory."""
+    if name in (".", "..", "meta") or "/" in name or "\\" in name or not name.isprintable():
+        raise ChangefeedError(
+            f"{name!r} cannot be the name of a directory",
+            parameter="sink-uri",
+            where="storage sink",
+            hint="the storage sink names directories by databases and tables; rename it",
+        )

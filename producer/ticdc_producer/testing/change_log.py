@@ -1,0 +1,142 @@
+"""What was committed upstream, as plain objects: what the strategies draw and the codecs encode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.model.event import Op, Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.testing.cell import Cell, Rows, cell
+
+Image: TypeAlias = tuple[Value, ...]
+"""Canonical texts of a row's values, in the order of ``table.sent_columns``."""
+RowKey: TypeAlias = tuple[Value, ...]
+
+
+class _Told:
+    """What a failing example shows: Hypothesis would print every field of every table."""
+
+    __slots__ = ()
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(repr(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RowChange(_Told):
+    """One net change of one row.
+
+    :param before: None of an insert.
+    :param after: None of a delete.
+    """
+
+    table: TableInfo
+    op: Op
+    before: Image | None = None
+    after: Image | None = None
+
+    @property
+    def shown(self) -> Image:
+        """The new image, of a delete the old one."""
+        image = self.before if self.after is None else self.after
+        if image is None:
+            raise ArgumentError("a change without any image", argument="before")
+        return image
+
+    def __repr__(self) -> str:
+        images = [named(self.table, image) for image in (self.before, self.after) if image is not None]
+        return f"{self.op.word} {self.table.qualified_name} {' -> '.join(map(str, images))}"
+
+    @property
+    def physical_id(self) -> int:
+        """The id of the table, or of the partition that the row lives in."""
+        return self.table.partitions[0].id if self.table.partitions else self.table.table_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Transaction(_Told):
+    """Changes with one commit-ts (TSO), in the order in which TiCDC sends them."""
+
+    commit_ts: int
+    changes: tuple[RowChange, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.commit_ts}: {'; '.join(map(repr, self.changes))}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChangeLog(_Told):
+    """A history that starts with empty tables.
+
+    :param transactions: their commit-ts grow.
+    """
+
+    tables: tuple[TableInfo, ...]
+    transactions: tuple[Transaction, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([*map(_table_text, self.tables), *map(repr, self.transactions)])
+
+    @cached_property
+    def state(self) -> Mapping[str, Rows]:
+        """``SCHEMA.TABLE`` to the rows at the end: column to canonical text, bytes where that is not UTF-8,
+        None for NULL.
+        """
+        kept: dict[str, dict[RowKey, Image]] = {table.qualified_name: {} for table in self.tables}
+        for change in self.changes():
+            apply(change, kept[change.table.qualified_name])
+        return {
+            table.qualified_name: [named(table, image) for image in kept[table.qualified_name].values()]
+            for table in self.tables
+        }
+
+    def changes(self) -> Iterator[RowChange]:
+        """All changes, in order."""
+        for transaction in self.transactions:
+            yield from transaction.changes
+
+
+def apply(change: RowChange, rows: dict[RowKey, Image]) -> None:
+    """Change a table's rows."""
+    key = row_key(change.table, change.shown)
+    if change.after is None:
+        del rows[key]
+    else:
+        rows[key] = change.after
+
+
+def row_key(table: TableInfo, image: Image) -> RowKey:
+    """The handle key's values of a row.
+
+    :raises ArgumentError: for a table without a handle key.
+    """
+    return tuple(image[place] for place in key_places(table))
+
+
+def key_places(table: TableInfo) -> Sequence[int]:
+    """Where the handle key's columns stand in an image.
+
+    :raises ArgumentError: for a table without a handle key.
+    """
+    if table.handle_index is None:
+        hint = "TiCDC does not replicate it: give it a primary key"
+        raise ArgumentError(f"table {table.qualified_name} has no handle key", argument="tables", hint=hint)
+    return [table.sent.index(offset) for offset in table.handle_index.offsets]
+
+
+def named(table: TableInfo, image: Image) -> dict[str, Cell]:
+    """A row as column name to text."""
+    names = [column.name for column in table.sent_columns]
+    return dict(zip(names, map(cell, image), strict=True))
+
+
+def _table_text(table: TableInfo) -> str:
+    columns = ", ".join(f"{column.name!r} {column.type_name}" for column in table.columns)
+    index = table.handle_index
+    key = "no key" if index is None else f"{'primary' if index.primary else 'unique'} key"
+    names = [repr(table.columns[offset].name) for offset in index.offsets] if index else []
+    return f"{table.qualified_name} ({columns}; {' '.join([key, ', '.join(names)]).strip()})"

@@ -1,0 +1,127 @@
+"""Rows of Python objects as the columns that an encoder takes, and a change log as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from ticdc_producer.config import resolve
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import Encoder, RowBatch
+from ticdc_producer.protocols.encoded_rows import EncodedRows
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.event import Message, Op, Value
+from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction
+
+Values: TypeAlias = Sequence[Value]
+
+
+def row_batch(
+    op: Op,
+    before: Sequence[Values],
+    after: Sequence[Values],
+    *,
+    commit_ts: Sequence[int],
+    table_id: Sequence[int] | int = 1,
+    row_id: Sequence[int] | int = 0,
+) -> RowBatch:
+    """Rows of one operation.
+
+    :param before: the old image of each row; ignored for inserts.
+    :param after: the new ones; ignored for deletes.
+    :param commit_ts: of each row.
+    :param table_id: physical ids, or one for all.
+    :param row_id: integer handles, or one for all.
+    """
+    rows = len(commit_ts)
+    return RowBatch(
+        op=op,
+        commit_ts=pa.array(commit_ts, pa.int64()),
+        table_id=_numbers(table_id, rows),
+        row_id=_numbers(row_id, rows),
+        before=() if op == Op.INSERT else _columns(before),
+        after=() if op == Op.DELETE else _columns(after),
+    )
+
+
+def _numbers(given: Sequence[int] | int, rows: int) -> pa.Array:
+    return pa.array([given] * rows if isinstance(given, int) else given, pa.int64())
+
+
+def _columns(images: Sequence[Values]) -> list[pa.Array]:
+    return [pa.array(column, pa.binary()) for column in zip(*images, strict=True)]
+
+
+def framed(encoder: Encoder, encoded: Iterable[EncodedRows]) -> list[Message]:
+    """The messages of rows."""
+    return [message for batch in encoder.messages(encoded) for message in batch.messages()]
+
+
+def encoder_of(protocol: str) -> Encoder:
+    """The encoder of a protocol with its options.
+
+    :param protocol: a name, with further parameters of the sink URI behind ``&``.
+    :raises ChangefeedError: for a protocol or a parameter that there is not, and for Avro.
+    """
+    changefeed = resolve(f"kafka:///topic?protocol={protocol}")
+    if changefeed.protocol == "avro":
+        what, hint = (
+            "no messages of Avro can be drawn",
+            "they say nothing without a schema registry: use a run",
+        )
+        raise ChangefeedError(what, parameter="protocol", hint=hint)
+    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    return registry.encoder(changefeed.protocol, options)
+
+
+def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> list[Message]:
+    """The messages of a change log: after each transaction a resolved event, where the protocol has one.
+
+    :param skip_refused: leave out the rows that TiCDC's encoder refuses.
+    :raises EncodeError: for the first of them, without ``skip_refused``.
+    """
+    messages: list[Message] = []
+    for transaction in log.transactions:
+        encoded = list(_encoded(transaction, encoder))
+        if skip_refused:
+            encoded = [rows.without([place for place, _ in rows.refused()]) for rows in encoded]
+        messages += framed(encoder, (rows for rows in encoded if len(rows)))
+        resolved = encoder.resolved(transaction.commit_ts)
+        messages += [] if resolved is None else [resolved]
+    return messages
+
+
+def takes(encoder: Encoder, change: RowChange) -> bool:
+    """Whether TiCDC's encoder takes a row, and does not stop the changefeed."""
+    (rows,) = _encoded(Transaction(commit_ts=1, changes=(change,)), encoder)
+    return not any(rows.refused())
+
+
+def _encoded(transaction: Transaction, encoder: Encoder) -> Iterable[EncodedRows]:
+    """Each run of one table and operation in one call."""
+    runs = groupby(transaction.changes, key=lambda change: (change.table, change.op))
+    for (table, op), run in runs:
+        changes = list(run)
+        batch = row_batch(
+            op,
+            [change.before or () for change in changes],
+            [change.after or () for change in changes],
+            commit_ts=[transaction.commit_ts] * len(changes),
+            table_id=changes[0].physical_id,
+            row_id=[_handle(table, change.shown) for change in changes],
+        )
+        yield encoder.rows(table, batch)
+
+
+def _handle(table: TableInfo, image: Image) -> int:
+    """The row's integer handle as TiDB has it, a signed number; 0 where rows have another kind of handle."""
+    key = table.clustered_key
+    if key is None or len(key.offsets) > 1 or table.columns[key.offsets[0]].type not in INTEGERS:
+        return 0
+    number = int(image[table.sent.index(key.offsets[0])] or 0)
+    return number - (1 << 64) if number >= 1 << 63 else number

@@ -1,0 +1,187 @@
+"""The pytest plugin: topics of TiCDC's messages as fixtures. docs/testing.md shows it at work.
+
+Nothing but pytest is imported here; each fixture imports what it needs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.testing.marker import FORM, Asked, asked, check_protocol, protocol_name
+
+if TYPE_CHECKING:
+    from ticdc_producer.testing.broker import Broker
+    from ticdc_producer.testing.runs import Runs
+    from ticdc_producer.testing.topic import ScenarioTopic
+
+_MARKER = "ticdc"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--ticdc-bootstrap``, ``--ticdc-client`` and ``--ticdc-protocol``."""
+    group = parser.getgroup(_MARKER, "topics of TiCDC's messages")
+    group.addoption(
+        "--ticdc-bootstrap", metavar="HOST:PORT", help="use this running Kafka instead of an embedded one"
+    )
+    group.addoption(
+        "--ticdc-client",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a property of the clients of that Kafka, as librdkafka spells it; may be given more than once",
+    )
+    group.addoption(
+        "--ticdc-protocol",
+        action="append",
+        default=[],
+        metavar="PROTOCOL",
+        help="skip what is of another protocol; may be given more than once",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marker and checks the options."""
+    config.addinivalue_line("markers", f"{FORM}: fill the topic of ticdc_topic with a scenario's messages")
+    with _usage_error("--ticdc-protocol"):
+        for protocol in config.getoption("--ticdc-protocol"):
+            check_protocol(protocol)
+    if config.getoption("--ticdc-client"):
+        _check_client(config)
+
+
+def _check_client(config: pytest.Config) -> None:
+    if not config.getoption("--ticdc-bootstrap"):
+        raise pytest.UsageError("--ticdc-client: the embedded Kafka needs none (add --ticdc-bootstrap)")
+    with _usage_error("--ticdc-client"):
+        from ticdc_producer.config.kafka_properties import passed_properties
+
+        passed_properties(config.getoption("--ticdc-client"))
+
+
+@contextmanager
+def _usage_error(option: str) -> Iterator[None]:
+    try:
+        yield
+    except ProducerError as error:
+        raise pytest.UsageError(f"{option}: {error.what} ({error.hint})") from None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of several protocols is run once for each."""
+    marker = metafunc.definition.get_closest_marker(_MARKER)
+    if marker is None:
+        return
+    try:
+        wanted = asked(marker.args, marker.kwargs)
+    except ProducerError as error:
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
+    if wanted.several and "ticdc_protocol" in metafunc.fixturenames:
+        metafunc.parametrize("ticdc_protocol", wanted.protocols, ids=wanted.protocols)
+
+
+@pytest.fixture
+def ticdc_protocol(request: pytest.FixtureRequest) -> str:
+    """The protocol of this test, as its marker spells it; empty for the scenario's own."""
+    protocols = _asked(request).protocols
+    return protocols[0] if protocols else ""
+
+
+@pytest.fixture(scope="session")
+def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A Kafka broker for the whole run: an embedded one, or that of ``--ticdc-bootstrap``.
+
+    ``ticdc_broker.bootstrap`` is its ``host:port``, ``ticdc_broker.client`` what clients need beside it.
+    """
+    from ticdc_producer.testing.broker import broker
+
+    named = (request.config.getoption(f"--ticdc-{option}") for option in ("bootstrap", "client"))
+    with _told_plainly(), broker(*named) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def _ticdc_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    from ticdc_producer.testing.runs import Runs
+
+    return Runs(lambda: tmp_path_factory.mktemp(_MARKER))
+
+
+@pytest.fixture(scope="session")
+def _ticdc_numbers() -> Iterator[str]:
+    """Tells topics from those of other runs on the same Kafka, and from those of a test that is run again."""
+    run = uuid4().hex[:8]
+    return (f"{run}-{number}" for number in count(1))
+
+
+@pytest.fixture
+def ticdc_topic(
+    request: pytest.FixtureRequest, ticdc_protocol: str, _ticdc_runs: Runs, _ticdc_numbers: Iterator[str]
+) -> Iterator[ScenarioTopic]:
+    """A topic of this test alone, with the messages of the scenario that the marker names."""
+    from ticdc_producer.testing.topic import filled
+    from ticdc_producer.testing.topic_name import topic_name
+
+    wanted = _asked(request)
+    with _told_plainly():
+        protocol = ticdc_protocol or _runs_own(wanted, request.path.parent)
+        _skip_unless_asked_for(protocol, request.config.getoption("--ticdc-protocol"))
+        golden = _ticdc_runs.golden(wanted, ticdc_protocol, beside=request.path.parent)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    name = topic_name(request.node.nodeid, run=next(_ticdc_numbers), worker=worker)
+    broker: Broker = request.getfixturevalue("ticdc_broker")  # not before the test is known to be wanted
+    with _told_plainly(), filled(golden, broker.cluster, name, keep=broker.embedded) as topic:
+        place = f"topic {name} at {broker.bootstrap}, golden folder {golden.folder}"
+        request.node.add_report_section("setup", _MARKER, place)
+        yield topic
+
+
+@pytest.fixture
+def ticdc_assert_state(ticdc_topic: ScenarioTopic) -> Callable[[Any], None]:
+    """A function that takes a consumer's rows and fails with the differences from the expected ones."""
+    from ticdc_producer.testing.state_diff import state_diff
+
+    def check(actual_rows: Any) -> None:
+        __tracebackhide__ = True
+        with _told_plainly():
+            differences = state_diff(ticdc_topic.expected_state, actual_rows, ticdc_topic.golden.keys)
+        if differences:
+            raise AssertionError(f"the rows are not the expected ones\n{differences}")
+
+    return check
+
+
+def _asked(request: pytest.FixtureRequest) -> Asked:
+    marker = request.node.get_closest_marker(_MARKER)
+    if marker is None:
+        pytest.fail(f"the test needs a marker: @pytest.mark.{FORM}", pytrace=False)
+    with _told_plainly():
+        return asked(marker.args, marker.kwargs)
+
+
+def _runs_own(wanted: Asked, beside: Path) -> str:
+    from ticdc_producer.testing.runs import own_protocol
+
+    return own_protocol(wanted, beside=beside)
+
+
+def _skip_unless_asked_for(protocol: str, only: list[str]) -> None:
+    if only and protocol_name(protocol) not in only:
+        pytest.skip(f"the test is of {protocol_name(protocol)}, --ticdc-protocol={','.join(only)}")
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """An error of ours says all there is to say; where it was raised does not help."""
+    try:
+        yield
+    except ProducerError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None

@@ -1,0 +1,154 @@
+"""Hypothesis strategies for tables of any columns.
+
+Of several strategies the first is the one that examples shrink to: an ``int`` column named ``a``, a primary
+key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from hypothesis import strategies as st
+
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TEMPORALS, MySQLType, bare_name
+from ticdc_producer.model.table import ColumnInfo, IndexInfo, PartitionInfo, TableInfo
+from ticdc_producer.testing.random_values import values
+
+T = MySQLType
+Key: TypeAlias = Literal["primary", "unique", "none"]
+
+TABLE_ID, PARTITION_ID = 1, 9
+
+_FIRST = (T.LONG, T.VARCHAR)
+_CODES = (*_FIRST, *sorted((INTEGERS | FLOATS | STRINGS | LOBS | TEMPORALS | {
+    T.YEAR, T.BIT, T.ENUM, T.SET, T.JSON, T.NEW_DECIMAL, T.VECTOR_FLOAT32,
+}) - {T.NEW_DATE, *_FIRST}))  # fmt: skip
+_UNSIGNABLE = INTEGERS | FLOATS | {T.NEW_DECIMAL}
+_WITHOUT_DEFAULT = LOBS | {T.JSON, T.VECTOR_FLOAT32}  # TiDB refuses one
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A type that a column may have, as SQL names it without parameters."""
+
+    name: str
+    code: MySQLType
+    charset: str
+
+
+def _column_types() -> Sequence[ColumnType]:
+    found = []
+    for code in _CODES:
+        bears = code in STRINGS | LOBS | {T.ENUM, T.SET}
+        charsets = ["utf8mb4", "binary"] if code in STRINGS | LOBS else ["utf8mb4" if bears else "binary"]
+        for charset in charsets:
+            name = bare_name(code, binary=charset == "binary", unsigned=False)
+            found.append(ColumnType(name, code, charset))
+    return tuple(found)
+
+
+COLUMN_TYPES = _column_types()
+
+# What MySQL takes for an identifier between backquotes: no NUL, nothing beyond the BMP, no space at the end.
+_LETTERS = st.characters(min_codepoint=1, max_codepoint=0xFFFF, exclude_categories=["Cs"])
+NAMES = st.sampled_from(
+    ["a", "b", "c", "order", "Select", "a b", "a.b", "é", "`", "x'", "%s", "名"]
+) | st.text(_LETTERS, min_size=1, max_size=8).filter(lambda name: not name[-1].isspace())
+
+
+@st.composite
+def random_table(
+    draw: st.DrawFn,
+    types: Sequence[ColumnType],
+    max_columns: int,
+    keys: Sequence[Key],
+    partitioned: Sequence[bool],
+    names: st.SearchStrategy[str],
+) -> TableInfo:
+    """A table; some have a virtual column, which no message shows."""
+    distinct = draw(st.lists(names, min_size=1, max_size=max_columns, unique_by=str.lower))
+    columns = [draw(_columns(name, types)) for name in distinct]
+    offsets = draw(
+        st.lists(st.integers(0, len(distinct) - 1), min_size=1, max_size=2, unique=True).map(tuple)
+    )
+    key = draw(st.sampled_from(keys))
+    for place in () if key == "none" else offsets:
+        columns[place] = replace(columns[place], nullable=False)
+    primary = key == "primary"
+    index = IndexInfo(id=1, name="k", offsets=offsets, unique=True, primary=primary, clustered=primary)
+    virtual = ColumnInfo(name="virtual \u2028", type=T.LONG, generated="virtual")
+    with_virtual = draw(st.booleans()) and virtual.name not in distinct
+    return TableInfo(
+        schema=draw(st.just("test") | names),
+        name=draw(st.just("t") | names),
+        table_id=TABLE_ID,
+        columns=(*columns, virtual) if with_virtual else tuple(columns),
+        indexes=() if key == "none" else (index,),
+        partitions=(PartitionInfo(id=PARTITION_ID, name="p"),) if draw(st.sampled_from(partitioned)) else (),
+    )
+
+
+@st.composite
+def _columns(draw: st.DrawFn, name: str, types: Sequence[ColumnType]) -> ColumnInfo:
+    kind = draw(st.sampled_from(types))
+    code = kind.code
+    unsigned = code in (T.BIT, T.YEAR) or (code in _UNSIGNABLE and draw(st.booleans()))
+    length, decimal = draw(_sizes(code))
+    column = ColumnInfo(
+        name=name,
+        type=code,
+        length=length,
+        decimal=decimal,
+        unsigned=unsigned,
+        zerofill=unsigned and code in INTEGERS and draw(st.booleans()),
+        charset=kind.charset,
+        elements=draw(_elements(code)),
+        nullable=draw(st.booleans()),
+    )
+    return draw(_with_default(column))
+
+
+def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
+    """Length and decimals as the type has them."""
+    unspecified = st.just(-1)
+    if code == T.BIT:
+        return st.tuples(st.sampled_from([1, 8, 9, 63, 64]), unspecified)
+    if code == T.NEW_DECIMAL:
+        return st.sampled_from([(10, 0), (12, 4), (1, 0), (65, 30), (30, 30)])
+    if code in (T.DATETIME, T.TIMESTAMP, T.DURATION):
+        return st.tuples(unspecified, st.integers(0, 6))
+    if code in FLOATS:
+        return st.sampled_from([(-1, -1), (20, 3)])
+    return st.tuples(st.just(12) if code in STRINGS else unspecified, unspecified)
+
+
+def _elements(code: MySQLType) -> st.SearchStrategy[tuple[str, ...]]:
+    """Members differ even without regard to case; a SET's hold no comma.
+
+    Only the last one may end with a backslash: Debezium's list of members does not tell it from an
+    escaped comma.
+    """
+    if code not in (T.ENUM, T.SET):
+        return st.just(())
+    members = st.sampled_from(
+        ["a", "A b", "it's", "'", "''", '"', "é", "%d", "back\\", "\\'", "<&>", "🙂", ""]
+    )
+    if code == T.ENUM:
+        members |= st.just("a,b")
+    few = st.lists(members, min_size=1, max_size=5, unique=True).map(_backslash_last)
+    return few if code == T.ENUM else few | st.just(tuple(f"m{place}" for place in range(64)))
+
+
+def _backslash_last(members: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(members, key=lambda member: member.endswith("\\")))
+
+
+@st.composite
+def _with_default(draw: st.DrawFn, column: ColumnInfo) -> ColumnInfo:
+    if column.type in _WITHOUT_DEFAULT or not draw(st.booleans()):
+        return column
+    if column.type in (T.DATETIME, T.TIMESTAMP) and draw(st.booleans()):
+        return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
+    return replace(column, has_default=True, default=draw(values(column)))

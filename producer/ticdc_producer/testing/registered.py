@@ -1,0 +1,31 @@
+"""Strategies by type, for ``st.from_type`` and ``@given`` with annotations.
+
+Hypothesis calls this when it is imported, so the strategies themselves are made when one is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def register() -> None:
+    """Tells Hypothesis how to draw a table and a change log."""
+    from hypothesis import strategies as st
+
+    from ticdc_producer.model.table import TableInfo
+    from ticdc_producer.testing.change_log import ChangeLog
+
+    st.register_type_strategy(TableInfo, _tables)
+    st.register_type_strategy(ChangeLog, _changelogs)
+
+
+def _tables(_: Any) -> Any:
+    from ticdc_producer.testing.strategies import tables
+
+    return tables()
+
+
+def _changelogs(_: Any) -> Any:
+    from ticdc_producer.testing.strategies import changelogs
+
+    return changelogs()

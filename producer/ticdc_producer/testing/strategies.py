@@ -1,0 +1,192 @@
+"""Hypothesis strategies: tables, rows, transactions, change logs, messages, and damaged messages.
+
+No Spark and no Kafka. Values are canonical text (docs/testing.md), commit-ts are TSOs. Examples shrink to few
+rows of few columns with plain names and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import get_args
+
+from hypothesis import strategies as st
+
+from ticdc_producer.errors import ArgumentError, nearest
+from ticdc_producer.model.event import Message
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_places
+from ticdc_producer.testing.damage import DAMAGES, Damage, damaged_message
+from ticdc_producer.testing.random_history import images, random_history, random_transaction, taken_by
+from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, ColumnType, Key, random_table
+
+__all__ = [
+    "ChangeLog",
+    "RowChange",
+    "Transaction",
+    "changelogs",
+    "corrupted",
+    "encoded",
+    "messages",
+    "rows",
+    "tables",
+    "transactions",
+]
+
+START_TS = 429918007904436226
+"""Commit-ts of the first transaction: that of a scenario which names none."""
+
+
+def tables(
+    *,
+    types: Collection[str] | None = None,
+    max_columns: int = 6,
+    keys: Collection[Key] = ("primary", "unique"),
+    partitioned: bool | None = None,
+    names: st.SearchStrategy[str] = NAMES,
+) -> st.SearchStrategy[TableInfo]:
+    """Tables of 1 to ``max_columns`` columns; some have a virtual column beside them.
+
+    :param types: SQL names of the column types, without parameters; default: all that TiCDC sends.
+    :param keys: ``primary`` key, ``unique`` key of columns that are not NULL, or ``none``, a table that TiCDC
+        does not replicate.
+    :param partitioned: whether they are; None: some.
+    :param names: of schemas, tables and columns; by default what MySQL takes between backquotes.
+    :raises ArgumentError: for an argument that makes no sense.
+    """
+    _check_positive(max_columns=max_columns)
+    for key in keys:
+        if key not in get_args(Key):
+            raise ArgumentError(f"unknown key {key!r}", argument="keys", hint=nearest(key, get_args(Key)))
+    if not keys:
+        raise ArgumentError("keys is empty", argument="keys", hint="primary, unique, none")
+    either = (False, True) if partitioned is None else (partitioned,)
+    return random_table(_types(types), max_columns, tuple(keys), either, names)
+
+
+def _types(names: Collection[str] | None) -> Sequence[ColumnType]:
+    if names is None:
+        return COLUMN_TYPES
+    known = {kind.name for kind in COLUMN_TYPES}
+    if isinstance(names, str) or not names:
+        raise ArgumentError("types is no list of type names", argument="types", hint="['int', 'varchar']")
+    for name in names:
+        if name not in known:
+            raise ArgumentError(f"unknown type {name!r}", argument="types", hint=nearest(name, known))
+    return [kind for kind in COLUMN_TYPES if kind.name in names]
+
+
+def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
+    """Rows of a table: the canonical text of every column of ``table.sent_columns``, None for NULL.
+
+    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+        ``tidb_skip_utf8_check``.
+    """
+    return images(table, invalid_utf8=invalid_utf8)
+
+
+def transactions(
+    tables: Sequence[TableInfo], *, commit_ts: int = START_TS, max_changes: int = 6
+) -> st.SearchStrategy[Transaction]:
+    """Transactions with one net change of each row, in the order in which TiCDC sends them.
+
+    An update keeps its handle key, or it would be a delete and an insert. Rows that are updated or deleted
+    were there before.
+
+    :param tables: at least one; each with a handle key and a name of its own.
+    :param commit_ts: TSO, at least 1.
+    :param max_changes: at least 1.
+    :raises ArgumentError: for an argument that makes no sense.
+    """
+    _check_positive(commit_ts=commit_ts, max_changes=max_changes)
+    if not tables:
+        raise ArgumentError("there is no table", argument="tables")
+    if len({table.qualified_name for table in tables}) < len(tables):
+        raise ArgumentError("two tables have the same name", argument="tables")
+    for table in tables:
+        key_places(table)
+    return random_transaction(tables, commit_ts, max_changes)
+
+
+def changelogs(
+    *,
+    tables: st.SearchStrategy[TableInfo] | None = None,
+    max_tables: int = 2,
+    max_transactions: int = 4,
+    max_changes: int = 6,
+    protocol: str | None = None,
+) -> st.SearchStrategy[ChangeLog]:
+    """Histories of some tables, from empty tables on: an insert is of a new key, an update or delete of a row
+    that is there. ``state`` of the outcome is what a consumer must end up with.
+
+    :param tables: of each; default: ``tables()``. A table without a handle key is an error once it is drawn.
+    :param max_tables: like ``max_transactions``, and ``max_changes`` of a transaction, at least 1.
+    :param protocol: only rows that TiCDC's encoder of this protocol takes, such as
+        ``canal-json&enable-tidb-extension=true``; default: any rows.
+    :raises ArgumentError: for an argument that makes no sense.
+    :raises ChangefeedError: for a protocol or parameter that there is not.
+    """
+    _check_positive(max_tables=max_tables, max_transactions=max_transactions, max_changes=max_changes)
+    rows_of = images if protocol is None else taken_by(protocol)
+    each = _tables() if tables is None else tables
+    return random_history(each, max_tables, max_transactions, max_changes, rows_of, START_TS)
+
+
+def _tables() -> st.SearchStrategy[TableInfo]:
+    return tables()
+
+
+def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
+    """The messages of a change log, as TiCDC sends them into one partition.
+
+    Behind each transaction stands a resolved event, where the protocol has one. There are no DDL events.
+
+    :param protocol: a name, with further parameters of the sink URI behind ``&``.
+    :raises ChangefeedError: for a protocol or parameter that there is not.
+    :raises EncodeError: for a row that TiCDC's encoder refuses; ``changelogs(protocol=…)`` has none.
+    """
+    from ticdc_producer.testing.encoding import encoder_of, log_messages
+
+    return log_messages(log, encoder_of(protocol), skip_refused=False)
+
+
+def messages(
+    *, protocol: str, logs: st.SearchStrategy[ChangeLog] | None = None
+) -> st.SearchStrategy[list[Message]]:
+    """Messages of some history, at least one, without the rows that TiCDC's encoder refuses.
+
+    :param protocol: a name, with further parameters of the sink URI behind ``&``.
+    :param logs: what they are of; default: ``changelogs()``.
+    :raises ChangefeedError: for a protocol or parameter that there is not.
+    """
+    from ticdc_producer.testing.encoding import encoder_of, log_messages
+
+    encoder_of(protocol)  # so that a protocol that there is not is refused here
+    histories = changelogs() if logs is None else logs
+
+    def of_one(log: ChangeLog) -> list[Message]:
+        # Each history has an encoder of its own, which describes its tables where the protocol does that.
+        return log_messages(log, encoder_of(protocol), skip_refused=True)
+
+    return histories.map(of_one).filter(bool)
+
+
+def corrupted(
+    messages: st.SearchStrategy[list[Message]], *, damages: Collection[Damage] = DAMAGES
+) -> st.SearchStrategy[Message]:
+    """One of the messages with its key or value damaged. It may still decode.
+
+    :param damages: ``cut`` (short), ``flip`` (some bits), ``splice`` (bytes replaced, left out or put in).
+    :raises ArgumentError: for a damage that there is not, or none.
+    """
+    for one in damages:
+        if one not in DAMAGES:
+            raise ArgumentError(f"unknown damage {one!r}", argument="damages", hint=nearest(one, DAMAGES))
+    if not damages:
+        raise ArgumentError("damages is empty", argument="damages", hint=", ".join(DAMAGES))
+    return damaged_message(messages, tuple(damages))
+
+
+def _check_positive(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 1:
+            raise ArgumentError(f"{name} is {number}, and must be at least 1", argument=name)

@@ -1,0 +1,80 @@
+"""A topic of one test: filled with a scenario's messages, and what a consumer must make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.model.record import Record
+from ticdc_producer.testing.cell import Rows
+from ticdc_producer.testing.golden import Golden
+from ticdc_producer.testing.topic_name import own_topics
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioTopic:
+    """A topic on a broker, with its truth.
+
+    :param bootstrap: ``host:port`` for clients.
+    :param topic: its name; of several that the dispatch rules lead to, the sink URI's.
+    :param topics: all names, by those of the scenario.
+    """
+
+    bootstrap: str
+    topic: str
+    topics: Mapping[str, str]
+    golden: Golden = field(repr=False)
+
+    @property
+    def protocol(self) -> str:
+        """As the sink URI names it, such as ``canal-json``."""
+        return self.golden.changefeed.protocol
+
+    @property
+    def folder(self) -> Path:
+        """The golden folder: manifest, messages, expected events and rows, claim-check objects."""
+        return self.golden.folder
+
+    def messages(self) -> list[Record]:
+        """What the topic holds, by topic, partition and offset."""
+        return [replace(record, topic=self.topics[record.topic]) for record in self.golden.records]
+
+    @cached_property
+    def expected_events(self) -> list[dict[str, Any]]:
+        """What the messages decode to: lines of the golden folder's ``events.jsonl``, in its order."""
+        return [{**event, "topic": self.topics[event["topic"]]} for event in self.golden.events]
+
+    @property
+    def expected_state(self) -> Mapping[str, Rows]:
+        """``SCHEMA.TABLE`` to its rows at the end: column to canonical text, bytes where that is not UTF-8,
+        None for NULL.
+        """
+        return self.golden.state
+
+
+@contextmanager
+def filled(golden: Golden, brokers: Brokers, name: str, *, keep: bool) -> Iterator[ScenarioTopic]:
+    """A topic that holds the messages of a golden folder.
+
+    :param name: of the topic.
+    :param keep: leave it there; else it is deleted at the end.
+    :raises BrokerError: if no broker answers, or it refuses the client.
+    :raises DeliveryError: if it does not take a message.
+    """
+    from ticdc_producer.testing.kafka import create, delete, send
+
+    default = golden.changefeed.sink_uri.topic
+    topics = own_topics({record.topic for record in golden.records}, default, name)
+    topic = ScenarioTopic(bootstrap=str(brokers), topic=name, topics=topics, golden=golden)
+    create(brokers, golden.changefeed, topics.values())
+    try:
+        send(brokers, golden.changefeed, topic.messages())
+        yield topic
+    finally:
+        if not keep:
+            delete(brokers, topics.values())

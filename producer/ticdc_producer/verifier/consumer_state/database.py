@@ -1,0 +1,181 @@
+"""Tables of a database that SQLAlchemy knows: MySQL, MariaDB, PostgreSQL, SQLite and others.
+
+Values are read as the driver gives them: SQLAlchemy's own conversions would refuse some that are there,
+such as MySQL's zero dates. Rows come in chunks, in one Spark task per table.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+from pyspark.sql import DataFrame, SparkSession
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
+
+from ticdc_producer.errors import StateError, StateSourceError
+from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
+from ticdc_producer.verifier.consumer_state.plan import TablePlan
+from ticdc_producer.verifier.consumer_state.rows import BATCH, ROWS, batches
+from ticdc_producer.verifier.consumer_state.source import BatchReader, Found, usual_names
+
+_DRIVERS = {
+    "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql",
+    "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg",
+}  # fmt: skip
+_SESSION = {"mysql": "SET time_zone = '+00:00'", "mariadb": "SET time_zone = '+00:00'"} | {
+    "postgresql": "SET TIME ZONE 'UTC'"
+}
+_SECRET_WORDS = ("pass", "pwd", "secret", "token", "key")
+_INSTALL = "pip install 'ticdc-producer[state]'"
+
+
+class Database:
+    """A database as a source of tables.
+
+    :ivar label: its URL, fit to be shown.
+    :raises StateError: for a URL that is none, or of a database that is not supported.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._url = sa.make_url(url)
+        except (ArgumentError, ValueError):  # its message has the URL, password and all
+            hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:///PATH"
+            raise StateError("not a database URL", source=url.partition(":")[0], hint=hint) from None
+        self._url = self._url.set(drivername=_DRIVERS.get(self._url.drivername, self._url.drivername))
+        self.label = _masked_url(self._url)
+        self._check()
+
+    def _check(self) -> None:
+        try:
+            self._url.get_dialect().import_dbapi()
+        except NoSuchModuleError:
+            what = f"SQLAlchemy knows no database {self._url.drivername!r}"
+            raise StateError(what, source=self.label, hint="install its dialect") from None
+        except ImportError as error:
+            raise StateError(
+                f"its driver is missing ({error.name})", source=self.label, hint=_INSTALL
+            ) from None
+        if self._url.get_backend_name() == "sqlite":
+            file = Path(self._url.database or "")
+            if not file.is_file():
+                raise StateError("there is no such file", source=self.label, hint="sqlite:///PATH of a file")
+            # A Spark worker stays in the directory where it was started.
+            self._url = self._url.set(database=str(file.absolute()))
+
+    def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:
+        with self._engine() as engine, warnings.catch_warnings():
+            warnings.simplefilter("ignore", sa.exc.SAWarning)  # of types that SQLAlchemy does not know
+            inspector = sa.inspect(engine)
+            schemas = set(inspector.get_schema_names())
+            for schema, relation in _candidates(table, name, schemas, alone=alone):
+                if inspector.has_table(relation, schema=schema):
+                    columns = tuple(
+                        column["name"] for column in inspector.get_columns(relation, schema=schema)
+                    )
+                    return Found(name=f"{schema}.{relation}" if schema else relation, columns=columns)
+        return None
+
+    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
+        return spark.range(1, numPartitions=1).mapInArrow(self._reader(plan), ROWS)
+
+    def _reader(self, plan: TablePlan) -> BatchReader:
+        def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            row = plan.actual_row()
+            with self._engine() as engine, engine.connect() as connection:
+                _prepare(connection)
+                chosen = _query(engine, plan)
+                found = connection.execution_options(stream_results=True, yield_per=BATCH).execute(chosen)
+                yield from batches(plan.number, (row(values) for values in found))
+
+        return read
+
+    @contextmanager
+    def _engine(self) -> Iterator[Engine]:
+        engine = sa.create_engine(self._url, poolclass=sa.pool.NullPool)
+        try:
+            yield engine
+        except SQLAlchemyError as error:
+            raise StateSourceError(self._masked(error), source=self.label) from None
+        finally:
+            engine.dispose()
+
+    def _masked(self, error: SQLAlchemyError) -> str:
+        """What the driver says, in one line."""
+        text = " ".join(str(getattr(error, "orig", None) or error).split())
+        secret = self._url.password
+        return text.replace(str(secret), "***") if secret else text
+
+
+def _masked_url(url: URL) -> str:
+    """The URL without its password and other secrets."""
+    query = {
+        name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
+        for name, value in url.query.items()
+    }
+    shown: str = url.set(query=query).render_as_string(hide_password=True)
+    return shown
+
+
+def _candidates(
+    table: ExpectedTable, name: str | None, schemas: set[str], *, alone: bool
+) -> Iterator[tuple[str | None, str]]:
+    """Schema and name, the likeliest first."""
+    if name is not None:
+        schema, _, relation = name.rpartition(".")
+        if schema in schemas:
+            yield schema, relation
+        yield None, name
+        return
+    for schema in dict.fromkeys([table.schema, table.schema.lower()]):
+        if schema in schemas:
+            yield from ((schema, relation) for relation in dict.fromkeys([table.name, table.name.lower()]))
+    yield from ((None, relation) for relation in usual_names(table, alone=alone))
+
+
+def _prepare(connection: Connection) -> None:
+    """Times in UTC, and bytes that are no UTF-8 kept."""
+    dialect = connection.dialect.name
+    if dialect in _SESSION:
+        connection.exec_driver_sql(_SESSION[dialect])
+    driver: Any = connection.connection.driver_connection
+    if dialect == "sqlite":
+        driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+
+
+def _query(engine: Engine, plan: TablePlan) -> sa.Select[Any]:
+    schema, _, relation = plan.actual.rpartition(".")
+    inspector = sa.inspect(engine)
+    place = (relation, schema) if schema in inspector.get_schema_names() else (plan.actual, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sa.exc.SAWarning)
+        try:
+            types = {
+                column["name"]: column["type"] for column in inspector.get_columns(place[0], schema=place[1])
+            }
+        except NoSuchTableError:
+            types = {}
+    table = sa.table(place[0], *map(sa.column, types), schema=place[1])
+    columns = [
+        _plain(table.c[name], types[name], engine.dialect.name).label(f"c{number}")
+        for number, name in enumerate(plan.actual_columns)
+    ]
+    return sa.select(*columns)
+
+
+def _plain(column: sa.ColumnElement[Any], kind: Any, dialect: str) -> sa.ColumnElement[Any]:
+    """The value in a form that the driver passes on without loss."""
+    name = str(getattr(kind, "__visit_name__", "")).lower()
+    if dialect in ("mysql", "mariadb") and name == "float":
+        return column + sa.literal_column("0e0")  # FLOAT alone is printed with six digits
+    if dialect == "postgresql" and name == "bit":
+        return sa.literal("0b") + sa.cast(column, sa.Text)  # else its digits look like those of a decimal
+    if dialect == "postgresql" and name in ("json", "jsonb", "date", "timestamp", "datetime"):
+        return sa.cast(column, sa.Text)
+    return sa.type_coerce(column, sa.types.NullType())

@@ -1,0 +1,103 @@
+"""Features of keys: rows that move to another key, swap keys, or have none."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from ticdc_producer.verifier.coverage.hits import PLACE, first_place, hits, of_groups
+from ticdc_producer.verifier.identity import fingerprint, handle_columns, handle_entries, marked
+from ticdc_producer.verifier.stream import PARTITION, position
+
+_TRANSACTION = ("topic", "schema", "table", "commit_ts")
+
+
+def key_hits(decoded: DataFrame) -> DataFrame:
+    """Moves and swaps of keys, and old images that show columns which the row did not have before."""
+    rows = decoded.filter("kind = 'row'").withColumn("position", position())
+    keyed = rows.withColumn("size_of_key", sf.size(handle_entries()))
+    with_key = keyed.filter("size_of_key > 0")
+    moved = _moves(with_key)
+    return (
+        hits(keyed, {"no-key-table": "size_of_key <= 0"})
+        .union(of_groups(moved, {"key-update": "left"}))
+        .union(of_groups(_swaps(moved), {"key-swap": "ways > 1"}))
+        .union(_paired(with_key))
+        .union(_filled(with_key))
+    )
+
+
+def _moves(rows: DataFrame) -> DataFrame:
+    """What a transaction took from one key and put under another: ``old_key``, ``new_key``, ``place``.
+
+    It shows as the same other columns with an old and a new image of different keys, split or not.
+    ``left``: the old key's row is gone.
+    """
+    keyed = rows.withColumns({"old": _key(sf.col("before")), "new": _key(sf.col("after"))})
+    old, new = _images(keyed, "before", "old"), _images(keyed, "after", "new")
+    is_old = sf.col("image") == "before"
+    by_rest = (
+        old.union(new)
+        .groupBy(*_TRANSACTION, "rest")
+        .agg(
+            sf.min(sf.when(is_old, sf.col("key"))).alias("old_key"),
+            sf.min(sf.when(~is_old, sf.col("key"))).alias("new_key"),
+            sf.max("left").alias("left"),
+            first_place(),
+        )
+    )
+    return by_rest.filter("old_key <> new_key")
+
+
+def _images(rows: DataFrame, image: str, key: str) -> DataFrame:
+    others = sf.map_filter(sf.col(image), lambda name, _value: ~sf.array_contains(_key_names(), name))
+    rest = fingerprint(marked(sf.sort_array(sf.map_entries(others))))
+    left = (sf.col("op") == "delete") | (sf.col("old") != sf.col("new"))
+    # Rows that are nothing but their key say nothing of where they moved.
+    return rows.filter(sf.size(others) > 0).select(
+        *_TRANSACTION,
+        *PLACE,
+        sf.lit(image).alias("image"),
+        rest.alias("rest"),
+        sf.col(key).alias("key"),
+        sf.coalesce(left, sf.lit(False)).alias("left"),
+    )
+
+
+def _key_names() -> Column:
+    return sf.transform(handle_columns(), lambda one: one["name"])
+
+
+def _key(image: Column) -> Column:
+    return sf.when(image.isNotNull(), fingerprint(marked(handle_entries(image))))
+
+
+def _swaps(moves: DataFrame) -> DataFrame:
+    """Pairs of keys between which a transaction moved rows both ways."""
+    pair = (sf.least("old_key", "new_key").alias("one"), sf.greatest("old_key", "new_key").alias("other"))
+    return moves.groupBy(*_TRANSACTION, *pair).agg(
+        sf.count_distinct("old_key").alias("ways"), sf.min("place").alias("place")
+    )
+
+
+def _paired(rows: DataFrame) -> DataFrame:
+    """A delete and an insert of one row and commit-ts, which a transaction's net change never has."""
+    key = fingerprint(marked(handle_entries()))
+    by_row = rows.groupBy(*_TRANSACTION, key.alias("key")).agg(
+        (sf.count_if(sf.col("op") == "delete") > 0).alias("deleted"),
+        (sf.count_if(sf.col("op") == "insert") > 0).alias("inserted"),
+        first_place(),
+    )
+    return of_groups(by_row, {"unique-key-update": "deleted and inserted"})
+
+
+def _filled(rows: DataFrame) -> DataFrame:
+    """Updates whose old image has a value in a column that the row's event before did not have."""
+    key = fingerprint(sf.col("schema"), sf.col("table"), marked(handle_entries()))
+    by_row = Window.partitionBy(*PARTITION, "row").orderBy("position")
+    names = sf.transform("columns", lambda one: one["name"])
+    values = sf.map_keys(sf.map_filter("before", lambda _name, value: value.isNotNull()))
+    known = rows.withColumn("row", key).withColumn("known", sf.lag(names).over(by_row))
+    filled = sf.size(sf.array_except(values, sf.col("known"))) > 0
+    # A split update has its old image in a delete.
+    return hits(known, {"added-column-default": sf.col("op").isin("update", "delete") & filled})

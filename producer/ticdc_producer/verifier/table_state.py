@@ -1,0 +1,121 @@
+"""The reference consumer: the rows that a reader of the topic ends up with.
+
+Per row key the event with the highest commit-ts decides; of one commit-ts a delete comes before an
+insert. DROP and TRUNCATE remove what was committed up to them. It shares no code with the scenario's own
+expected state: that is the check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from ticdc_producer.spark.materialize import kept
+from ticdc_producer.verifier.identity import entries, fingerprint, handle_entries, marked, readable_entries, row_key
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.stream import PLACE
+
+SHOWN = 5
+_EXACT = VerifyOptions()
+_DROP_SCHEMA, _DROP_TABLE, _TRUNCATE_TABLE = 2, 4, 11
+STATE = "schema string, table string, row map<string,binary>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateComparison:
+    """Expected rows against those of the reference consumer.
+
+    :param tables: how many tables were compared.
+    :param not_compared: tables whose rows the stream alone does not tell: a DDL changed them, or the
+        protocol does not tell their key.
+    :param diff: examples, ``-`` expected and missing, ``+`` there and not expected.
+    """
+
+    tables: int
+    rows: int
+    missing: int
+    unexpected: int
+    not_compared: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not (self.missing or self.unexpected)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as keys, and ``ok``."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {"ok": self.ok, **fields, "not_compared": list(self.not_compared), "diff": list(self.diff)}
+
+
+def final_state(events: DataFrame, options: VerifyOptions = _EXACT) -> DataFrame:
+    """Rows at the end of the stream (``STATE``), of tables with a handle key.
+
+    :param events: decoded events; duplicates do no harm.
+    """
+    rows = events.where("kind = 'row'").withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
+    keyed = rows.withColumn("row_key", row_key(handle_entries())).where("row_key is not null")
+    # Where transactions of one millisecond cannot be told apart, the order in the partition decides.
+    inside = [(sf.col("op") != "delete").cast("int")] if options.commit_ts == "exact" else PLACE
+    # Where rows do not tell when they were committed, it alone does.
+    order = sf.struct("commit_ts", *inside) if options.times_rows else sf.struct(*PLACE)
+    last = keyed.groupBy("schema", "table", "row_key").agg(
+        sf.max_by("after", order).alias("row"), sf.max("commit_ts").alias("commit_ts")
+    )
+    alive = last.where("row is not null")
+    return _after_drops(alive, events.where("kind = 'ddl'")).select("schema", "table", "row")
+
+
+def _after_drops(rows: DataFrame, ddls: DataFrame) -> DataFrame:
+    tables = ddls.where(sf.col("ddl_type").isin(_DROP_TABLE, _TRUNCATE_TABLE))
+    by_table = tables.groupBy("schema", "table").agg(sf.max("commit_ts").alias("cleared"))
+    schemas = ddls.where(sf.col("ddl_type") == _DROP_SCHEMA)
+    by_schema = schemas.groupBy("schema").agg(sf.max("commit_ts").alias("dropped"))
+    joined = rows.join(by_table, ["schema", "table"], "left").join(by_schema, "schema", "left")
+    gone = sf.greatest("cleared", "dropped")
+    return joined.where(gone.isNull() | (sf.col("commit_ts") > gone))
+
+
+def compare_state(
+    expected: DataFrame, actual: DataFrame, not_compared: tuple[str, ...] = ()
+) -> StateComparison:
+    """Compare two table states row by row.
+
+    :param expected: ``STATE``; only its tables are compared.
+    :param actual: ``STATE``.
+    :param not_compared: tables that were left out of ``expected``, for the report.
+    """
+    tables = expected.select("schema", "table").distinct()
+    wanted = _counted(expected.where("row is not null"), "wanted")
+    there = _counted(actual.join(sf.broadcast(tables), ["schema", "table"], "left_semi"), "there")
+    both = wanted.join(there, ["schema", "table", "identity", "text"], "full_outer").fillna(0)
+    lacking = sf.greatest(sf.col("wanted") - sf.col("there"), sf.lit(0))
+    surplus = sf.greatest(sf.col("there") - sf.col("wanted"), sf.lit(0))
+    sums = both.agg(
+        *(sf.coalesce(sf.sum(column), sf.lit(0)).alias(name)
+          for name, column in (("rows", sf.col("wanted")), ("missing", lacking), ("unexpected", surplus)))
+    ).collect()[0]  # fmt: skip
+    diff: tuple[str, ...] = ()
+    if sums["missing"] or sums["unexpected"]:
+        with kept(both.where("wanted != there")) as different:
+            diff = (
+                *_examples("-", different.where(lacking > 0)),
+                *_examples("+", different.where(surplus > 0)),
+            )
+    return StateComparison(tables=tables.count(), **sums.asDict(), not_compared=not_compared, diff=diff)
+
+
+def _counted(state: DataFrame, count: str) -> DataFrame:
+    pairs = entries(sf.col("row"))
+    each = state.select(
+        "schema", "table", fingerprint(marked(pairs)).alias("identity"), readable_entries(pairs).alias("text")
+    )
+    return each.groupBy("schema", "table", "identity", "text").agg(sf.count("*").alias(count))
+
+
+def _examples(sign: str, rows: DataFrame) -> list[str]:
+    shown = rows.orderBy("schema", "table", "text").limit(SHOWN).collect()
+    return [f"{sign} {row['schema']}.{row['table']} {row['text']}" for row in shown]

@@ -1,0 +1,55 @@
+"""The verdict on a stream: findings, comparison, state, in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.table_state import StateComparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was checked and found.
+
+    :param findings: violated invariants, the gravest first, and those that could not be checked.
+    :param checked: ids of the invariants that were checked.
+    :param kinds: events by kind, and duplicates among them.
+    :param comparison: against a scenario's expected events; None without a scenario.
+    :param state: against its expected rows; None without a scenario.
+    :param states: the same at time stamps that were asked for.
+    """
+
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    kinds: dict[str, int]
+    comparison: Comparison | None = None
+    state: StateComparison | None = None
+    states: Mapping[int, StateComparison] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Nothing of severity error, and no difference to what was expected."""
+        parts = (self.comparison, self.state, *self.states.values())
+        judged = [part.ok for part in parts if part is not None]
+        return all(judged) and not any(finding.severity == "error" for finding in self.findings)
+
+    def of_severity(self, *severities: str) -> list[Finding]:
+        """The findings of these severities."""
+        return [finding for finding in self.findings if finding.severity in severities]
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict with stable keys."""
+        return {
+            "ok": self.ok,
+            "kinds": self.kinds,
+            "checked": list(self.checked),
+            "findings": [finding.to_json() for finding in self.of_severity("error", "warning", "info")],
+            "not_checked": [finding.to_json() for finding in self.of_severity("not checked")],
+            "comparison": None if self.comparison is None else self.comparison.to_json(),
+            "state": None if self.state is None else self.state.to_json(),
+            "states": [{"ts": ts, **state.to_json()} for ts, state in sorted(self.states.items())],
+        }

@@ -1,6 +1,0 @@
-"""Which traps a stream exercises: small features of events, counted once, and the traps they make up."""
-
-from producer.verifier.coverage.features import Told, exercised
-from producer.verifier.coverage.rules import RULES, Found, Rule
-
-__all__ = ["RULES", "Found", "Rule", "Told", "exercised"]

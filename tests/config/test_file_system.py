@@ -1,0 +1,108 @@
+"""Storages for which something is missing on this machine, or that do not do what they are asked to."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from ticdc_producer.config import file_system
+from ticdc_producer.config.claim_storage import check_claim_storage
+from ticdc_producer.errors import ChangefeedError, FolderError, StorageError
+from ticdc_producer.targets.encoding.claims import ClaimWriter
+from ticdc_producer.targets.storage.write import check_empty, write_metadata
+from ticdc_producer.targets.storage.listing import list_storage
+
+
+class BotoCoreError(Exception):
+    """As botocore has it: no ``OSError``."""
+
+
+class Buckets(MemoryFileSystem):
+    """An object storage with one bucket, ``there``."""
+
+    protocol = "s3"
+    store: dict[str, object] = {}  # noqa: RUF012
+    pseudo_dirs = [""]  # noqa: RUF012
+
+    def find(self, path: str, *rest: object, **options: object) -> object:
+        if not path.strip("/").startswith("there"):
+            raise FileNotFoundError("The specified bucket does not exist")
+        return super().find(path, *rest, **options)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        raise AssertionError(f"nobody asked for the bucket of {path}")
+
+
+class Deaf(MemoryFileSystem):
+    """An object storage that nobody reaches."""
+
+    protocol = "s3"
+    failure: Exception = BotoCoreError("Could not connect to the endpoint URL:\n http://127.0.0.1:1")
+
+    def exists(self, path: str, **_options: object) -> bool:
+        raise self.failure
+
+    def pipe_file(self, path: str, *_rest: object, **_options: object) -> None:
+        self.exists(path)
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError, ValueError])
+def test_what_is_missing_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def refuse(_uri: str) -> None:
+        raise error("Unable to load libhdfs\ndlopen(libhdfs.so) failed")
+
+    monkeypatch.setattr(file_system, "url_to_fs", refuse)
+    with pytest.raises(ChangefeedError) as refused:
+        file_system.file_system("hdfs://h/d", "sink-uri")
+    assert str(refused.value).startswith("no file system for 'hdfs://h/d': Unable to load libhdfs (")
+
+
+def _serve(monkeypatch: pytest.MonkeyPatch, system: MemoryFileSystem) -> None:
+    monkeypatch.setattr(file_system, "url_to_fs", lambda uri: (system, uri.removeprefix("s3://")))
+
+
+def test_a_library_s_own_exceptions_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, Deaf())
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", SimpleNamespace(BotoCoreError=BotoCoreError))
+    told = "Could not connect to the endpoint URL: http://127.0.0.1:1 (address and credentials are those of"
+    for refused, does in (
+        (lambda: check_empty("s3://there/p"), "files cannot be written to s3://there/p"),
+        (lambda: write_metadata("s3://there/p", 1), "files cannot be written to s3://there/p"),
+        (lambda: list_storage("s3://there/p", "csv"), "s3://there/p cannot be read"),
+        (lambda: check_claim_storage("s3://there/p"), "s3://there/p cannot be reached"),
+    ):
+        with pytest.raises(StorageError) as error:
+            refused()
+        assert str(error.value).startswith(f"{does}: {told}")
+
+
+def test_settings_that_make_no_sense_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = Deaf()
+    monkeypatch.setattr(system, "failure", ValueError("Invalid endpoint: 127.0.0.1:9000"))
+    _serve(monkeypatch, system)
+    with pytest.raises(StorageError, match=r"^files cannot be written to s3://there/p: Invalid endpoint: "):
+        check_empty("s3://there/p")
+
+
+def test_a_missing_bucket_is_refused_and_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, Buckets())
+    for look in (check_empty, check_claim_storage, lambda place: list_storage(place, "csv")):
+        with pytest.raises(StorageError, match="The specified bucket does not exist"):
+            look("s3://misspelt/p")
+    check_empty("s3://there/p")
+    check_claim_storage("s3://there/p")
+    with pytest.raises(FolderError, match="there is no such folder"):
+        list_storage("s3://there/p", "csv")
+
+
+def test_folders_are_not_made_in_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = Buckets()
+    _serve(monkeypatch, system)
+    write_metadata("s3://there/p", 5)
+    ClaimWriter("s3://there/claims")
+    assert system.find("there") == ["/there/p/metadata"]
+    with pytest.raises(FolderError, match="not empty"):
+        check_empty("s3://there/p")

@@ -1,0 +1,131 @@
+"""TLS, SASL and properties of Kafka's clients: from TiCDC's names to librdkafka's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config import resolve
+from ticdc_producer.kafka.client import connection, producer_properties
+from ticdc_producer.errors import ChangefeedError
+
+PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+SASL = "sasl-mechanism=scram-sha-512&sasl-user=ann"
+
+
+@pytest.fixture
+def pem(tmp_path: Path) -> Path:
+    path = tmp_path / "some.pem"
+    path.write_text(PEM)
+    return path
+
+
+def _client(query: str, *passed: str) -> dict[str, str]:
+    return dict(resolve(f"kafka://h:1/t?{query}", client=passed).client)
+
+
+def test_without_security_clients_need_the_address_only() -> None:
+    assert _client("") == _client("enable-tls=false") == {}
+
+
+def test_a_password_is_percent_decoded_and_files_are_read(pem: Path) -> None:
+    found = _client(f"{SASL}&sasl-password=p%26ss%2Bw%25rd&ca={pem}&cert={pem}&key={pem}")
+    assert found == {
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "ann",
+        "sasl.password": "p&ss+w%rd",
+        "enable.ssl.certificate.verification": "true",
+        "ssl.ca.pem": PEM,
+        "ssl.certificate.pem": PEM,
+        "ssl.key.pem": PEM,
+    }
+
+
+def test_a_password_of_the_environment_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "p&ss=%41 ${X}")
+    assert _client(f"{SASL}&sasl-password=${{SECRET}}")["sasl.password"] == "p&ss=%41 ${X}"
+    assert _client(f"{SASL}&sasl-password=$${{SECRET}}")["sasl.password"] == "${SECRET}"
+    assert _client("", "sasl.password=${SECRET}") == {"sasl.password": "p&ss=%41 ${X}"}
+    with pytest.raises(ChangefeedError, match="'NOT_THERE' is not set"):
+        _client(f"{SASL}&sasl-password=${{NOT_THERE}}")
+
+
+def test_a_parameter_wins_over_the_file() -> None:
+    file = {"sink": {"kafka-config": {"sasl-mechanism": "plain", "sasl-user": "bob", "sasl-password": "p"}}}
+    changefeed = resolve("kafka://h:1/t?sasl-user=ann", file)
+    assert changefeed.client["sasl.username"] == "ann"
+    assert changefeed.client["security.protocol"] == "sasl_plaintext"
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter", "told"),
+    [
+        ("ca=PEM&cert=PEM", "cert", "belong together"),
+        ("key=PEM", "key", "belong together"),
+        ("ca=PEM&enable-tls=false", "enable-tls", "enable-tls is false"),
+        ("insecure-skip-verify=true", "insecure-skip-verify", "without TLS"),
+        ("ca=/nowhere/ca.pem", "ca", "cannot read /nowhere/ca.pem"),
+        ("sasl-user=ann&sasl-password=p", "sasl-user", "TiCDC would connect without SASL"),
+        ("sasl-mechanism=plain&sasl-password=p", "sasl-user", "needs sasl-user"),
+        ("sasl-mechanism=plain&sasl-user=ann", "sasl-password", "needs sasl-password"),
+    ],
+)
+def test_what_does_not_go_together(pem: Path, query: str, parameter: str, told: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        _client(query.replace("PEM", str(pem)))
+    assert caught.value.parameter == parameter
+    assert told in str(caught.value)
+
+
+def test_a_file_that_is_no_pem(tmp_path: Path) -> None:
+    (tmp_path / "store.jks").write_bytes(bytes(range(256)))
+    with pytest.raises(ChangefeedError, match="is no PEM file"):
+        _client(f"ca={tmp_path / 'store.jks'}")
+
+
+@pytest.mark.parametrize(
+    ("passed", "told"),
+    [
+        (["enable.idempotence=false"], "the order of messages"),
+        (["acks=1"], "the order of messages"),
+        (["max.in.flight=100"], "the order of messages"),
+        (["compression.type=gzip"], "an option of the changefeed says it: compression"),
+        (["bootstrap.servers=h:2"], "the sink URI names the brokers"),
+        (["group.id=mine"], "what is read"),
+        (["client.id"], "not of the form name=value"),
+        (["client.id=a", "client.id=b"], "twice"),
+    ],
+)
+def test_properties_that_promises_rest_on_are_refused_by_name(passed: list[str], told: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        _client("", *passed)
+    assert caught.value.parameter in (passed[0].split("=")[0], "")
+    assert told in str(caught.value)
+
+
+def test_a_property_of_the_user_wins_over_ours() -> None:
+    changefeed = resolve("kafka://h:1/t", client=["linger.ms=5", "broker.address.family=any"])
+    properties = producer_properties(changefeed, changefeed.brokers)
+    assert (properties["linger.ms"], properties["acks"]) == ("5", "all")
+    assert connection(changefeed.brokers)["broker.address.family"] == "any"
+
+
+def test_brokers_know_the_clients_by_the_name_that_the_changefeed_gives_them() -> None:
+    assert _client("kafka-client-id=cdc-1") == {"client.id": "cdc-1"}
+    assert _client("kafka-client-id=cdc-1", "client.id=other") == {"client.id": "other"}
+
+
+def test_secrets_are_in_no_text_that_is_kept() -> None:
+    changefeed = resolve(f"kafka://h:1/t?{SASL}&sasl-password=s3cret", client=["ssl.key.password=s3cret"])
+    told = [changefeed, changefeed.brokers, changefeed.as_manifest(), changefeed.model_dump_json()]
+    assert not [text for text in map(repr, told) if "s3cret" in text]
+    assert Changefeed.from_manifest(changefeed.as_manifest()).client == {}
+
+
+def test_without_a_host_credentials_are_said_to_have_no_effect() -> None:
+    assert resolve(f"kafka:///t?{SASL}&sasl-password=p").warnings == (
+        "TLS, SASL and -X are of no effect: the sink URI names no host",
+    )

@@ -1,0 +1,126 @@
+"""Database URLs: what they may be, and what is never shown of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer.cli import main
+from ticdc_producer.errors import StateSourceError
+from ticdc_producer.verifier.consumer_state.database import Database
+from tests.consumer_state.folder import state_folder
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"mysql://ann:{SECRET}@db.example/shop?ssl_key_password={SECRET}",
+        f"postgresql://ann:{SECRET}@db.example/shop?password={SECRET}",
+    ],
+)
+def test_passwords_are_not_shown(url: str) -> None:
+    label = Database(url).label
+    assert SECRET not in label
+    assert "ann:***@db.example/shop" in label
+
+
+@pytest.mark.parametrize(
+    "url", [f"mysql://ann:{SECRET}@127.0.0.1:1/x", f"nosuchdb://ann:{SECRET}@host/x", f"mysql://ann:{SECRET}@host:port/x",
+            f"sqlite:///{SECRET}-but-no-file.db", "sqlite://"]
+)  # fmt: skip
+def test_what_is_no_database_is_refused(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = state_folder(tmp_path / "golden")
+    code = main(["verify", "state", "--expected", str(golden), "--actual", url])
+    told = capsys.readouterr().err
+    assert code in (2, 3)
+    assert "Traceback" not in told
+    assert url.startswith("sqlite") or SECRET not in told
+
+
+def test_a_password_may_come_from_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden = state_folder(tmp_path / "golden")
+    url = "mysql://ann:${TICDC_STATE_PASSWORD}@127.0.0.1:1/x"
+    assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 2
+    assert "'TICDC_STATE_PASSWORD' is not set" in capsys.readouterr().err
+    monkeypatch.setenv("TICDC_STATE_PASSWORD", f"{SECRET}@/")
+    assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 3
+    told = capsys.readouterr().err
+    assert "ann:***@127.0.0.1:1/x" in told
+    assert SECRET not in told
+
+
+def test_a_server_that_is_not_there_is_the_environments_fault(tmp_path: Path) -> None:
+    golden = state_folder(tmp_path / "golden")
+    table = _tables(golden)[0]
+    with pytest.raises(StateSourceError) as caught:
+        Database(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, alone=True)
+    assert SECRET not in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+def _tables(golden: Path) -> list:  # type: ignore[type-arg]
+    from ticdc_producer.targets.golden.read import manifest
+    from ticdc_producer.verifier.consumer_state.expected import expected_tables
+
+    return expected_tables(golden, manifest(golden))
+
+
+@pytest.mark.parametrize("name", ["shop.items", "shop_items", "items", "ITEMS"])
+def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
+    golden = state_folder(tmp_path / "golden")
+    with sqlite3.connect(tmp_path / "x.db") as database:
+        database.execute(f'CREATE TABLE "{name}" (id INTEGER)')
+    found = Database(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, alone=True)
+    assert found is not None
+    assert found.columns == ("id",)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["--at", "5"], "--state-at"),
+        (["--table", "shop.itmes"], "shop.items"),
+        (["--map", "shop.items"], "--map SCHEMA.TABLE=NAME"),
+        (["--map", "shop.x=y"], "shop.stock"),
+        (["--protocol", "canal"], "canal-json"),
+    ],
+)
+def test_bad_options_say_what_to_do(
+    options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = state_folder(tmp_path / "golden")
+    (tmp_path / "x.db").touch()
+    code = main(
+        ["verify", "state", "--expected", str(golden), "--actual", f"sqlite:///{tmp_path}/x.db", *options]
+    )
+    assert code == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_a_file_is_of_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = state_folder(tmp_path / "golden")
+    file = golden / "state" / "shop.items.jsonl"
+    assert main(["verify", "state", "--expected", str(golden), "--actual", str(file)]) == 2
+    assert "--table" in capsys.readouterr().err
+
+
+def test_a_folder_without_columns_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = state_folder(tmp_path / "golden")
+    place = golden / "manifest.json"
+    content = json.loads(place.read_text("utf-8"))
+    del content["tables"]
+    place.write_text(json.dumps(content), "utf-8")
+    assert main(["verify", "state", "--expected", str(golden), "--actual", "sqlite://"]) == 2
+    assert "write it again" in capsys.readouterr().err
+
+
+def test_options_of_verify_do_not_pass_unnoticed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--in", "x", "state", "--expected", "x", "--actual", "y"]) == 2
+    assert "options of its own" in capsys.readouterr().err

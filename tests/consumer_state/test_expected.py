@@ -1,0 +1,43 @@
+"""The expected tables as a folder tells them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer.errors import FolderError
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.targets.golden.read import manifest
+from ticdc_producer.verifier.consumer_state.expected import expected_tables
+from tests.consumer_state.folder import SHOP, state_folder
+
+FIRST_COMMIT = 429918007904436226
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return state_folder(tmp_path_factory.mktemp("expected") / "golden", state_at=[FIRST_COMMIT])
+
+
+def test_columns_are_those_of_the_history(golden: Path) -> None:
+    tables = prepare(SHOP, sets=["session.database=shop"]).history.catalog.tables
+    columns = {table.qualified_name: table.sent_columns for table in tables}
+    found = {table.qualified_name: table.columns for table in expected_tables(golden, manifest(golden))}
+    assert found == columns
+
+
+def test_keys_are_the_handle_keys(golden: Path) -> None:
+    found = {table.qualified_name: table.key for table in expected_tables(golden, manifest(golden))}
+    assert found == {"shop.items": ("id",), "shop.notes": ("id",), "shop.stock": ("place", "item")}
+
+
+def test_an_earlier_state_has_the_tables_of_its_time(golden: Path) -> None:
+    (table,) = expected_tables(golden, manifest(golden), FIRST_COMMIT)
+    assert table.qualified_name == "shop.items"
+    assert table.file.read_text("utf-8") == ""
+
+
+def test_of_a_state_that_is_not_there_the_others_are_named(golden: Path) -> None:
+    with pytest.raises(FolderError, match=str(FIRST_COMMIT)):
+        expected_tables(golden, manifest(golden), FIRST_COMMIT + 1)

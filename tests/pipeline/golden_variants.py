@@ -1,0 +1,102 @@
+"""The option files of the golden data: protocol and options of each, and how its messages are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from tests.protocols import (
+    avro_golden,
+    canal_json_messages,
+    simple_golden,
+    test_craft_golden,
+    test_debezium_golden,
+    test_open_golden,
+)
+from tests.protocols.canal_json_messages import in_column_order
+from tests.protocols.craft_golden import damaged_places, units
+from tests.protocols.golden_messages import events_of, load_messages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """:param options: of the codec; what a changefeed says otherwise stays."""
+
+    protocol: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def comparable(self, value: bytes | None) -> bytes | None:
+        """A golden value without what is volatile in it."""
+        if self.protocol == "simple":
+            return simple_golden.comparable(value)
+        return in_column_order(value or b"") if self.protocol == "canal-json" else value
+
+
+_OPEN = {
+    "open": {},
+    "open.max-batch-size-1": {"max_batch_size": 1},
+    "open.delete-only-handle-key": {"delete_only_output_handle_key_columns": True},
+    "open.max-message-bytes-1024.handle-key-only": {
+        "max_message_bytes": 1024,
+        "large_message_handle_option": "handle-key-only",
+    },
+    "open.merge": {},
+    "open.merge.max-message-bytes-2048": {"max_message_bytes": 2048},
+    "open.only-output-updated-columns": {"only_output_updated_columns": True},
+    "open.output-old-value-false": {"output_old_value": False},
+}
+
+
+_NEW = "new-"
+
+
+def _debezium(options: Mapping[str, Any]) -> dict[str, Any]:
+    own = ("disable_schema", "include_start_ts")
+    return {**options, **{f"debezium_{name}": options[name] for name in own}}
+
+
+_ALL = {
+    **{name: Variant(protocol="open-protocol", options=options) for name, options in _OPEN.items()},
+    **{
+        name: Variant(protocol="open-protocol", options=asdict(options))
+        for name, options in test_open_golden.VARIANTS.items()
+        if name.startswith(_NEW)
+    },
+    **{
+        name: Variant(protocol="canal-json", options=asdict(options))
+        for name, options in canal_json_messages.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="debezium", options=_debezium(asdict(options)))
+        for name, options in test_debezium_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="craft", options=asdict(options))
+        for name, options in test_craft_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="simple", options=asdict(options))
+        for name, options in simple_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="avro", options=asdict(options))
+        for name, options in avro_golden.VARIANTS.items()
+    },
+}
+
+VARIANTS = {name: kind for name, kind in _ALL.items() if not name.startswith(_NEW)}
+NEW_VARIANTS = {name: kind for name, kind in _ALL.items() if name.startswith(_NEW)}
+"""Those of the newer TiCDC."""
+
+
+def damaged_bytes(golden: Path, variant: str) -> list[list[int]]:
+    """For each message of a file, the bytes that TiCDC's FLOAT bug overwrites; Craft alone has any."""
+    messages = [message for message in load_messages(golden) if not message.error]
+    sound = variant.endswith("floatfix") or golden.parent.name == "fuzz"
+    if VARIANTS[variant].protocol != "craft" or sound:
+        return [[]] * len(messages)
+    events, encoder = events_of(golden), CraftEncoder(test_craft_golden.VARIANTS[variant])
+    return [places for unit in units(messages, events) for places in damaged_places(encoder, unit, events)]

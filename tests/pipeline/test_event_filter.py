@@ -1,0 +1,170 @@
+"""Event filters on rows, and column selection: what of a history is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.model.event import Kind
+from ticdc_producer.pipeline.commit import commit
+from ticdc_producer.pipeline.event_filter import event_filter
+from ticdc_producer.pipeline.mutations import mutations
+from ticdc_producer.pipeline.select import select
+from ticdc_producer.pipeline.value_condition import check_expression, value_condition
+
+TABLE = """
+CREATE TABLE test.t (
+  id INT PRIMARY KEY, u BIGINT UNSIGNED, d DECIMAL(10,2), s VARCHAR(20),
+  ci VARCHAR(20) COLLATE utf8mb4_general_ci,
+  b VARBINARY(20), day DATE, at DATETIME(3), f FLOAT, twice INT AS (id * 2) VIRTUAL
+);
+INSERT INTO test.t (id, u, d, s, ci, b, day, at, f) VALUES
+  (1, 18446744073709551615, -1.50, 'a_b', 'x', 'bin', '2024-01-31', '2024-01-31 10:00:00.5', 1.5),
+  (2, 0, 99.99, 'aXb ', 'x', 'bin ', '2023-12-31', '2024-01-31 10:00:00', 2),
+  (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+"""
+HOLDS: list[tuple[str, set[int]]] = [
+    ("id = 1", {1}),
+    ("ID <> 1", {2, 3}),
+    ("u = 18446744073709551615", {1}),
+    ("d < 0 OR d >= 99.99", {1, 2}),
+    ("d = -1.5", {1}),
+    ("NOT d > 0", {1}),
+    ("u IS NULL", {3}),
+    ("u IS NOT NULL AND id != 1", {2}),
+    ("u <=> NULL", {3}),
+    ("id IN (1, 3, NULL)", {1, 3}),
+    ("id NOT IN (1)", {2, 3}),
+    ("id BETWEEN 2 AND 3", {2, 3}),
+    ("id % 2 = 1", {1, 3}),
+    ("id + 1 = d + 3.5", {1}),
+    ("s = 'aXb'", {2}),
+    ("b = 'bin'", {1}),
+    ("s LIKE 'a\\_b'", {1}),
+    ("s like 'a_b%'", {1, 2}),
+    ("day >= '2024-01-01'", {1}),
+    ("at > '2024-01-31 10:00:00'", {1}),
+    ("at = '2024-01-31 10:00:00.000'", {2}),
+    ("(id = 1 OR id = 2) AND d > 0", {2}),
+]
+REFUSED = [
+    ("id =", "no SQL expression"),
+    ("nope = 1", "CDC:ErrExpressionColumnNotFound: test.t has no column 'nope'"),
+    ("id", "'id' is no condition"),
+    ("id + 1", "is no condition"),
+    ("ci = 'x'", "collation utf8mb4_general_ci"),
+    ("f > 1", "column 'f' of type float"),
+    ("twice = 2", "virtual"),
+    ("id = '1'", "not of one kind"),
+    ("s = 1", "not of one kind"),
+    ("day = 'today'", "not written as the column's values are"),
+    ("length(s) = 3", "is not evaluated here"),
+    ("id IN (SELECT 1)", "is not evaluated here"),
+]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filters") / "t.sql"
+    path.write_text(TABLE)
+    return path
+
+
+def test_conditions_hold_where_mysql_says_so(spark: SparkSession, table: Path) -> None:
+    job = prepare(table)
+    info = job.history.catalog.tables[0]
+    rows = upstream(spark, job.history).changes.where("after is not null")
+    columns = [value_condition(sql, info, "after").alias(str(n)) for n, (sql, _) in enumerate(HOLDS)]
+    found = rows.select("row_id", *columns).collect()
+    for n, (sql, wanted) in enumerate(HOLDS):
+        assert {row["row_id"] for row in found if row[str(n)]} == wanted, sql
+
+
+@pytest.mark.parametrize(("expression", "told"), REFUSED, ids=[expression for expression, _ in REFUSED])
+def test_what_is_not_evaluated_is_refused_by_name_without_spark(
+    table: Path, expression: str, told: str
+) -> None:
+    info = prepare(table).history.catalog.tables[0]
+    with pytest.raises(ChangefeedError) as refused:
+        check_expression(expression, info)
+    assert told in str(refused.value)
+    assert expression in refused.value.where
+
+
+SCRIPT = """
+CREATE TABLE test.some (id INT PRIMARY KEY, v INT, secret VARCHAR(9));
+CREATE TABLE test.whole (id INT PRIMARY KEY, v INT);
+INSERT INTO test.some VALUES (1, 1, 'a'), (2, 2, 'b'), (3, NULL, 'c');
+INSERT INTO test.whole VALUES (1, 1);
+UPDATE test.some SET v = 10 WHERE id = 1;
+UPDATE test.some SET v = 11 WHERE id = 1;
+DELETE FROM test.some WHERE id IN (2, 3);
+DELETE FROM test.whole;
+"""
+CHANGEFEED = """
+[[filter.event-filters]]
+matcher = ["test.some"]
+ignore-event = ["delete"]
+ignore-insert-value-expr = "v = 2"
+ignore-update-old-value-expr = "v = 10"
+[[filter.event-filters]]
+matcher = ["test.nothing"]
+ignore-event = ["all dml"]
+[sink]
+column-selectors = [{matcher = ["test.some"], columns = ["*", "!secret"]}]
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    script, config = tmp_path / "script.sql", tmp_path / "changefeed.toml"
+    script.write_text(SCRIPT)
+    config.write_text(CHANGEFEED)
+    return script, config
+
+
+def test_ignored_rows_and_columns_are_gone_and_others_stay(
+    spark: SparkSession, files: tuple[Path, Path]
+) -> None:
+    job = prepare(files[0], config=files[1])
+    net = mutations(commit(upstream(spark, job.history).changes, job.stream.resolved.clock))
+    kept = event_filter(net, job.stream.replicated, job.changefeed.filter)
+    shown = select(kept, job.stream.replicated, job.stream.selection)
+    rows = shown.orderBy("commit_ts", "table_id", "row_key").collect()
+    images = [
+        tuple(
+            row[name] and tuple(value and bytes(value) for value in row[name]) for name in ("before", "after")
+        )
+        for row in rows
+    ]
+    assert images == [
+        (None, (b"1", b"1")),
+        (None, (b"3", None)),
+        (None, (b"1", b"1")),
+        ((b"1", b"1"), (b"1", b"10")),
+        ((b"1", b"1"), None),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium", "craft"])
+def test_a_filtered_run_is_as_its_changefeed_says(
+    spark: SparkSession, files: tuple[Path, Path], tmp_path: Path, protocol: str
+) -> None:
+    import ticdc_producer
+
+    uri = f"kafka:///t?protocol={protocol}&partition-num=2"
+    report = ticdc_producer.run(files[0], sink_uri=uri, config=files[1], out=tmp_path / "out")
+    assert report.ok
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    assert [path.name for path in (tmp_path / "out" / "state").iterdir()] == ["test.whole.jsonl"]
+    rows = [event for event in ticdc_producer.decode(folder_in=tmp_path / "out") if event["kind"] == Kind.ROW.word]
+    assert len(rows) == 5
+    assert not any("secret" in (event["after"] or {}) for event in rows)
+    assert ticdc_producer.verify(folder=tmp_path / "out", scenario=files[0]).ok

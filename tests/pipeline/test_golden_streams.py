@@ -1,0 +1,145 @@
+"""SQL in, TiCDC's own bytes out: every golden file through the engine, the Spark stages and the encoder.
+
+The event stream of a file is computed once; every option file of every protocol is encoded from it by the
+function that the workers run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.targets.encoding.encode import PartitionEncoder
+from ticdc_producer.pipeline.event_stream import event_stream
+from tests.protocols.avro_golden import Registry
+from tests.protocols.craft_golden import without
+from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
+from tests.golden_events import GOLDEN, GoldenRow, load_events
+from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
+
+FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One golden file's event stream in one partition, in delivery order."""
+
+    path: Path
+    job: Job
+    events: pa.Table
+
+    def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
+        events = without_idle_resolved(self.events) if ".merge" in variant else self.events
+        plan = self.job.encode_plan(skip_refused=True)
+        options = {**plan.options, **kind.options}
+        if kind.protocol == "avro":
+            options["schema_ids"] = Registry.golden(self.golden(variant)).of_parts
+        encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
+        return encoder.messages(events.to_batches())
+
+    def golden(self, variant: str) -> Path:
+        return self.path.with_name(f"{self.path.stem}.{variant}.jsonl")
+
+
+def without_idle_resolved(events: pa.Table) -> pa.Table:
+    """``.merge`` files lack the resolved events that are followed by a row at once."""
+    kinds = [*events["kind"].to_pylist(), None]
+    pairs = pairwise(kinds)
+    return events.filter(pa.array([pair != (Kind.RESOLVED, Kind.ROW) for pair in pairs]))
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
+def stream(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Stream:
+    return stream_of(request.param, spark, tmp_path_factory.mktemp("changefeed"))
+
+
+def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "classic") -> Stream:
+    """The event stream of a SQL file, as either TiCDC makes it.
+
+    :param folder: takes the changefeed file.
+    """
+    force = "-- oracle: force-replicate" in path.read_text()
+    uri = (
+        "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
+        f"&profile={profile}"
+    )
+    config = folder / "changefeed.toml"
+    config.write_text(f"force-replicate = {str(force).lower()}\n")
+    job = prepare(path, sink_uri=uri, config=config)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    return Stream(path, job, events.toArrow())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_messages_are_ticdcs_bytes(stream: Stream, variant: str, compared: Compared) -> None:
+    golden = stream.golden(variant)
+    if not golden.exists():
+        return  # TiCDC refuses the option for this file, or it was not run
+    theirs, places = _sent(golden), damaged_bytes(golden, variant)
+    ours = without_panics(list(stream.messages(variant, VARIANTS[variant])), golden)
+    assert [(m.key, without(m.value, p)) for m, p in zip(ours, places, strict=True)] == [
+        (m.key, without(VARIANTS[variant].comparable(m.value), p))
+        for m, p in zip(theirs, places, strict=True)
+    ]
+    compared(f"{VARIANTS[variant].protocol}, from SQL", len(theirs))
+
+
+def _sent(golden: Path) -> list[GoldenMessage]:
+    return [message for message in load_messages(golden) if not message.error]
+
+
+def without_panics(ours: list[Message], golden: Path) -> list[Message]:
+    """Our messages without those of events on which TiCDC's encoder panics: we encode them, it does not."""
+    lines = [line for line in load_messages(golden) if not line.error or line.error.startswith("PANIC")]
+    lines.sort(key=lambda line: line.events)
+    if len(lines) == len(_sent(golden)):
+        return ours
+    return [message for message, line in zip(ours, lines, strict=True) if not line.error]
+
+
+def test_rows_are_ticdcs_events(stream: Stream) -> None:
+    golden = [e for e in load_events(stream.path.with_suffix(".events.jsonl")) if isinstance(e, GoldenRow)]
+    rows = stream.events.filter(pa.compute.equal(stream.events["kind"], int(Kind.ROW)))
+    ours = zip(
+        *(rows[name].to_pylist() for name in ("commit_ts", "table_id", "row_id", "op", "before", "after")),
+        strict=True,
+    )
+    assert [
+        (ts, table, row, op, _image(before), _image(after)) for ts, table, row, op, before, after in ours
+    ] == [(e.commit_ts, e.table_id, e.row_id, e.op, e.before, e.after) for e in golden]
+
+
+def _image(values: list[bytes | None] | None) -> tuple[bytes | None, ...] | None:
+    return None if values is None else tuple(values)
+
+
+def test_every_option_file_is_compared() -> None:
+    found = Counter(
+        kind.protocol
+        for path in FILES
+        for variant, kind in VARIANTS.items()
+        if path.with_name(f"{path.stem}.{variant}.jsonl").exists()
+    )
+    assert (len(FILES), found) == (
+        36,
+        {
+            "open-protocol": 16 * 6 + 15 * 2 + 20 * 2,
+            "canal-json": 16 * 4 + 15 * 3 + 20 * 3,
+            "debezium": 16 * 5 + 20 * 2,
+            "craft": 16 * 4 + 15 + 20 * 2,
+            "simple": 16 + 20 + 16,
+            "avro": 15 * 3,
+        },
+    )

@@ -1,0 +1,165 @@
+"""The stages on small histories: what TiKV keeps, what is split, what stands where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from ticdc_producer.errors import ChangefeedError, ScenarioError
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.pipeline.event_stream import event_stream
+
+CREATE = """
+CREATE TABLE test.c (id INT PRIMARY KEY, v VARCHAR(9));
+CREATE TABLE test.n (id INT, u INT, v VARCHAR(9), PRIMARY KEY (id) NONCLUSTERED, UNIQUE KEY (u));
+INSERT INTO test.c VALUES (1,'a'),(2,'b'),(4,'d');
+INSERT INTO test.n VALUES (1,10,'a'),(2,20,'b'),(3,30,'c');
+"""
+# A transaction, and the events it must give: stream-semantics §2 and §4, DESIGN §3.
+TRANSACTIONS: list[tuple[str, list[str]]] = [
+    ("INSERT INTO test.c VALUES (9,'x'); UPDATE test.c SET v='y' WHERE id=9;", ["+9y"]),
+    ("UPDATE test.c SET v='p' WHERE id=1; UPDATE test.c SET v='q' WHERE id=1;", ["1a>1q"]),
+    ("INSERT INTO test.c VALUES (8,'x'); DELETE FROM test.c WHERE id=8;", []),
+    ("UPDATE test.c SET v='r' WHERE id=1; DELETE FROM test.c WHERE id=1;", ["-1q"]),
+    ("DELETE FROM test.c WHERE id=2; INSERT INTO test.c VALUES (2,'z');", ["2b>2z"]),
+    ("DELETE FROM test.c WHERE id=4; UPDATE test.c SET id=4 WHERE id=2;", ["-2z", "4d>4z"]),
+    ("UPDATE test.c SET v='t' WHERE id=9; UPDATE test.c SET v='y' WHERE id=9;", []),
+    ("UPDATE test.n SET u=11 WHERE id=1; UPDATE test.n SET v='w' WHERE id=2;",
+     ["-1,10a", "2,20b>2,20w", "+1,11a"]),
+    (("UPDATE test.n SET id=5 WHERE id=3; INSERT INTO test.n VALUES (6,60,'f');"
+     " DELETE FROM test.n WHERE id=2;"), ["-2,20w", "-3,30c", "+5,30c", "+6,60f"]),
+]  # fmt: skip
+
+
+@pytest.fixture
+def play(spark: SparkSession, tmp_path: Path) -> Any:
+    def _play(sql: str, **options: Any) -> tuple[Job, DataFrame]:
+        path = tmp_path / "script.sql"
+        path.write_text(sql)
+        job = prepare(path, **options)
+        return job, event_stream(spark, upstream(spark, job.history).changes, job.stream)
+
+    return _play
+
+
+def _shown(row: Row) -> str:
+    before, after = (_image(row[name]) for name in ("before", "after"))
+    return {Op.INSERT: f"+{after}", Op.DELETE: f"-{before}", Op.UPDATE: f"{before}>{after}"}[row["op"]]
+
+
+def _image(values: Sequence[bytes] | None) -> str:
+    if values is None:
+        return ""
+    *numbers, text = (bytes(value).decode() for value in values)
+    return ",".join(numbers) + text
+
+
+def test_a_transaction_gives_one_net_change_per_row_in_ticdcs_order(play: Any) -> None:
+    script = CREATE + "".join(f"BEGIN; {sql} COMMIT;\n" for sql, _ in TRANSACTIONS)
+    job, events = play(script, sink_uri="kafka:///t?partition-num=1")
+    rows = events.where(F.col("kind") == Kind.ROW).orderBy("at", "rank", "place").collect()
+    clock = job.stream.resolved.clock
+    for n, (sql, wanted) in enumerate(TRANSACTIONS, start=4):
+        assert [_shown(row) for row in rows if row["commit_ts"] == clock.ts(n)] == wanted, sql
+
+
+def test_output_raw_change_event_splits_nothing(play: Any, tmp_path: Path) -> None:
+    script = CREATE + "UPDATE test.n SET u = u + 1;\n"
+    job, split = play(script)
+    _, raw = play(script, sets=["changefeed.sink.kafka-config.output-raw-change-event=true"])
+    last = f"kind = 1 and commit_ts = {job.stream.resolved.clock.ts(4)}"
+    ops = [sorted(row["op"] for row in events.where(last).collect()) for events in (split, raw)]
+    assert ops == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
+
+
+def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time(play: Any) -> None:
+    _, events = play(CREATE, sink_uri="kafka:///t?partition-num=3")
+    rows = events.select("partition", "kind", "commit_ts", "at", "rank").collect()
+    for kind in (Kind.DDL, Kind.RESOLVED):
+        by_partition = {
+            n: sorted(row["commit_ts"] for row in rows if row["kind"] == kind and row["partition"] == n)
+            for n in range(3)
+        }
+        assert by_partition[0] == by_partition[1] == by_partition[2]
+        assert len(by_partition[0]) == {Kind.DDL: 2, Kind.RESOLVED: 4}[kind]
+    assert {row["kind"]: row["rank"] for row in rows} == {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
+
+
+@pytest.mark.parametrize(
+    ("every", "wanted"),
+    [
+        # Commits come every second; 0 and 1 are the DDLs.
+        ("2s", ["ddl 0", "ddl 1", "tick 2000", "last 3"]),
+        ("1h", ["ddl 0", "ddl 1", "last 3"]),
+    ],
+)
+def test_resolved_every(play: Any, every: str, wanted: list[str]) -> None:
+    job, events = play(CREATE, sink_uri="kafka:///t?partition-num=1", sets=[f"resolved.every={every}"])
+    clock = job.stream.resolved.clock
+    start_ms = clock.start >> 18
+    names = {clock.ts(n): f"ddl {n}" for n in (0, 1)} | {clock.ts(3): "last 3"}
+    times = [row["commit_ts"] for row in events.where(F.col("kind") == Kind.RESOLVED).orderBy("at").collect()]
+    assert [names.get(ts, f"tick {(ts >> 18) - start_ms}") for ts in times] == wanted
+
+
+def test_timestamps_in_the_changefeeds_time_zone(play: Any) -> None:
+    script = (
+        "CREATE TABLE test.t (id INT PRIMARY KEY, t TIMESTAMP(3) NULL, d DATETIME);\n"
+        "INSERT INTO test.t VALUES (1, '2021-07-01 12:00:00.5', '2021-07-01 12:00:00'), (2, NULL, NULL),"
+        " (3, '2021-01-01 23:30:00', '2021-01-01 23:30:00');\n"
+    )
+    _, events = play(script, sink_uri="kafka:///t?partition-num=1&time-zone=Europe/Berlin")
+    rows = events.where(F.col("kind") == Kind.ROW).orderBy("place").collect()
+    assert [[value and bytes(value).decode() for value in row["after"]] for row in rows] == [
+        ["1", "2021-07-01 14:00:00.500", "2021-07-01 12:00:00"],
+        ["2", None, None],
+        ["3", "2021-01-02 00:30:00.000", "2021-01-01 23:30:00"],
+    ]
+
+
+def test_pinned_commit_ts_and_explicit_resolved(spark: SparkSession) -> None:
+    job = prepare("seed_t1")
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    first = events.where("partition = 0").orderBy("at", "rank", "place").select("kind", "commit_ts").collect()
+    assert [tuple(row) for row in first] == [
+        (Kind.DDL, 415508856908021766),
+        (Kind.RESOLVED, 415508856908021766),
+        (Kind.ROW, 415508881418485761),
+        (Kind.RESOLVED, 415508881038376963),
+        (Kind.RESOLVED, 415508881418485761),
+    ]
+
+
+def test_a_commit_ts_that_does_not_grow_and_a_rule_for_a_missing_column_are_refused(tmp_path: Path) -> None:
+    script = tmp_path / "s.yaml"
+    script.write_text(
+        "version: 1\nsteps:\n  - sql: CREATE TABLE test.t (id INT PRIMARY KEY)\n"
+        "  - sql: INSERT INTO test.t VALUES (1)\n    commit-ts: 429918007904436225\n"
+    )
+    with pytest.raises(ScenarioError, match=r"s.yaml:4: commit-ts 429918007904436225 is not after"):
+        prepare(script)
+    rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: columns, columns: [nix]}]"
+    with pytest.raises(ChangefeedError, match="nix"):
+        prepare("seed_t1", sets=[rule])
+
+
+def test_without_faults_events_come_in_the_order_of_the_whole_delivery_key(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    job = prepare("ddl-mix")
+    committed = upstream(spark, job.history)
+    quick, whole = (
+        [row.asDict() for row in committed.events(job.stream, faults).collect()] for faults in (None, _none)
+    )
+    assert quick == whole
+
+
+def _none(events: DataFrame) -> DataFrame:
+    return events

@@ -1,0 +1,71 @@
+"""The golden files of Avro, and the registry that went with each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ticdc_producer.protocols.avro.decoder import AvroDecoder
+from ticdc_producer.protocols.avro.encoder import AvroEncoder
+from ticdc_producer.protocols.avro.names import Part, subject
+from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.avro.schemas import SchemaIDs
+from ticdc_producer.model.table import TableInfo
+from tests.golden_events import GOLDEN
+
+VARIANTS = {
+    "avro": AvroOptions(),
+    "avro.decimal-string.bigint-string": AvroOptions(
+        avro_decimal_handling_mode="string", avro_bigint_unsigned_handling_mode="string"
+    ),
+    "avro.tidb-extension": AvroOptions(enable_tidb_extension=True, avro_enable_watermark=True),
+}
+FILES = sorted(
+    (path, variant)
+    for variant in VARIANTS
+    for path in (GOLDEN / "visible").glob(f"*.{variant}.jsonl")
+    if ".simple." not in path.name
+)
+IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
+
+
+class Registry:
+    """A registry as TiCDC's own mock: ids count up from 1, and a subject's schema has one id."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[str, str], int] = {}
+
+    def id_of(self, table: TableInfo, part: Part, schema: str) -> int:
+        """The golden files have a topic for each table."""
+        name = subject(f"{table.schema}_{table.name}", part)
+        return self.ids.setdefault((name, schema), len(self.ids) + 1)
+
+    def schema_of(self, number: int) -> str | None:
+        return {found: schema for (_, schema), found in self.ids.items()}.get(number)
+
+    @classmethod
+    def golden(cls, messages_file: Path) -> Registry:
+        """What TiCDC registered while it wrote a file."""
+        registry = cls()
+        path = messages_file.with_name(f"{messages_file.name.removesuffix('.jsonl')}.schemas.jsonl")
+        for line in path.read_text("utf-8").splitlines():
+            told = json.loads(line)
+            registry.ids[told["subject"], told["schema"]] = told["id"]
+        return registry
+
+    @property
+    def of_parts(self) -> SchemaIDs:
+        """The ids as a job has them."""
+        parts: tuple[Part, Part] = ("key", "value")
+        return {
+            (part, schema): number
+            for (name, schema), number in self.ids.items()
+            for part in parts
+            if name.endswith(f"-{part}")
+        }
+
+    def encoder(self, options: AvroOptions) -> AvroEncoder:
+        return AvroEncoder(options, schema_id=self.id_of)
+
+    def decoder(self) -> AvroDecoder:
+        return AvroDecoder(self.schema_of)

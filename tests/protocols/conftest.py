@@ -1,0 +1,16 @@
+"""What the tests of golden files with large messages share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_producer.protocols.compression import COMPRESSORS
+from tests.protocols.large_messages import LargeFile, golden_compressor
+
+
+@pytest.fixture
+def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compresses as the library did that wrote the file of the test."""
+    file: LargeFile = request.node.callspec.params["file"]
+    if file.compression != "none":
+        monkeypatch.setitem(COMPRESSORS, file.compression, golden_compressor(file))

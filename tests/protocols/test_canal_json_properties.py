@@ -1,0 +1,67 @@
+"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import RowEvent
+from tests.protocols.canal_json_messages import in_column_order
+from tests.protocols.golden_messages import load_messages
+from tests.golden_events import GOLDEN
+
+
+def _samples() -> list[bytes]:
+    """One golden message of every kind, with the extension, and a row that was too large."""
+    files = ["visible/seed_t1.canal-json.tidb-extension", "visible/enum_set_bit_json.canal-json",
+             "new/seed_t1.new-canal-json.tidb-extension.output-row-key"]  # fmt: skip
+    found: dict[str, bytes] = {}
+    for name in files:
+        for message in load_messages(GOLDEN / f"{name}.jsonl"):
+            assert message.value
+            (event,) = CanalJSONDecoder().events(None, message.value)
+            kind = event.op.word if isinstance(event, RowEvent) else type(event).__name__
+            found.setdefault(f"{name} {kind}", in_column_order(message.value))
+    assert len(found) >= 12
+    return list(found.values())
+
+
+SAMPLES = _samples()
+
+
+@pytest.mark.parametrize("value", SAMPLES)
+def test_every_truncation_is_a_decode_error(value: bytes) -> None:
+    for cut in range(len(value)):
+        with pytest.raises(DecodeError) as error:
+            list(CanalJSONDecoder().events(None, value[:cut]))
+        assert 0 <= error.value.byte <= cut
+
+
+@pytest.mark.parametrize("value", SAMPLES)
+def test_every_bit_flip_decodes_or_is_a_decode_error(value: bytes) -> None:
+    refused = []
+    for place, bit in itertools.product(range(len(value)), range(8)):
+        damaged = bytearray(value)
+        damaged[place] ^= 1 << bit
+        try:
+            list(CanalJSONDecoder().events(None, bytes(damaged)))
+        except DecodeError as error:
+            refused.append(error.byte)
+    assert all(0 <= byte <= len(value) for byte in refused)
+    assert len(refused) > len(value) * 2  # the members are checked, not only the JSON
+
+
+@pytest.mark.parametrize("value", SAMPLES[::3])
+def test_every_byte_replaced_decodes_or_is_a_decode_error(value: bytes) -> None:
+    for place, byte in itertools.product(range(len(value)), b'\x00"\\{}[],:0e\xff'):
+        with contextlib.suppress(DecodeError):
+            list(CanalJSONDecoder().events(None, value[:place] + bytes((byte,)) + value[place + 1 :]))
+
+
+def test_no_value_is_a_decode_error() -> None:
+    with pytest.raises(DecodeError):
+        list(CanalJSONDecoder().events(b"key", None))

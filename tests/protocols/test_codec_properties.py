@@ -1,0 +1,196 @@
+"""What must hold of every message of every protocol, whatever the table, the row and the options.
+
+It survives the round trip but for what the codec says it loses, and damage to it is a decode error or an
+event, in time and memory of its own size, and never anything else.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Message, RowEvent
+from ticdc_producer.model.event_line import event_line, event_text
+from ticdc_producer.model.json_value import json_line
+from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.testing.damage import damaged
+from ticdc_producer.testing.random_values import TEXTS
+from tests.protocols.encoding import OneRow, alone, framed, one_by_one
+from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
+from tests.protocols.golden_messages import encode_rows
+from tests.protocols.random_codecs import CODECS, Codec
+from tests.protocols.random_tables import NAMES, STAMPS, History, histories
+from tests.golden_events import GoldenRow
+
+
+def _tiers(fast: int, full: int) -> pytest.MarkDecorator:
+    """How many examples a property is tried on; the full tier takes its time."""
+    slow = pytest.param(full, id="full", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("examples", [pytest.param(fast, id="fast"), slow])
+
+
+SLOWEST = timedelta(seconds=20)
+"""No message of these takes a hundredth of it; what grows without bound exceeds any limit."""
+
+each_codec = pytest.mark.parametrize("protocol", CODECS)
+
+
+def _holds(examples: int, check: Callable[..., None], *strategies: st.SearchStrategy[Any]) -> None:
+    slow_to_draw = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    tier = settings(max_examples=examples, deadline=SLOWEST, suppress_health_check=slow_to_draw)
+    tier(given(*strategies)(check))()
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(history: History, options: Any) -> None:
+        encoder, decoder = codec.encoder(options), codec.decoder(options, history.table)
+        encoded = one_by_one(encode_rows(encoder, history.rows))
+        _check_refusals(codec, encoded, history.rows)
+        sent = [row for row in encoded if row.refusal is None]
+        rows = [row for row, one in zip(history.rows, encoded, strict=True) if one.refusal is None]
+        events = [event for m in framed(encoder, alone(sent)) for event in decoder.events(m.key, m.value)]
+        assert len(events) == len(rows)
+        for event, row in zip(events, rows, strict=True):
+            assert isinstance(event, RowEvent)
+            expected = expected_row(row, encoder.losses, too_large=event.handle_key_only)
+            assert replace(event, row_id=0, claim_check="") == expected
+            assert event.row_id in (0, row.row_id)
+            assert not event.handle_key_only or options.large_message_handle_option != "none"
+
+    _holds(examples, check, histories(), codec.options)
+
+
+def _check_refusals(codec: Codec, encoded: list[OneRow], rows: list[GoldenRow]) -> None:
+    for one, row in zip(encoded, rows, strict=True):
+        if one.refusal is not None:
+            assert one.refusal.code in codec.refuses
+            assert (one.refusal.table, one.refusal.commit_ts) == (row.table.qualified_name, row.commit_ts)
+
+
+@_tiers(40, 1_000)
+@each_codec
+def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(history: History, options: Any) -> None:
+        encoder = codec.encoder(options)
+        together = one_by_one(encode_rows(encoder, history.rows))
+        each = [one for row in history.rows for one in one_by_one(encode_rows(encoder, [row]))]
+        assert list(map(_bytes, together)) == list(map(_bytes, each))
+
+    def _bytes(row: OneRow) -> tuple[object, ...]:
+        return row.alone.columns.to_pylist(), str(row.refusal)
+
+    _holds(examples, check, histories(), codec.options)
+
+
+@st.composite
+def _ddls(draw: st.DrawFn) -> DDLEvent:
+    return DDLEvent(
+        commit_ts=draw(STAMPS),
+        schema=draw(NAMES),
+        table=draw(NAMES | st.just("")),
+        query=draw(TEXTS),
+        ddl_type=draw(st.integers(0, 84)),
+    )
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(ddl: DDLEvent, ts: int, options: Any) -> None:
+        encoder, decoder = codec.encoder(options), codec.decoder(options, None)
+        sent, refused = _sent(codec, encoder, ddl)
+        assert (sent is None) == (refused or bool(encoder.losses.omits_ddl(ddl.ddl_type)))
+        if sent is not None:
+            assert list(decoder.events(sent.key, sent.value)) == [expected_ddl(ddl, encoder.losses)]
+        mark = encoder.resolved(ts)
+        assert (mark is not None) == encoder.losses.resolved
+        if mark is not None:
+            assert list(decoder.events(mark.key, mark.value)) == [expected_resolved(ts, encoder.losses)]
+
+    _holds(examples, check, _ddls(), STAMPS, codec.options)
+
+
+def _sent(codec: Codec, encoder: Encoder, ddl: DDLEvent) -> tuple[Message | None, bool]:
+    """The message of a DDL, and whether it was refused."""
+    try:
+        return encoder.ddl(ddl), False
+    except EncodeError:
+        return None, "CDC:ErrMessageTooLarge" in codec.refuses
+
+
+@st.composite
+def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
+    options, history = draw(codec.options), draw(histories())
+    encoder = codec.encoder(options)
+    encoded = [row for row in one_by_one(encode_rows(encoder, history.rows)) if row.refusal is None]
+    ddl, _ = _sent(codec, encoder, draw(_ddls()))
+    made = [*framed(encoder, alone(encoded)), ddl, encoder.resolved(draw(STAMPS))]
+    sent = [message for message in made if message is not None]
+    assume(sent)  # of a table that Avro refuses there is none
+    chosen = draw(st.sampled_from(sent))
+    return chosen, codec.decoder(options, history.table)
+
+
+_DAMAGES = 10
+"""Of one message."""
+
+
+@_tiers(40, 1_000)
+@each_codec
+def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+
+    def check(made: tuple[Message, Decoder], data: st.DataObject) -> None:
+        message, decoder = made
+        sent = [place for place, part in enumerate((message.key, message.value)) if part is not None]
+        for _ in range(_DAMAGES):
+            parts = [message.key, message.value]
+            hit = data.draw(st.sampled_from(sent))
+            parts[hit] = data.draw(damaged(parts[hit] or b""))
+            _decodes_or_is_refused(decoder, *parts)
+
+    _holds(examples, check, _messages(codec), st.data())
+
+
+@_tiers(150, 10_000)
+@each_codec
+def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
+    codec = CODECS[protocol]
+    parts = st.none() | st.binary(max_size=80)
+
+    def check(key: bytes | None, value: bytes | None, options: Any) -> None:
+        _decodes_or_is_refused(codec.decoder(options, None), key, value)
+
+    _holds(examples, check, parts, parts, codec.options)
+
+
+def _decodes_or_is_refused(decoder: Decoder, key: bytes | None, value: bytes | None) -> None:
+    """What it decodes to can be shown as well."""
+    size = len(key or b"") + len(value or b"")
+    record = {"topic": "t", "partition": 0, "offset": 0, "key": key, "value": value}
+    tracemalloc.start()
+    try:
+        for row in event_rows(record, decoder):
+            event_text(row)
+            json_line(event_line(row)).encode()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (4 << 20) + 1000 * size

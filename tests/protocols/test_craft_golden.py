@@ -1,0 +1,96 @@
+"""Craft against the bytes of real TiCDC: every file, every option, there and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer.protocols.craft.decoder import CraftDecoder
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.craft.options import CraftOptions
+from tests.protocols.craft_golden import damaged_places, encoded, expected, has_float, units, without
+from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
+from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
+
+VARIANTS = {
+    "craft.floatfix": CraftOptions(batch_by="partition"),
+    "craft.merge.floatfix": CraftOptions(batch_by="partition"),
+    "craft.max-batch-size-1": CraftOptions(batch_by="partition", max_batch_size=1),
+    "craft.delete-only-handle-key": CraftOptions(
+        batch_by="partition", delete_only_output_handle_key_columns=True
+    ),
+    "craft.merge.max-message-bytes-2048": CraftOptions(batch_by="partition", max_message_bytes=2048),
+}
+FILES = sorted(
+    (path, variant)
+    for part in ("visible", "fuzz", "craft_cases")
+    for variant in VARIANTS
+    for path in (GOLDEN / part).glob(f"*.{variant}.jsonl")
+)
+IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
+KEY_ONLY = "craft.delete-only-handle-key"
+
+
+def _floats_are_sound(path: Path, variant: str) -> bool:
+    """Whether a file was made by an encoder without the FLOAT bug."""
+    return variant.endswith("floatfix") or path.parent.name == "fuzz"
+
+
+def test_every_file_is_there() -> None:
+    assert len(FILES) == 16 * 4 + 15 + 20 * 2 + 5
+
+
+@pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
+def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
+    events, messages = events_of(path), load_messages(path)
+    assert messages
+    encoder = CraftEncoder(VARIANTS[variant])
+    for unit in units(messages, events):
+        got = encoded(encoder, unit, events)
+        places: list[list[int]] = [[]] * len(unit)
+        if not _floats_are_sound(path, variant):
+            places = damaged_places(encoder, unit, events)
+        assert [m.key for m in got] == [m.key for m in unit]
+        assert [m.events for m in got] == [len(m.events) for m in unit]
+        assert [without(m.value, p) for m, p in zip(got, places, strict=True)] == [
+            without(m.value, p) for m, p in zip(unit, places, strict=True)
+        ]
+    compared("craft, encoded", len(messages))
+
+
+def test_blanked_bytes_are_few_and_only_where_a_float_stands() -> None:
+    for path, variant in FILES:
+        if _floats_are_sound(path, variant):
+            continue
+        events = events_of(path)
+        for unit in units(load_messages(path), events):
+            places = damaged_places(CraftEncoder(VARIANTS[variant]), unit, events)
+            for message, blanked in zip(unit, places, strict=True):
+                assert bool(blanked) == _holds_float(message, events, variant)
+
+
+@pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
+def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
+    events, decoder = events_of(path), CraftDecoder()
+    losses = CraftEncoder(VARIANTS[variant]).losses
+    read = 0
+    for message in load_messages(path):
+        if _holds_float(message, events, variant) and not _floats_are_sound(path, variant):
+            continue
+        assert list(decoder.events(message.key, message.value)) == [
+            expected(events[seq], losses) for seq in message.events
+        ]
+        read += 1
+    assert read
+    compared("craft, decoded", read)
+
+
+def _holds_float(message: GoldenMessage, events: dict[int, GoldenEvent], variant: str) -> bool:
+    rows = [events[seq] for seq in message.events]
+    return any(
+        isinstance(row, GoldenRow)
+        and not (variant == KEY_ONLY and row.op.word == "delete")  # no FLOAT is part of a golden key
+        and has_float(row)
+        for row in rows
+    )

@@ -1,0 +1,139 @@
+"""Columns of values are written as each of the values alone, whatever else stands in the column."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import partial
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ticdc_producer.protocols.debezium import member_columns
+from ticdc_producer.protocols.debezium import temporal
+from ticdc_producer.protocols.debezium import temporal_columns
+from ticdc_producer.protocols.debezium import text
+from ticdc_producer.protocols.arrow_text import NULL, Pieces, joined
+from ticdc_producer.protocols.zone import zone_of
+from ticdc_producer.model.event import Value
+
+DATES = st.dates().map(str) | st.sampled_from(
+    ["0000-00-00", "0000-01-01", "0069-12-31", "0070-01-01", "0099-02-29", "0100-01-01", "9999-12-31"]
+)
+IMPOSSIBLE = st.sampled_from(["2021-00-01", "2021-01-00", "2021-02-29", "0000-00-01"])
+CLOCKS = st.times().map(lambda time: time.isoformat("microseconds"))
+
+
+def _columns(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[Value]]:
+    return st.lists(st.none() | texts.map(str.encode), max_size=8)
+
+
+def _moments(dates: st.SearchStrategy[str], fsp: int) -> st.SearchStrategy[str]:
+    cut = len(".000000") if fsp == 0 else 6 - fsp
+    return st.builds(lambda day, clock: f"{day} {clock[: len(clock) - cut]}", dates, CLOCKS)
+
+
+def _holds(column: Pieces, values: Sequence[Value], one: Callable[[bytes], bytes]) -> None:
+    expected = [NULL if value is None else one(value) for value in values]
+    assert joined(column, len(values)).to_pylist() == expected
+
+
+def _array(values: Sequence[Value]) -> pa.Array:
+    return pa.array(values, pa.binary())
+
+
+@given(_columns(DATES) | _columns(DATES | IMPOSSIBLE))
+def test_dates(values: list[Value]) -> None:
+    column = temporal_columns.days(_array(values), invalid=b"bad")
+    _holds(column, values, partial(temporal.day_text, invalid=b"bad"))
+
+
+@pytest.mark.parametrize("fsp", [0, 1, 3, 4, 6])
+def test_moments(fsp: int) -> None:
+    @given(_columns(_moments(DATES, fsp)) | _columns(_moments(DATES | IMPOSSIBLE, fsp)))
+    def check(values: list[Value]) -> None:
+        zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": temporal.REFUSED}
+        column = temporal_columns.epochs(_array(values), **zero_and_invalid)
+        _holds(column, values, partial(temporal.epoch_text, **zero_and_invalid))
+
+    check()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "+05:30", "America/New_York", "Africa/Monrovia"])
+@pytest.mark.parametrize("fsp", [0, 3, 6])
+def test_instants(fsp: int, zone: str) -> None:
+    dates = st.dates(min_value=date(1969, 12, 30), max_value=date(2038, 1, 19)).map(str)
+    some = dates | st.just("0000-00-00")
+
+    @given(_columns(_moments(some, fsp)) | _columns(_moments(some | IMPOSSIBLE, fsp)))
+    @example([b"1970-01-01 00:00:00.999999", b"1970-01-01 00:00:01.000000", None])
+    def check(values: list[Value]) -> None:
+        column = temporal_columns.zoned(_array(values), zone_of(zone))
+        _holds(column, values, partial(temporal.zoned_text, zone=zone_of(zone)))
+
+    check()
+
+
+@pytest.mark.parametrize("fsp", [-1, 0, 1, 6])
+def test_spans(fsp: int) -> None:
+    def span(sign: str, hours: int, clock: str) -> str:
+        return f"{sign}{hours:02}{clock[2:]}"
+
+    clocks = _moments(st.just(""), max(fsp, 0)).map(str.strip)
+    times = st.builds(span, st.sampled_from(["", "-"]), st.integers(0, 838), clocks)
+
+    @given(_columns(times))
+    @example([b"-00:00:00.1", b"01:00:00", None, b"00:00:00.123456"])
+    def check(values: list[Value]) -> None:
+        _holds(temporal_columns.spans(_array(values), fsp), values, temporal.span_text)
+
+    check()
+
+
+@pytest.mark.parametrize("scale", [0, 2, 10, 30])
+def test_decimals(scale: int) -> None:
+    short, long = 10 ** max(scale, 5), 10**40
+
+    def decimal(number: int) -> str:
+        digits = f"{abs(number):0{scale + 1}d}"
+        point = f".{digits[-scale:]}" if scale else ""
+        return f"{'-' * (number < 0)}{digits[: len(digits) - scale]}{point}"
+
+    @given(_columns((st.integers(-short, short) | st.integers(-long, long)).map(decimal)))
+    def check(values: list[Value]) -> None:
+        _holds(text.decimals(_array(values)), values, text.float64)
+
+    check()
+
+
+@given(_columns(st.integers(0, 2**64 - 1).map(str)))
+def test_unsigned_numbers_wrap(values: list[Value]) -> None:
+    def signed(value: bytes) -> bytes:
+        return b"%d" % int.from_bytes(int(value).to_bytes(8, "big"), "big", signed=True)
+
+    _holds(text.wrapped_integers(_array(values)), values, signed)
+
+
+@pytest.mark.parametrize("length", [1, 8, 9, 64])
+def test_bits(length: int) -> None:
+    def little(value: bytes) -> bytes:
+        return b'"%b"' % b64encode(int(value).to_bytes((length + 7) // 8, "little"))
+
+    def boolean(value: bytes) -> bytes:
+        return b"true" if value != b"0" else b"false"
+
+    @given(_columns(st.integers(0, 2**length - 1).map(str)))
+    def check(values: list[Value]) -> None:
+        _holds(member_columns.bits(_array(values), length), values, boolean if length == 1 else little)
+
+    check()
+
+
+@given(st.lists(st.none() | st.binary(max_size=9), max_size=9), st.integers(0, 9))
+def test_base64(values: list[Value], start: int) -> None:
+    column = _array([*values, b"end"]).slice(start)
+    shown = text.base64_strings(column)
+    _holds(shown, [*values, b"end"][start:], lambda value: b'"%b"' % b64encode(value))

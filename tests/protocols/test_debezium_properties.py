@@ -1,0 +1,173 @@
+"""What must hold for every message: it survives the round trip, and says what its options ask for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.errors import ChangefeedError, EncodeError
+from ticdc_producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.table import TableInfo
+from tests.protocols.debezium_tables import (
+    EXTENDED,
+    IMAGE,
+    KEY,
+    NOW,
+    SMALL,
+    TABLE,
+    T,
+    column_of,
+    sent,
+)
+from tests.protocols.encoding import encode_changes, framed, one_by_one
+from tests.protocols.golden_messages import encode_rows
+from tests.protocols.random_tables import History, histories
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories())
+def test_any_json_reader_takes_messages_without_bad_utf8(history: History) -> None:
+    encoder = DebeziumEncoder(DebeziumOptions(invalid_utf8="replace"))
+    for row in one_by_one(encode_rows(encoder, history.rows)):
+        if row.refusal is None:  # of dates that TiCDC cannot write there is no message
+            json.loads(row.key.decode())
+            json.loads(row.value.decode())
+
+
+@given(st.text(max_size=9), st.text(max_size=9), st.sets(st.text(max_size=9), min_size=1, max_size=4))
+@example("1db", "t.%d", {"payload", "schema"})
+def test_any_names_survive_the_round_trip(schema: str, name: str, columns: set[str]) -> None:
+    table = TableInfo(
+        schema=schema,
+        name=name,
+        table_id=1,
+        columns=tuple(column_of(column, T.LONG, nullable=False) for column in sorted(columns)),
+        indexes=(KEY,),
+    )
+    (message,) = sent(table, [(Op.INSERT, 1, (), (b"7",) * len(columns))], DebeziumOptions())
+    (event,) = DebeziumDecoder().events(message.key, message.value)
+    assert isinstance(event, RowEvent)
+    assert (event.schema, event.table) == (schema, name)
+    assert event.after == dict.fromkeys(columns, b"7")
+    assert [column.flag for column in event.columns] == [2] + [0] * (len(columns) - 1)
+
+
+@given(st.text(max_size=60), st.integers(0, 2**63 - 1))
+@example("CREATE TABLE `t` (`a` INT", 1)
+@example("ALTER TABLE `t` CHANGE COLUMN", 1)
+def test_ddl_and_resolved_survive_the_round_trip(query: str, ts: int) -> None:
+    query = query.encode("utf-8", "replace").decode()
+    ddl = DDLEvent(commit_ts=ts, schema="s", table="t", query=query, ddl_type=3)
+    encoder, decoder = DebeziumEncoder(EXTENDED), DebeziumDecoder()
+    message = encoder.ddl(ddl, TABLE)
+    assert message is not None
+    (event,) = decoder.events(message.key, message.value)
+    assert event == DDLEvent(commit_ts=ts, schema="s", table="t", query=query, ddl_type=0)
+    message = encoder.resolved(ts)
+    assert message is not None
+    assert list(decoder.events(message.key, message.value)) == [ResolvedEvent(commit_ts=ts)]
+    assert DebeziumEncoder().resolved(ts) is None
+
+
+def test_members_after_one_that_ends_with_a_backslash_are_read() -> None:
+    table = TableInfo(
+        schema="s",
+        name="t",
+        table_id=1,
+        columns=(column_of("e", T.ENUM, charset="utf8mb4", elements=("x", "a\\", "b", "x,y")),),
+    )
+    for index in (b"0", b"1", b"2", b"3"):
+        (message,) = sent(table, [(Op.INSERT, 1, (), (index,))], DebeziumOptions())
+        (event,) = DebeziumDecoder().events(message.key, message.value)
+        assert isinstance(event, RowEvent)
+        assert event.after == {"e": index}
+
+
+@pytest.mark.parametrize(
+    ("query", "length", "default"),
+    [
+        (
+            "CREATE TABLE `t` (`ts` TIMESTAMP(3) DEFAULT _UTF8MB4'2020-01-01 05:30:00')",
+            3,
+            "2020-01-01 05:30:00",
+        ),
+        (
+            "CREATE TABLE IF NOT EXISTS `t` (`a` INT,`ts` TIMESTAMP DEFAULT CURRENT_TIMESTAMP())",
+            None,
+            NOW,
+        ),
+        ("ALTER TABLE `t` ADD COLUMN (`x` INT, `ts` TIMESTAMP NULL DEFAULT NULL)", None, None),
+        ("ALTER TABLE `t` CHANGE COLUMN `old` `ts` TIMESTAMP(1), ADD INDEX(`ts`)", 1, "2020-01-01 00:00:00"),
+        ("ALTER TABLE `ts` DROP COLUMN `x`", 3, "2020-01-01 00:00:00"),
+        ("ALTER TABLE `t` COMMENT = '(`ts` TIMESTAMP(6) DEFAULT NULL)'", 3, "2020-01-01 00:00:00"),
+    ],
+)
+def test_the_query_says_more_of_a_column_than_its_table(query: str, length, default) -> None:
+    column = column_of("ts", T.TIMESTAMP, decimal=3, default=b"2020-01-01 00:00:00", comment="c")
+    table = TableInfo(schema="s", name="t", table_id=1, columns=(column,))
+    ddl = DDLEvent(commit_ts=1, schema="s", table="t", query=query, ddl_type=5)
+    message = DebeziumEncoder(EXTENDED).ddl(ddl, table)
+    assert message is not None
+    (shown,) = json.loads(message.value or b"")["payload"]["tableChanges"][0]["table"]["columns"]
+    assert (shown["length"], shown["defaultValueExpression"]) == (length, default)
+
+
+def test_a_ddl_without_its_table_is_sent_without_columns() -> None:
+    ddl = DDLEvent(commit_ts=1, schema="s", table="t", query="CREATE TABLE `t` (`id` INT)", ddl_type=3)
+    message = DebeziumEncoder(DebeziumOptions(output_ddl=True)).ddl(ddl)
+    assert message is not None
+    assert message.value is not None
+    changes = json.loads(message.value)["payload"]["tableChanges"]
+    assert changes == [{"type": "CREATE", "id": '"s"."t"', "table": None}]
+
+
+def test_a_refused_date_stops_its_row_alone() -> None:
+    bad = (*IMAGE[:3], b"2021-00-01 00:00:00")
+    encoder = DebeziumEncoder()
+    rows = encode_changes(encoder, SMALL, [(Op.UPDATE, 5, IMAGE, IMAGE), (Op.UPDATE, 6, bad, IMAGE)])
+    assert [row.refusal is None for row in one_by_one(rows)] == [True, False]
+    with pytest.raises(EncodeError, match="Incorrect datetime value: '2021-00-01'"):
+        framed(encoder, rows)
+    blind = DebeziumEncoder(DebeziumOptions(output_old_value=False))
+    (row,) = one_by_one(encode_changes(blind, SMALL, [(Op.UPDATE, 6, bad, IMAGE)]))
+    assert row.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "local", "utc"),
+    [
+        ("Asia/Tokyo", b"2020-01-01 09:00:00.5", b"2020-01-01T00:00:00.5Z"),
+        ("+05:30", b"2020-01-01 00:00:00.0", b"2019-12-31T18:30:00.0Z"),
+        ("America/New_York", b"2020-11-01 00:30:00.0", b"2020-11-01T04:30:00.0Z"),
+    ],
+)
+def test_timestamps_stand_in_the_changefeeds_zone(zone: str, local: bytes, utc: bytes) -> None:
+    table = TableInfo(
+        schema="s", name="t", table_id=1, columns=(column_of("ts", T.TIMESTAMP, decimal=1),)
+    )  # fmt: skip
+    (message,) = sent(table, [(Op.INSERT, 1, (), (local,))], DebeziumOptions(time_zone=zone))
+    assert message.key is not None
+    assert message.value is not None
+    assert b'"after":{"ts":"%b"}' % utc in message.value
+    (event,) = DebeziumDecoder(time_zone=zone).events(message.key, message.value)
+    assert isinstance(event, RowEvent)
+    assert event.after == {"ts": local}
+
+
+def test_an_unknown_zone_is_refused() -> None:
+    with pytest.raises(ChangefeedError):
+        DebeziumDecoder(time_zone="Mars/Olympus")
+
+
+def test_build_time_is_the_commits_unless_given() -> None:
+    row = (Op.INSERT, 1_700_000_000_123 << 18, IMAGE, IMAGE)
+    (message,) = sent(SMALL, [row], DebeziumOptions())
+    assert b'},"ts_ms":1700000000123,' in (message.value or b"")
+    (message,) = sent(SMALL, [row], DebeziumOptions(build_ts_ms=7))
+    assert b'},"ts_ms":7,' in (message.value or b"")

@@ -1,0 +1,160 @@
+"""What is not a Debezium message is a decode error, whatever it is, and never takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import RowEvent
+from tests.protocols.debezium_tables import EXTENDED, samples
+
+
+@pytest.mark.parametrize("disable_schema", [False, True])
+def test_every_truncation_is_a_decode_error(disable_schema: bool) -> None:
+    options = DebeziumOptions(enable_tidb_extension=True, output_ddl=True, disable_schema=disable_schema)
+    for key, value in samples(options):
+        cuts = [(key[:cut], value) for cut in range(len(key))]
+        cuts += [(key, value[:cut]) for cut in range(len(value))]
+        for pair in cuts:
+            with pytest.raises(DecodeError) as error:
+                list(DebeziumDecoder().events(*pair))
+            assert 0 <= error.value.byte <= len(pair[error.value.part == "value"])
+
+
+@pytest.mark.parametrize("flips", [range(8), (255,)])
+def test_every_damaged_byte_decodes_or_is_a_decode_error(flips) -> None:
+    refused = total = 0
+    for key, value in samples(EXTENDED)[1:2]:
+        for part, data in enumerate((key, value)):
+            for place, flip in itertools.product(range(len(data)), flips):
+                damaged = bytearray(data)
+                damaged[place] ^= 255 if flip == 255 else 1 << flip
+                pair = (bytes(damaged), value) if part == 0 else (key, bytes(damaged))
+                total += 1
+                try:
+                    list(DebeziumDecoder().events(*pair))
+                except DecodeError:
+                    refused += 1
+    assert refused > total // 4  # the structure is checked, although names that nobody reads are not
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=80) | st.none(), st.binary(max_size=80) | st.none())
+@example(b"{}", b"{}")
+@example(b'{"payload":null}', b'{"payload":null}')
+@example(None, b'{"payload":{"source":{"commit_ts":1},"op":"c","after":{"a":"\\ud800"}}}')
+def test_arbitrary_bytes_decode_or_are_a_decode_error(key: bytes | None, value: bytes | None) -> None:
+    with contextlib.suppress(DecodeError):
+        list(DebeziumDecoder().events(key, value))
+
+
+def _message(value: bytes, schema: bytes) -> bytes:
+    return (
+        b'{"payload":{"source":{"commit_ts":1,"db":"s","table":"t"},"op":"c","after":{"c":%b}},"schema":'
+        b'{"fields":[{"field":"after","fields":[{"field":"c","optional":false,%b}]}]}}' % (value, schema)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        (b"1.5", b'"type":"int32"'),
+        (b"true", b'"type":"int32"'),
+        (b"null", b'"type":"int32"'),
+        (b"32768", b'"type":"int16"'),
+        (b"128", b'"type":"int16","tidb_type":"tinyint"'),
+        (b"-1", b'"type":"int32","tidb_type":"smallint unsigned"'),
+        (b"9223372036854775808", b'"type":"int64","tidb_type":"bigint unsigned"'),
+        (b"1e39", b'"type":"float"'),
+        (b"1e999", b'"type":"double"'),
+        (b'"1"', b'"type":"double"'),
+        (b"1", b'"type":"boolean"'),
+        (b'"YQ="', b'"type":"string","tidb_type":"blob"'),
+        (b'"YWI="', b'"type":"bytes","name":"io.debezium.data.Bits","parameters":{"length":"8"}'),
+        (b'"/w=="', b'"type":"bytes","name":"io.debezium.data.Bits","parameters":{"length":"7"}'),
+        (b'"/w=="', b'"type":"bytes","name":"io.debezium.data.Bits","parameters":{"length":"99"}'),
+        (b'"c"', b'"type":"string","name":"io.debezium.data.Enum","parameters":{"allowed":"a,b"}'),
+        (b'"a,a"', b'"type":"string","name":"io.debezium.data.EnumSet","parameters":{"allowed":"a,b"}'),
+        (b'"a"', b'"type":"string","name":"io.debezium.data.Enum"'),
+        (b"99999999999", b'"type":"int32","name":"io.debezium.time.Date"'),
+        (b"9223372036854775807", b'"type":"int64","name":"io.debezium.time.Timestamp"'),
+        (b"3020400000000", b'"type":"int64","name":"io.debezium.time.MicroTime"'),
+        (b'"2020-13-01T00:00:00Z"', b'"type":"string","name":"io.debezium.time.ZonedTimestamp"'),
+        (b'"2020-01-01 00:00:00"', b'"type":"string","name":"io.debezium.time.ZonedTimestamp"'),
+        (b"2156", b'"type":"int32","name":"io.debezium.time.Year"'),
+        (b'"[1,x]"', b'"type":"string","name":"io.debezium.data.TiDBVectorFloat32"'),
+        (b"1", b'"type":"geometry"'),
+        (b"[1]", b'"type":"int32"'),
+        (b"[" * 100_000, b'"type":"int32"'),
+        (b"1" * 5_000, b'"type":"int64"'),
+        (b'"\xff"', b'"type":"string","tidb_type":"json\xff"'),
+    ],
+)
+def test_a_value_that_does_not_fit_its_type_is_refused(value: bytes, schema: bytes) -> None:
+    with pytest.raises(DecodeError):
+        list(DebeziumDecoder().events(b'{"payload":{}}', _message(value, schema)))
+
+
+SOURCE = b'"source":{"commit_ts":1,"db":"s","table":"t"}'
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+@pytest.mark.parametrize("place", [b'{"x":%b', b'{"payload":%b', b'{"payload":{},"schema":%b'])
+def test_deep_nesting_is_refused(opening: bytes, place: bytes) -> None:
+    deep = place % (opening * 200_000)
+    for pair in ((deep, None), (None, deep)):
+        with pytest.raises(DecodeError):
+            list(DebeziumDecoder().events(*pair))
+
+
+def test_a_list_of_very_many_members_is_read() -> None:
+    allowed = b"\\\\," * 200_000 + b"z"  # as JSON: members that end with a backslash
+    schema = b'"type":"string","name":"io.debezium.data.Enum","parameters":{"allowed":"%b"}' % allowed
+    (event,) = DebeziumDecoder().events(b"{}", _message(b'"z"', schema))
+    assert isinstance(event, RowEvent)
+    assert event.after == {"c": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        (None, None, "DEBEZIUM-EMPTY"),
+        (b"", b"{}", "DEBEZIUM-JSON"),
+        (b"[]", b"{}", "DEBEZIUM-FORM"),
+        (None, b"{}", "DEBEZIUM-FORM"),
+        (None, b'{"source":{"commit_ts":-1},"op":"m"}', "DEBEZIUM-SOURCE"),
+        (None, b"{%b}" % SOURCE, "DEBEZIUM-OP"),
+        (None, b'{%b,"op":"t"}' % SOURCE, "DEBEZIUM-OP"),
+        (b'{"a":1}', b'{%b,"op":"m"}' % SOURCE, "DEBEZIUM-KEY"),
+        (b'{"a":1}', b'{%b,"op":"c","after":{"a":2}}' % SOURCE, "DEBEZIUM-KEY"),
+        (b'{"databaseName":"x"}', b'{%b,"databaseName":"s","ddl":""}' % SOURCE, "DEBEZIUM-KEY"),
+        (None, b'{%b,"op":"c","after":{}}' % SOURCE, "DEBEZIUM-ROW"),
+        (None, b'{%b,"op":"d","after":{"a":1}}' % SOURCE, "DEBEZIUM-ROW"),
+        (None, b'{%b,"op":"u","before":{"b":1},"after":{"a":1}}' % SOURCE, "DEBEZIUM-ROW"),
+        (None, b'{"payload":{%b,"op":"c","after":{"a":1}},"schema":{}}' % SOURCE, "DEBEZIUM-SCHEMA"),
+        (None, b'{"payload":{%b,"op":"c","after":{"\xff":1}}}' % SOURCE, "DEBEZIUM-SOURCE"),
+    ],
+)
+def test_each_broken_rule_has_its_code(key: bytes | None, value: bytes | None, code: str) -> None:
+    with pytest.raises(DecodeError) as error:
+        list(DebeziumDecoder().events(key, value))
+    assert error.value.code == code
+
+
+def test_a_tombstone_holds_no_event() -> None:
+    assert list(DebeziumDecoder().events(b'{"payload":{"id":1}}', None)) == []
+
+
+def test_payloads_without_a_wrapper_are_read() -> None:
+    value = b'{"after":{"id":1},"op":"c",%b,"more":[{}]}' % SOURCE
+    (event,) = DebeziumDecoder().events(b'{"id":1}', value)
+    assert isinstance(event, RowEvent)
+    assert event.after == {"id": b"1"}
+    assert [(column.type, column.flag) for column in event.columns] == [("", 2)]

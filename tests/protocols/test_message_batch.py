@@ -1,0 +1,40 @@
+"""Messages in columns and one by one are the same."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.model.event import ClaimObject, Message
+
+MESSAGES = st.builds(
+    Message,
+    key=st.none() | st.binary(max_size=3),
+    value=st.none() | st.binary(max_size=3),
+    type=st.sampled_from(["row", "ddl", "resolved"]),
+    commit_ts=st.integers(1, 9),
+    events=st.integers(0, 3),
+    headers=st.sampled_from([(), (("name", b"value"),)]),
+    claims=st.sampled_from([(), (ClaimObject("1.json", b"{}"),)]),
+)
+
+
+@given(st.lists(MESSAGES, max_size=9))
+def test_what_goes_in_comes_out(messages: list[Message]) -> None:
+    assert list(of_messages(messages).messages()) == messages
+
+
+@given(st.lists(MESSAGES, max_size=600), st.data())
+def test_a_slice_is_one_of_the_messages(messages: list[Message], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(messages)))
+    most = data.draw(st.none() | st.integers(0, len(messages)))
+    end = None if most is None else start + most
+    assert list(of_messages(messages).slice(start, most).messages()) == messages[start:end]
+
+
+@given(st.lists(MESSAGES, min_size=1, max_size=9))
+def test_parts_leave_nothing_out(messages: list[Message]) -> None:
+    many = messages * 100
+    parts = list(of_messages(many).parts())
+    assert [message for part in parts for message in part.messages()] == many

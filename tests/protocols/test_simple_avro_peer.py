@@ -1,0 +1,177 @@
+"""Simple's Avro form, read by another library with the schema that readers have."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pytest
+
+from ticdc_producer.protocols.simple.decoder import SimpleDecoder
+from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.errors import ChangefeedError, DecodeError
+from ticdc_producer.model.event import DDLEvent, Op
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from tests.protocols.encoding import messages_of
+
+T = MySQLType
+NS = "com.pingcap.simple.avro"
+AVRO = SimpleOptions(encoding_format="avro", build_ts_ms=5)
+
+
+def _record(name: str, *fields: tuple[str, object]) -> dict[str, object]:
+    listed = [{"name": field, "type": kind} for field, kind in fields]
+    return {"type": "record", "name": name, "namespace": NS, "fields": listed}
+
+
+def _enum(name: str, *symbols: str) -> dict[str, object]:
+    return {"type": "enum", "name": name, "namespace": NS, "symbols": list(symbols)}
+
+
+def _maybe(kind: object) -> list[object]:
+    return ["null", kind]
+
+
+def _list(kind: object) -> dict[str, object]:
+    return {"type": "array", "items": kind}
+
+
+_ROW = {"type": "map", "values": [
+    "null", "long", "float", "double", "string", "bytes",
+    _record("Timestamp", ("location", "string"), ("value", "string")),
+    _record("UnsignedBigint", ("value", "long")),
+]}  # fmt: skip
+_TYPE = _record(
+    "DataType", ("mysqlType", "string"), ("charset", "string"), ("collate", "string"), ("length", "long"),
+    ("decimal", _maybe("int")), ("elements", _maybe(_list("string"))), ("unsigned", _maybe("boolean")),
+    ("zerofill", _maybe("boolean")),
+)  # fmt: skip
+_COLUMN = _record(
+    "Column", ("name", "string"), ("dataType", _TYPE), ("nullable", "boolean"), ("default", _maybe("string"))
+)
+_INDEX = _record(
+    "Index", ("name", "string"), ("unique", "boolean"), ("primary", "boolean"), ("nullable", "boolean"),
+    ("columns", _list("string")),
+)  # fmt: skip
+_TABLE = _record(
+    "TableSchema", ("database", "string"), ("table", "string"), ("tableID", "long"), ("version", "long"),
+    ("columns", _list(_COLUMN)), ("indexes", _list(_INDEX)),
+)  # fmt: skip
+_MESSAGE = _record(
+    "Message",
+    ("type", _enum("MessageType", "WATERMARK", "BOOTSTRAP", "DDL", "DML")),
+    ("payload", [
+        _record("Watermark", ("version", "int"), ("commitTs", "long"), ("buildTs", "long")),
+        _record("Bootstrap", ("version", "int"), ("buildTs", "long"), ("tableSchema", _TABLE)),
+        _record(
+            "DDL", ("version", "int"),
+            ("type", _enum("DDLType", "CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX",
+                           "QUERY")),
+            ("sql", "string"), ("commitTs", "long"), ("buildTs", "long"),
+            ("tableSchema", _maybe(f"{NS}.TableSchema")), ("preTableSchema", _maybe(f"{NS}.TableSchema")),
+        ),
+        _record(
+            "DML", ("version", "int"), ("database", "string"), ("table", "string"), ("tableID", "long"),
+            ("type", _enum("DMLType", "INSERT", "UPDATE", "DELETE")), ("commitTs", "long"),
+            ("buildTs", "long"), ("schemaVersion", "long"), ("claimCheckLocation", _maybe("string")),
+            ("handleKeyOnly", _maybe("boolean")), ("checksum", _maybe("string")),
+            ("data", _maybe(_ROW)), ("old", _maybe({"type": "map", "values": _ROW["values"]})),
+        ),
+    ]),
+)  # fmt: skip
+KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)
+TABLE = TableInfo(
+    schema="s",
+    name="t",
+    table_id=9,
+    columns=(
+        ColumnInfo(name="id", type=T.LONGLONG, unsigned=True, nullable=False),
+        ColumnInfo(name="d", type=T.DOUBLE),
+        ColumnInfo(name="b", type=T.BLOB),
+        ColumnInfo(name="v", type=T.VARCHAR, charset="utf8mb4", has_default=True, default=b"x"),
+        ColumnInfo(name="at", type=T.TIMESTAMP),
+        ColumnInfo(name="n", type=T.SET, charset="utf8mb4", elements=("p", "q")),
+    ),
+    indexes=(KEY,),
+    update_ts=7,
+)
+ROW = (b"18446744073709551615", b"0.25", b"\xff", None, b"2020-01-02 03:04:05", b"3")
+
+
+def read(value: bytes | None) -> Any:
+    """The payload of a message; what stands before it is the message's place in the schema's array."""
+    assert value is not None
+    body = io.BytesIO(value[1:])
+    names = fastavro.parse_schema(_without_second_definition())
+    found = fastavro.schemaless_reader(body, names)
+    assert body.read() == b""
+    assert isinstance(found, dict)
+    return found
+
+
+def _without_second_definition() -> dict[str, Any]:
+    text = json.loads(json.dumps(_MESSAGE))
+    images = text["fields"][1]["type"][3]["fields"]
+    images[-1]["type"][1]["values"][-2:] = [f"{NS}.Timestamp", f"{NS}.UnsignedBigint"]
+    return dict(text)
+
+
+def test_another_reader_makes_the_same_of_a_row() -> None:
+    (update,) = messages_of(SimpleEncoder(AVRO), TABLE, [(Op.UPDATE, 11, ROW, ROW)])
+    image = {
+        "id": {"value": -1}, "d": 0.25, "b": b"\xff", "v": None, "n": 3,
+        "at": {"location": "UTC", "value": "2020-01-02 03:04:05"},
+    }  # fmt: skip
+    found = read(update.value)
+    assert found["type"] == "DML"
+    assert found["payload"] == {
+        "version": 1, "database": "s", "table": "t", "tableID": 1, "type": "UPDATE", "commitTs": 11,
+        "buildTs": 5, "schemaVersion": 7, "claimCheckLocation": None, "handleKeyOnly": None,
+        "checksum": None, "data": image, "old": image,
+    }  # fmt: skip
+
+
+def test_another_reader_finds_the_columns_of_a_description() -> None:
+    options = SimpleOptions(
+        encoding_format="avro", send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2
+    )
+    description, _ = messages_of(SimpleEncoder(options), TABLE, [(Op.INSERT, 11, (), ROW)])
+    found = read(description.value)
+    assert found["type"] == "BOOTSTRAP"
+    table = found["payload"]["tableSchema"]
+    assert [column["name"] for column in table["columns"]] == [column.name for column in TABLE.columns]
+    assert [column["default"] for column in table["columns"]] == [None, None, None, "x", None, None]
+    ddl = DDLEvent(commit_ts=11, schema="s", table="t", query="CREATE TABLE t (id INT)", ddl_type=3)
+    told = read(SimpleEncoder(AVRO).ddl(ddl, TABLE).value)["payload"]
+    assert (told["type"], told["tableSchema"], told["preTableSchema"]) == ("CREATE", table, None)
+
+
+def test_every_beginning_of_a_message_is_a_decode_error() -> None:
+    (insert,) = messages_of(SimpleEncoder(AVRO), TABLE, [(Op.INSERT, 11, (), ROW)])
+    value = insert.value or b""
+    for end in range(len(value)):
+        with pytest.raises(DecodeError):
+            list(SimpleDecoder().events(None, value[:end]))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"large_message_handle_option": "handle-key-only"},
+        {"large_message_handle_option": "claim-check"},
+        {"large_message_handle_compression": "lz4"},
+    ],
+)
+def test_what_no_golden_file_shows_is_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(ChangefeedError) as error:
+        SimpleOptions(encoding_format="avro", **option)
+    assert error.value.parameter in (name.replace("_", "-") for name in option)
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(ChangefeedError, match="encoding-format"):
+        SimpleOptions(encoding_format="xml")

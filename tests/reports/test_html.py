@@ -1,0 +1,129 @@
+"""The page needs nothing but itself, whatever stands in the topic and however much of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from html.parser import HTMLParser
+
+from ticdc_producer.reports.html import page
+from ticdc_producer.reports.limits import ALL_BUCKETS, DRAWN, LONGEST_EVENT
+from ticdc_producer.reports.subject import FaultPlace, Subject
+from ticdc_producer.reports.timeline import Timeline
+from ticdc_producer.verifier.table_state import StateComparison
+from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
+
+HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
+_LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href"}
+
+
+class _Reader(HTMLParser):
+    """What a browser would find: elements, attributes, and the text beside them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def assert_self_contained(text: str) -> None:
+    """No element that could load or run anything."""
+    seen = _Reader(text)
+    assert not {"script", "link", "iframe", "object", "embed", "img", "base", "form"} & set(seen.tags)
+    assert not [name for name, _ in seen.attributes if name in _LOADING or name.startswith("on")]
+    assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
+    styles = " ".join(re.findall(r"<style>.*?</style>", text, re.DOTALL))
+    assert "url(" not in styles
+    assert "@import" not in styles
+    assert all("url(#" in value for _, value in seen.attributes if "url(" in value)
+    assert not re.search(r"https?://", re.sub("http://evil", "", text))
+
+
+def test_a_verified_stream() -> None:
+    state = StateComparison(tables=2, rows=2, missing=0, unexpected=0)
+    text = page(BANK, verdict(comparison=compared(), state=state), timeline())
+    assert_self_contained(text)
+    seen = _Reader(text)
+    assert "all 6 expected events came, in order" in seen.text
+    assert "2 in 2 tables, as expected" in seen.text
+    assert "Findings" not in seen.text
+    assert "INV-FRAME" in seen.text
+
+
+def test_findings_show_the_events_with_their_values() -> None:
+    found = finding("INV-RESOLVED", "error", 5, event(7), event(9))
+    told = dataclasses.replace(timeline(), witnesses={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"})
+    seen = _Reader(page(BANK, verdict(found), told))
+    assert "VIOLATED: 1 error" in seen.text
+    assert "5 times" in seen.text
+    assert "balance='1.50'" in seen.text
+    assert "bank/0@9[0] update bank.accounts id=1" in seen.text, "not in the stream: as the finding names it"
+
+
+def test_what_was_not_checked_is_told() -> None:
+    gap = finding("INV-ORDER-KEY", "not checked", 12, event(1), hint="rows without handle key")
+    assert (
+        "INV-ORDER-KEY rows without handle key (12 rows)"
+        in _Reader(page(BANK, verdict(gap), timeline())).text
+    )
+
+
+def test_hostile_topics_are_text() -> None:
+    found = finding("INV-RESOLVED", "error", 1, event(1, HOSTILE, HOSTILE, HOSTILE), hint=HOSTILE)
+    judged = verdict(
+        found,
+        comparison=compared(1, (HOSTILE,)),
+        state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared=(HOSTILE,)),
+    )
+    told = dataclasses.replace(timeline(topic=HOSTILE), witnesses={(HOSTILE, 0, 1, 0): HOSTILE})
+    fault = FaultPlace(trap=HOSTILE, topic=HOSTILE, partition=0, offset=5, commit_ts=START)
+    text = page(Subject(name=HOSTILE, protocol=HOSTILE), judged, told, [fault])
+    assert_self_contained(text)
+    assert "{{ 7*7 }}" in _Reader(text).text
+
+
+def test_a_large_topic_gives_a_small_page() -> None:
+    busy = timeline(partitions=3000, buckets=ALL_BUCKETS // DRAWN)
+    long_text = "x" * 10_000_000
+    many = [finding(f"INV-{n}", "error", 9, *(event(n, long_text) for n in range(3))) for n in range(14)]
+    told = verdict(*many, comparison=compared(1, (long_text,) * 15))
+    text = page(BANK, told, busy, [FaultPlace(trap="late", topic="bank", partition=n % 64, offset=n,
+                                              commit_ts=START) for n in range(100_000)])  # fmt: skip
+    assert len(text.encode()) < 5_000_000
+    assert "x" * (LONGEST_EVENT + 1) not in text
+    assert "64 of 3,000 partitions are drawn" in _Reader(text).text
+
+
+def test_marks_are_drawn_and_explained() -> None:
+    found = finding("INV-RESOLVED", "error", 1, event(1))
+    plain, marked = page(BANK, verdict(), timeline()), page(BANK, verdict(found), timeline())
+    fault = FaultPlace(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
+    faulty = page(BANK, verdict(), timeline(), [fault])
+    assert 'class="error"' not in plain
+    assert marked.count('<g class="error">') == 2, "in the chart, and in the legend"
+    assert faulty.count('<g class="fault">') == 2
+    assert "replay (1)" in _Reader(faulty).text
+
+
+def test_an_empty_stream_has_a_page() -> None:
+    text = page(BANK, verdict(), Timeline(partitions=(), buckets={}, sizes={}))
+    assert_self_contained(text)
+    assert "Timeline" not in _Reader(text).text
+
+
+def test_the_same_verdict_gives_the_same_page() -> None:
+    found = finding("INV-RESOLVED", "error", 1, event(1))
+    assert page(BANK, verdict(found), timeline()) == page(BANK, verdict(found), timeline())

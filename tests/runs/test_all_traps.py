@@ -1,0 +1,88 @@
+"""The scenario ``all-traps`` holds what it says, in every protocol, and verifies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.cli import main
+from ticdc_producer.protocols import registry
+from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.runs.coverage import coverage
+
+OF_SQL = {name for name, trap in catalogue().items() if trap.means == "scenario"}
+NOT_IN = {
+    "open-protocol": set(),
+    "craft": set(),
+    "canal-json&enable-tidb-extension=true": {"column-flags", "partitioned-table"},
+    "debezium&output-ddl=true&enable-tidb-extension=true": {
+        "column-flags", "partitioned-table", "decimal-precision",
+    },
+}  # fmt: skip
+"""Traps of SQL that the messages of a protocol cannot show."""
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("protocol", NOT_IN)
+def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str) -> None:
+    place = tmp_path / "golden"
+    report = ticdc_producer.run("all-traps", sink_uri=f"kafka:///t?protocol={protocol}&partition-num=4", out=place)
+    assert report.ok, report.to_json()
+    assert report.skipped == []
+    assert report.discarded == []
+    found = coverage(folder=place)
+    assert {one.trap for one in found.of_status("missed")} & OF_SQL == set()
+    assert {one.trap for one in found.of_status("untold", "impossible")} & OF_SQL == NOT_IN[protocol]
+    for one in found.of_status("exercised"):
+        assert one.count > 0
+        assert one.first.startswith("t/")
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_tells_what_was_injected_as_the_manifest_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "golden"
+    ticdc_producer.run("seed_t1", out=place)
+    written = json.loads((place / "manifest.json").read_text())
+    written["faults"] = [{"trap": "lost-row", "places": 2}, {"trap": "nobody-knows", "places": 1}]
+    (place / "manifest.json").write_text(json.dumps(written))
+    assert main(["coverage", "--in", str(place), "--json"]) == 0
+    told = {one["trap"]: one for one in json.loads(capsys.readouterr().out)["traps"]}
+    assert set(told) == set(catalogue())
+    assert (told["lost-row"]["status"], told["lost-row"]["count"]) == ("exercised", 2)
+    assert told["lost-message"]["status"] == "illegal"
+    assert told["duplicate-message"]["status"] == "missed"
+
+
+def test_a_topic_is_read_as_a_folder_is(spark: SparkSession, kafka: EmbeddedKafka) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_topics([NewTopic("covered", 2, 1)])["covered"].result()
+    encoder, client = registry.encoder("open-protocol", {}), Producer({"bootstrap.servers": kafka.bootstrap})
+    for partition, commit_ts in ((0, 10), (0, 20), (0, 10), (1, 10)):
+        message = encoder.resolved(commit_ts)
+        assert message is not None
+        client.produce("covered", key=message.key, value=message.value, partition=partition)
+    client.flush()
+    uri = f"kafka://{kafka.bootstrap}/covered?protocol=open-protocol"
+    found = {one.trap: one for one in coverage(sink_uri=uri).traps}
+    assert found["resolved-fallback"].first == "covered/0@2[0]"
+    assert found["idle-partition"].count == 2
+    assert found["duplicate-event"].status == "missed"
+
+
+def test_one_source_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for arguments, complaint in (
+        (["coverage"], "--sink-uri or --in"),
+        (["coverage", "--in", str(tmp_path / "nowhere")], "no such folder"),
+        (["coverage", "--sink-uri", "kafka:///t?protocol=craft"], "names no broker"),
+    ):
+        assert main(arguments) == 2
+        assert complaint in capsys.readouterr().err

@@ -1,0 +1,85 @@
+"""A broker that goes and comes back while it is written to: nothing is lost, twice or out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded.process import free_ports
+from ticdc_producer.config import resolve
+from ticdc_producer.kafka.client import producer_properties
+from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from ticdc_producer.runs.progress import Advance
+from ticdc_producer.model.event import Message
+from ticdc_producer.targets.kafka.write import PartitionWriter
+from ticdc_producer.targets.kafka.topics import Topics
+from tests.kafka_topic import read_topic
+
+COUNT = 20_000
+SCENARIO = """\
+version: 1
+name: restarted
+steps:
+  - sql: CREATE TABLE test.t (id BIGINT PRIMARY KEY, v VARCHAR(200));
+  - generate: {table: test.t, rows: 100, transactions: 20_000, mix: {insert: 20, update: 70, delete: 10}}
+resolved: {every: 1m}
+"""
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[EmbeddedKafka]:
+    """A broker that has its address and its topics again when it is started again."""
+    (port,) = free_ports(1)
+    with EmbeddedKafka(data_dir=tmp_path / "kafka", port=port) as running:
+        yield running
+
+
+def _restart(broker: EmbeddedKafka) -> None:
+    address = broker.bootstrap
+    broker.stop()
+    broker.start()
+    assert broker.bootstrap == address
+
+
+def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: EmbeddedKafka) -> None:
+    feed = resolve(f"kafka://{broker.bootstrap}/restarted?partition-num=1")
+    Topics(feed.brokers).prepare(feed, ["restarted"], append=False)
+    values = [str(number).encode() for number in range(COUNT)]
+
+    def messages() -> Iterator[MessageBatch]:
+        for number, value in enumerate(values):
+            if number == COUNT // 2:  # what was just handed over is on its way
+                _restart(broker)
+            yield of_messages([Message(key=b"k", value=value, type="row", commit_ts=1)])
+
+    writer = PartitionWriter(feed.brokers, producer_properties(feed, feed.brokers), "restarted", 0)
+    (account,) = writer.write(messages(), 0)
+    assert account[3] == COUNT
+    assert [value for _, value, _ in read_topic(broker.bootstrap, "restarted")[0]] == values
+
+
+@pytest.mark.slow
+def test_a_run_is_verified_after_a_restart(
+    spark: SparkSession, broker: EmbeddedKafka, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "restarted.yaml"
+    scenario.write_text(SCENARIO)
+    seen: list[Advance] = []
+
+    def watcher(advance: Advance) -> None:
+        if not seen and advance.messages:
+            seen.append(advance)
+            _restart(broker)
+
+    uri = f"kafka://{broker.bootstrap}/restarted?partition-num=2&max-batch-size=1"
+    # The watcher looks every second: few messages at a time, and each time almost a second, take longer.
+    few = ["queue.buffering.max.messages=2000", "linger.ms=900"]
+    report = ticdc_producer.run(scenario, sink_uri=uri, watcher=watcher, client=few)
+    assert seen, "the run was over before anybody looked"
+    assert 0 < seen[0].messages < report.counts.total
+    assert report.ok

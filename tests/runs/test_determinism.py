@@ -1,0 +1,110 @@
+"""The same bytes on any number of cores and partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.targets.encoding.messages import messages
+from ticdc_producer.pipeline.event_stream import event_stream
+from tests.golden_events import GOLDEN
+
+KEYS = GOLDEN / "visible" / "keys.sql"
+SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
+CONFIG = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+
+def digest(spark: SparkSession, config: Path, scenario: Path | str = KEYS, sets: Sequence[str] = ()) -> str:
+    """SHA-256 over all messages in (topic, partition, offset) order."""
+    job = prepare(scenario, sink_uri=SINK_URI, config=config, sets=sets)
+    stream = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    frame = messages(stream, job.encode_plan(skip_refused=False))
+    total = hashlib.sha256()
+    for row in frame.orderBy("topic", "partition", "offset").collect():
+        total.update(json.dumps([row["partition"], row["offset"], row["type"]]).encode())
+        total.update(bytes(row["key"]) + bytes(row["value"]))
+    return total.hexdigest()
+
+
+GENERATED = {
+    "sysbench": ["steps[1].generate.transactions=50", "steps[1].generate.rows=50"],
+    "orders": ["steps[1].generate.transactions=20"],
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "changefeed.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_shuffle_and_arrow_batch_size_do_not_matter(spark: SparkSession, config: Path) -> None:
+    settings = {
+        "spark.sql.shuffle.partitions": ("3", "64"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": ("5", "7"),
+    }
+    before = {key: spark.conf.get(key) for key in settings}
+    try:
+        digests = set()
+        for shuffle, batch in zip(*settings.values(), strict=True):
+            spark.conf.set("spark.sql.shuffle.partitions", shuffle)
+            spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", batch)
+            digests.add(digest(spark, config))
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+    assert digests == {digest(spark, config)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", ["local[1]", "local[2]"])
+def test_the_number_of_cores_does_not_matter(spark: SparkSession, config: Path, master: str) -> None:
+    code = (
+        "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
+        "from tests.runs.test_determinism import digest;"
+        f"print(digest(spark_session({master!r}), Path(sys.argv[1])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == digest(spark, config)
+
+
+@pytest.mark.slow
+def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSession, config: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
+        "from tests.runs.test_determinism import GENERATED, digest;"
+        "spark = spark_session('local[1]');"
+        "print(*[digest(spark, Path(sys.argv[1]), name, sets) for name, sets in GENERATED.items()])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
+    )
+    here = [digest(spark, config, name, sets) for name, sets in GENERATED.items()]
+    assert done.stdout.split() == here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", ["3", "64"])
+def test_generated_messages_are_the_same_in_any_number_of_partitions(
+    spark: SparkSession, config: Path, partitions: str
+) -> None:
+    name, sets = "orders", GENERATED["orders"]
+    usual = digest(spark, config, name, sets)
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        assert digest(spark, config, name, sets) == usual
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)

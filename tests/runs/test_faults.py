@@ -1,0 +1,122 @@
+"""Faults end to end: what was asked for is in the messages, is told, and is what the verifier finds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer import api
+from ticdc_producer.errors import FaultError
+from ticdc_producer.faults.catalogue import catalogue, trap
+from ticdc_producer.runs.faults_detected import named_by
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.model.event_line import event_line
+from ticdc_producer.model.json_value import json_line
+
+FAULTY = Path(__file__).parent / "faulty.yaml"
+URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
+PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
+LEGAL = (
+    "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
+    "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",
+    "duplicate-ddl:rate=1", "ddl-at-resolved-ts:rate=1",
+)  # fmt: skip
+ILLEGAL = tuple(
+    name for name, one in catalogue().items() if not one.legal and name not in ("unsplit", "oversized")
+)
+ONLY_WARNED = ("mixed-kinds",)  # what it breaks, INV-BATCH-KIND, is a warning in the catalogue of invariants
+SOME_ILLEGAL = ("lost-row", "early-resolved", "missing-ddl", "stale-before-image", "poison")
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_legal_faults_are_no_errors_and_all_have_their_place(spark: SparkSession, tmp_path: Path) -> None:
+    report = api.run(FAULTY, out=tmp_path / "out", inject=LEGAL)
+    assert report.ok
+    assert report.verdict is not None
+    assert not report.verdict.of_severity("error")
+    assert {fault["trap"]: fault["places"] > 0 for fault in report.faults.counts} == {
+        setting.partition(":")[0]: True for setting in LEGAL
+    }
+    told = Counter(line["trap"] for line in lines(tmp_path / "out" / "faults.jsonl"))
+    assert told == {fault["trap"]: fault["places"] for fault in report.faults.counts}
+    _events_are_where_they_are_told(tmp_path / "out")
+    # The folder knows how it was made.
+    assert api.verify(folder=tmp_path / "out", scenario=FAULTY).ok
+
+
+def _events_are_where_they_are_told(folder: Path) -> None:
+    """The expected events of a folder are those of its messages, at their offsets."""
+    decoded = [json.loads(json_line(event_line(row))) for row in api.decode(folder_in=folder)]
+    assert lines(folder / "events.jsonl") == [event for event in decoded if event["kind"] != "error"]
+
+
+@pytest.mark.parametrize("names", [SOME_ILLEGAL, pytest.param(ILLEGAL, marks=pytest.mark.slow)])
+def test_each_illegal_fault_is_named_beside_the_others(
+    spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    report = api.run(FAULTY, out=tmp_path / "out", inject=names)
+    assert report.verdict is not None
+    assert {fault["trap"]: fault["places"] for fault in report.faults.counts} == dict.fromkeys(names, 1)
+    unnamed = [name for name in names if not named_by(name, report.verdict)]
+    assert not unnamed
+    assert report.ok
+    assert not report.verdict.ok
+    _events_are_where_they_are_told(tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_fault_alone_is_named_by_what_it_breaks(
+    spark: SparkSession, tmp_path: Path, protocol: str
+) -> None:
+    """The matrix of faults and invariants: illegal ones are named, legal ones are no error."""
+    names = [name for name, one in catalogue().items() if one.means in ("event", "message")]
+    wrong = []
+    for name in names:
+        if protocol not in trap(name).protocols:
+            with pytest.raises(FaultError, match=f"{protocol} has no {name}"):
+                prepare(FAULTY, sink_uri=URI.format(protocol), inject=[name])
+            continue
+        report = _alone(name, protocol, tmp_path / name)
+        assert report.verdict is not None
+        found = sorted({one.id for one in report.verdict.of_severity("error", "warning")})
+        print(f"{protocol:14} {name:22} {report.faults.counts[0]['places']:4} {' '.join(found)}")
+        right = report.ok and report.verdict.ok == (trap(name).legal or name in ONLY_WARNED)
+        if not (report.faults.counts[0]["places"] and right):
+            wrong.append(name)
+    assert not wrong
+
+
+def _alone(name: str, protocol: str, out: Path) -> RunReport:
+    # Rows of one table share messages, so that too many of them can be in one.
+    rule = "table" if name == "oversized" else "index-value"
+    dispatchers = f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]"
+    resolved = "resolved.every=5s" if name == "oversized" else "resolved.every=500ms"
+    return api.run(
+        FAULTY, sink_uri=URI.format(protocol), out=out, inject=[name], sets=[dispatchers, resolved]
+    )
+
+
+@pytest.mark.parametrize(
+    ("inject", "says"),
+    [
+        ("lost-rows", "unknown trap 'lost-rows'.*lost-row"),
+        ("lost-row:often=1", "no rate, times or window"),
+        ("lost-row:times=x", "'x' is no number"),
+        ("lost-row:rate=2", "less than or equal to 1"),
+        ("duplicate-event:times=3", "by rate"),
+        ("zero-dates", "comes of SQL"),
+    ],
+)
+def test_a_trap_that_cannot_be_set_is_refused_with_the_way_out(inject: str, says: str) -> None:
+    with pytest.raises(FaultError, match=says):
+        prepare(FAULTY, inject=[inject])

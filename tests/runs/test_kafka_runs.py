@@ -1,0 +1,170 @@
+"""Runs into a real Kafka, read back by a client that is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.config import resolve
+from ticdc_producer.errors import DeliveryError, SparkError, TopicError
+from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.targets.kafka.topics import Topics
+from tests.kafka_topic import Message, read_topic
+
+SCRIPT = """
+CREATE TABLE test.a (id INT PRIMARY KEY, v VARCHAR(20));
+INSERT INTO test.a VALUES (1,'x'),(2,'y'),(3,'z');
+UPDATE test.a SET v = 'w' WHERE id = 2;
+"""
+
+
+def _uri(kafka: EmbeddedKafka, topic: str, partitions: int = 2) -> str:
+    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={partitions}"
+
+
+def _read(kafka: EmbeddedKafka, topic: str) -> dict[int, list[Message]]:
+    return read_topic(kafka.bootstrap, topic)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.sql"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_seed_t1_into_the_users_kafka_and_into_a_folder(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = _uri(kafka, "seed") + "&batch-by=partition"
+    report = ticdc_producer.run("seed_t1", sink_uri=uri, out=tmp_path / "seed")
+    assert report.ok
+    got = _read(kafka, "seed")
+    assert [len(messages) for messages in got.values()] == [
+        report.counts.by_partition()[f"seed/{n}"]["messages"] for n in (0, 1)
+    ]
+    lines = list(ticdc_producer.decode(folder_in=tmp_path / "seed"))
+    events = list(ticdc_producer.decode(sink_uri=uri))
+    bare = uri.split("?")[0] + "?protocol=open-protocol"  # how many partitions there are the topic says
+    assert ticdc_producer.verify(sink_uri=bare, scenario="seed_t1").ok
+    keys = ("partition", "offset", "index", "kind", "commit_ts", "op")
+    assert [[e.get(k) for k in keys] for e in events] == [[e.get(k) for k in keys] for e in lines]
+    for partition, messages in got.items():
+        assert messages[0][1].endswith(b'"t":3}'), partition  # CREATE TABLE comes first everywhere
+        assert messages[-1][1] == bytes(8)
+
+
+def test_a_topic_that_holds_messages_wants_append(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    first = ticdc_producer.run(script, sink_uri=_uri(kafka, "again"))
+    assert first.ok
+    with pytest.raises(TopicError, match="already holds messages"):
+        ticdc_producer.run(script, sink_uri=_uri(kafka, "again"))
+    before = _read(kafka, "again")
+    second = ticdc_producer.run(script, sink_uri=_uri(kafka, "again"), append=True)
+    assert second.ok, "what is verified starts at the offsets noted before writing"
+    after = _read(kafka, "again")
+    assert after == {partition: messages * 2 for partition, messages in before.items()}
+
+
+def test_another_partition_count_and_a_missing_topic_are_refused_before_anything_is_written(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    assert ticdc_producer.run(script, sink_uri=_uri(kafka, "two")).ok
+    with pytest.raises(TopicError, match="2 partitions"):
+        ticdc_producer.run(script, sink_uri=_uri(kafka, "two", 3), append=True)
+    with pytest.raises(TopicError, match="does not exist"):
+        ticdc_producer.run(script, sink_uri=_uri(kafka, "none") + "&auto-create-topic=false")
+    assert "none" not in Topics(kafka.bootstrap).existing()
+
+
+@pytest.mark.slow
+def test_topics_by_expression_each_get_their_events(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "changefeed.toml"
+    config.write_text('[sink]\ndispatchers = [{matcher = ["test.*"], topic = "of_{schema}_{table}"}]\n')
+    report = ticdc_producer.run(script, sink_uri=_uri(kafka, "rest"), config=config)
+    assert report.ok
+    kinds = {(topic, kind) for topic, _, kind in report.counts.messages}
+    assert kinds == {
+        ("of_test_a", "ddl"),
+        ("of_test_a", "row"),
+        ("of_test_a", "resolved"),
+        ("rest", "resolved"),
+    }
+    assert set(_read(kafka, "rest")) == {0, 1}
+
+
+def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    from ticdc_producer.kafka.client import producer_properties
+    from ticdc_producer.runs.prepare import prepare
+    from ticdc_producer.runs.change_log import upstream
+    from ticdc_producer.targets.kafka.write import deliver
+    from ticdc_producer.pipeline.event_stream import event_stream
+
+    job = prepare(script, sink_uri=_uri(kafka, "retry"))
+    starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
+    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    properties = producer_properties(job.changefeed, kafka.bootstrap)
+    work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
+    accounts = [sorted(work.collect()) for _ in range(2)]
+    assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"
+    counts = {row["partition"]: 0 for row in accounts[0]}
+    for row in accounts[0]:
+        counts[row["partition"]] += row["messages"]
+    assert {partition: len(messages) for partition, messages in _read(kafka, "retry").items()} == counts
+
+
+def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    script = tmp_path / "large.sql"
+    script.write_text(
+        "CREATE TABLE test.l (id INT PRIMARY KEY, v VARCHAR(4000));\n"
+        "INSERT INTO test.l VALUES (1,'small');\n"
+        f"INSERT INTO test.l VALUES (2,'{'x' * 3000}');\n"
+        "INSERT INTO test.l VALUES (3,'small');\n"
+    )
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    topic = NewTopic("narrow", 1, 1, config={"max.message.bytes": "2000", "compression.type": "uncompressed"})
+    admin.create_topics([topic])["narrow"].result()
+    with pytest.raises(DeliveryError) as failed:
+        ticdc_producer.run(script, sink_uri=_uri(kafka, "narrow", 1) + "&compression=none")
+    error = failed.value
+    assert (error.topic, error.partition) == ("narrow", 0)
+    there = _read(kafka, "narrow")[0]
+    assert error.delivered == {("narrow", 0): len(there)}
+    assert "raise max.message.bytes of the topic" in error.hint
+    assert f"narrow/0: {len(there)}" in str(error)
+
+
+def test_speculative_execution_is_refused() -> None:
+    settings = SimpleNamespace(get=lambda *_: "true")
+    events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
+    target = KafkaTarget(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
+    with pytest.raises(SparkError, match="speculative") as refused:
+        target.write(events, None)
+    assert "spark.speculation=false" in str(refused.value)
+
+
+@pytest.mark.slow
+def test_keep_leaves_a_broker_that_can_be_read_and_killed(spark: SparkSession, script: Path) -> None:
+    report = ticdc_producer.run(script, keep=True)
+    try:
+        bare = report.target + "?protocol=open-protocol"
+        assert len(list(ticdc_producer.decode(sink_uri=bare))) == sum(report.counts.events.values())
+    finally:
+        broker = psutil.Process(report.broker_pid)
+        broker.terminate()
+        broker.wait(timeout=60)

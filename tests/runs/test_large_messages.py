@@ -1,0 +1,146 @@
+"""Rows too large for a message: sent, kept and verified as a whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.errors import ChangefeedError, DeliveryError, EncodeError, FolderError
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.model.event import RowEvent
+from ticdc_producer.targets.golden import read as source
+from tests.golden_events import GOLDEN
+
+SCENARIO = GOLDEN / "visible" / "strings.sql"
+LARGE = "sink.kafka-config.large-message-handle"
+
+
+def _config(folder: Path, **options: object) -> Path:
+    """A changefeed file with these large message options."""
+    lines = [f"[{LARGE}]", *(f"{name.replace('_', '-')} = {json.dumps(v)}" for name, v in options.items())]
+    place = folder / "changefeed.toml"
+    place.write_text("\n".join(lines) + "\n")
+    return place
+
+
+def _lines(place: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in place.read_text("utf-8").splitlines()]
+
+
+def _rows(folder: Path) -> list[RowEvent]:
+    """The rows of a folder's messages, as they are without their objects."""
+    records = source.records(folder / "messages.jsonl")
+    events = [event for one in records for event in CanalJSONDecoder().events(one.key, one.value)]
+    return [event for event in events if isinstance(event, RowEvent)]
+
+
+@pytest.fixture
+def claimed(tmp_path: Path, spark: object) -> tuple[Path, ticdc_producer.RunReport]:
+    config = _config(
+        tmp_path,
+        large_message_handle_option="claim-check",
+        claim_check_storage_uri="s3://bucket/claims",
+        large_message_handle_compression="lz4",
+    )
+    uri = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=512&partition-num=2"
+    report = ticdc_producer.run(SCENARIO, sink_uri=uri, config=config, out=tmp_path / "golden")
+    return tmp_path / "golden", report
+
+
+def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
+    folder, report = claimed
+    assert report.ok, report.to_json()
+    kept = {f"claims/{one.name}" for one in (folder / "claims").iterdir()}
+    assert kept
+    assert kept <= json.loads((folder / "manifest.json").read_text())["files"].keys()
+    told = {row.claim_check for row in _rows(folder) if row.claim_check}
+    assert told == {f"s3://bucket/{name}" for name in kept}
+    # What is expected of such a row is the whole of it.
+    assert not any(event.get("handle_key_only") for event in _lines(folder / "events.jsonl"))
+    assert ticdc_producer.verify(folder=folder, scenario=SCENARIO).ok
+    decoded = list(ticdc_producer.decode(folder_in=folder))
+    assert not any(row.get("handle_key_only") or row["kind"] == "error" for row in decoded)
+
+
+def test_an_object_that_is_lost_or_changed_is_noticed(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
+    folder, _ = claimed
+    first = min((folder / "claims").iterdir())
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(FolderError, match=first.name):
+        ticdc_producer.verify(folder=folder)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    ["open-protocol", pytest.param("canal-json&enable-tidb-extension=true", marks=pytest.mark.slow)],
+)
+@pytest.mark.usefixtures("spark")
+def test_rows_as_their_handle_key_are_what_is_expected(tmp_path: Path, protocol: str) -> None:
+    config = _config(tmp_path, large_message_handle_option="handle-key-only")
+    uri = f"kafka:///t?protocol={protocol}&max-message-bytes=512&partition-num=2"
+    report = ticdc_producer.run(SCENARIO, sink_uri=uri, config=config, out=tmp_path / "golden")
+    assert report.ok, report.to_json()
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    reduced = [
+        event for event in _lines(tmp_path / "golden" / "events.jsonl") if event.get("handle_key_only")
+    ]
+    assert reduced
+    assert all(len(event["columns"]) == 1 for event in reduced)
+    assert {f"{event['schema']}.{event['table']}" for event in reduced} <= set(
+        report.verdict.state.not_compared
+    )
+    assert ticdc_producer.verify(folder=tmp_path / "golden", scenario=SCENARIO).ok
+
+
+def _to_storage(tmp_path: Path, uri: str) -> Path:
+    return _config(tmp_path, large_message_handle_option="claim-check", claim_check_storage_uri=uri)
+
+
+OPEN = "t?protocol=open-protocol&max-message-bytes=512&partition-num=2"
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_topic_names_objects_that_are_there(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+    config, uri = (
+        _to_storage(tmp_path, f"file://{tmp_path}/claims"),
+        f"kafka://{kafka.bootstrap}/claimed-{OPEN}",
+    )
+    report = ticdc_producer.run(SCENARIO, sink_uri=uri, config=config)
+    assert report.ok, report.to_json()
+    objects = sorted((tmp_path / "claims").iterdir())
+    assert objects
+    rows = [row for row in ticdc_producer.decode(sink_uri=uri, config=config) if row["kind"] == "row"]
+    assert not any(row["handle_key_only"] for row in rows)
+    objects[0].unlink()
+    verdict = ticdc_producer.verify(sink_uri=uri, config=config)
+    assert not verdict.ok
+    assert any(objects[0].name in str(finding.to_json()) for finding in verdict.findings)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_storage_that_takes_nothing_stops_the_run(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+    (tmp_path / "file").touch()
+    config = _to_storage(tmp_path, f"file://{tmp_path}/file/claims")
+    with pytest.raises(DeliveryError, match="claim-check objects cannot be written to file://"):
+        ticdc_producer.run(SCENARIO, sink_uri=f"kafka://{kafka.bootstrap}/unstored-{OPEN}", config=config)
+
+
+def test_an_unknown_storage_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ChangefeedError, match="no file system for 'nowhere://claims'"):
+        ticdc_producer.run(SCENARIO, sink_uri=f"kafka:///{OPEN}", config=_to_storage(tmp_path, "nowhere://claims"))
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_ddl_that_no_message_of_simple_can_hold_is_refused_at_once(on_error: str) -> None:
+    """Without it nobody could read the rows of its table."""
+    uri = "kafka:///t?protocol=simple&max-message-bytes=600"
+    with pytest.raises(EncodeError, match=r"strings\.sql:1 ") as error:
+        prepare(SCENARIO, sink_uri=uri, sets=[f"on-error={on_error}"])
+    assert (error.value.code, error.value.table) == ("CDC:ErrMessageTooLarge", "test.strings")

@@ -1,0 +1,77 @@
+"""``--only messages``: the same messages in one pass, and nothing beside them."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.errors import EncodeError, FolderError
+from ticdc_producer.runs import progress
+from ticdc_producer.runs.progress import Advance
+
+SETS = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
+TOO_LARGE = """
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(5000));
+INSERT INTO t VALUES (1, 'small');
+INSERT INTO t VALUES (2, REPEAT('x', 4000));
+"""
+SMALL_MESSAGES = "kafka:///t?protocol=open-protocol&partition-num=2&max-message-bytes=1024"
+
+
+def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Path) -> None:
+    whole = ticdc_producer.run("bank", sets=SETS, out=tmp_path / "whole")
+    alone = ticdc_producer.run("bank", sets=SETS, out=tmp_path / "alone", only="messages")
+    assert alone.counts == whole.counts
+    assert alone.verdict is None
+    assert alone.ok
+    [lines] = (tmp_path / "whole").glob("messages.jsonl")
+    files = spark.read.parquet(str(tmp_path / "alone" / "messages.parquet"))
+    in_order = files.orderBy("topic", "partition", "offset").select("key", "value").collect()
+    expected = [json.loads(line) for line in lines.read_text().splitlines()]
+    decoded = [tuple(b64decode(line[name]) for name in ("key", "value")) for line in expected]
+    assert [(bytes(row.key), bytes(row.value)) for row in in_order] == decoded
+    assert sorted(path.name for path in (tmp_path / "alone").iterdir()) == [
+        "manifest.json",
+        "messages.parquet",
+    ]
+    assert ticdc_producer.verify(folder=tmp_path / "alone", scenario="bank", sets=SETS).ok
+
+
+def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None:
+    script = tmp_path / "large.sql"
+    script.write_text(TOO_LARGE)
+    with pytest.raises(EncodeError):
+        ticdc_producer.run(script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", only="messages")
+    assert [path.name for path in tmp_path.iterdir()] == ["large.sql"]
+    report = ticdc_producer.run(
+        script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", only="messages", sets=["on-error=skip"]
+    )
+    assert [entry["table"] for entry in report.skipped] == ["test.t"]
+    assert report.counts.by_kind()["row"]["events"] == 1
+
+
+def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS", 0.01)
+    seen: list[Advance] = []
+    uri = f"kafka://{kafka.bootstrap}/only?protocol=open-protocol&partition-num=4"
+    report = ticdc_producer.run("bank", sets=SETS, sink_uri=uri, only="messages", watcher=seen.append)
+    written = [advance.messages for advance in seen]
+    assert written == sorted(written)
+    assert 0 <= written[0] <= written[-1] <= report.counts.total
+    # Nobody counted them: what is told is an estimate, once there is something to tell it from.
+    assert all(one.total is None or one.total >= one.messages for one in seen)
+    assert report.verdict is None
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario="bank", sets=SETS)
+    assert verdict.ok, verdict.to_json()
+    assert verdict.kinds["row"] == report.counts.by_kind()["row"]["events"]
+
+
+def test_it_stands_alone(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="only messages"):
+        ticdc_producer.run("seed_t1", out=tmp_path / "out", only="messages", state_at=[1])

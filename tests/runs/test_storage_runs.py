@@ -1,0 +1,134 @@
+"""Runs into a storage: TiCDC's tree of files, with the bytes of its encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
+from ticdc_producer.runs.run_report import RunReport
+from tests.protocols.canal_json_messages import in_column_order
+from tests.protocols.golden_messages import events_of, load_messages
+from tests.golden_events import GOLDEN, GoldenRow
+
+pytestmark = pytest.mark.usefixtures("spark")
+BUILT = "clock.build-time=2000-01-01T00:00:00Z"
+START, STEP = 429918007904436226, 1000 << 18
+
+
+def _run(name: str, query: str, out: Path, *sets: str) -> RunReport:
+    path = GOLDEN / "visible" / f"{name}.sql"
+    return ticdc_producer.run(path, sink_uri=f"file://{out}?{query}", sets=["on-error=skip", BUILT, *sets])
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _data(folder: Path) -> Iterator[bytes]:
+    """Data files in the order in which a reader replays those of one table."""
+    yield from (path.read_bytes() for path in sorted(folder.rglob("CDC0*")))
+
+
+def test_csv_files_hold_ticdcs_bytes(tmp_path: Path) -> None:
+    report = _run("strings", "protocol=csv", tmp_path / "out", "changefeed.sink.csv.include-commit-ts=true")
+    path = GOLDEN / "visible" / "strings.csv.commit-ts.jsonl"
+    golden, events = load_messages(path), events_of(path)
+    wanted: dict[str, bytes] = {}
+    for message in golden:
+        (table,) = {row.table.name for seq in message.events if isinstance(row := events[seq], GoldenRow)}
+        wanted[table] = wanted.get(table, b"") + (message.value or b"")
+    assert {table: b"".join(_data(tmp_path / "out" / "test" / table)) for table in wanted} == wanted
+    assert report.verdict is not None
+    assert report.verdict.comparison is not None
+    assert report.ok
+    assert report.verdict.comparison.expected == sum(len(message.events) for message in golden)
+    assert report.counts.by_kind()["row"]["events"] == sum(len(message.events) for message in golden)
+
+
+def test_canal_json_files_hold_ticdcs_bytes_in_ticdcs_tree(tmp_path: Path, spark: SparkSession) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    trees = []
+    try:
+        for tasks in (1, 5):
+            spark.conf.set("spark.sql.shuffle.partitions", tasks)
+            _run("partition", "protocol=canal-json", tmp_path / str(tasks))
+            trees.append(_tree(tmp_path / str(tasks)))
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    tree = trees[0]
+    assert trees[1] == tree  # whatever the number of tasks
+    golden = load_messages(GOLDEN / "visible" / "partition.canal-json.storage.jsonl")
+    wanted = b"".join(message.value or b"" for message in golden).split(b"\r\n")
+    found = b"".join(_data(tmp_path / "1")).split(b"\r\n")
+    assert sorted(found) == sorted(in_column_order(row) if row else row for row in wanted)
+    data = [path for path in tree if "/CDC0" in path]
+    first = f"test/p_range/{START}/115/2021-12-20"
+    assert f"{first}/CDC00000000000000000001.json" in data
+    assert tree[f"{first}/meta/CDC.index"] == b"CDC00000000000000000001.json\n"
+    last = max(int(path.split("/")[-1].split("_")[1]) for path in tree if "/meta/schema_" in path)
+    assert tree["metadata"] == b'{"checkpoint-ts":%d}' % last
+
+
+def test_options_of_the_layout(tmp_path: Path) -> None:
+    sink = "changefeed.sink"
+    sets = [
+        f"{sink}.csv.output-field-header=true",
+        f"{sink}.terminator='|'",
+        f"{sink}.date-separator=month",
+        f"{sink}.enable-partition-separator=false",
+        f"{sink}.file-index-digit=6",
+        f"{sink}.cloud-storage-config.flush-interval=2s",
+        f"{sink}.cloud-storage-config.output-column-id=true",
+    ]
+    _run("partition", "protocol=csv&time-zone=-12:00", tmp_path / "out", *sets)
+    data = {path: content for path, content in _tree(tmp_path / "out").items() if "/CDC0" in path}
+    folders = {path.rpartition("/")[0] for path in data}
+    assert all(folder.count("/") == 3 and folder.endswith("/2021-12") for folder in folders)
+    assert any(path.endswith("/CDC000002.csv") for path in data)
+    assert all(content.startswith(b"ticdc-meta$operation,") for content in data.values())
+    assert all(content.endswith(b"|") and b"\r\n" not in content for content in data.values())
+
+
+def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=csv"
+    assert ticdc_producer.run("seed_t1", sink_uri=uri).ok
+    assert ticdc_producer.verify(sink_uri=uri).ok
+    (file,) = tmp_path.rglob("CDC0*")
+    rows = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*rows[1:], b"garbage"]))
+    (tmp_path / "metadata").unlink()
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario="seed_t1")
+    assert {finding.id: finding.count for finding in verdict.findings} == {
+        "STORAGE-LAYOUT": 1,
+        "STORAGE-DECODE": 1,
+    }
+    assert verdict.comparison is not None
+    assert (verdict.comparison.missing, verdict.comparison.unexpected) == (1, 0)
+    with pytest.raises(ArgumentError, match="--strict-seed does not go with a storage"):
+        ticdc_producer.verify(sink_uri=uri, strict_seed=True)
+
+
+def test_a_refused_row_ends_the_run_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(EncodeError, match="enum"):
+        _run("enum_set_bit_json", "protocol=csv", tmp_path / "out", "on-error=stop")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "metadata").write_text("{}")
+    with pytest.raises(FolderError, match="not empty"):
+        _run("seed_t1", "protocol=csv", tmp_path)
+
+
+def test_what_is_of_topics_is_refused(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=csv"
+    with pytest.raises(ArgumentError, match="--append does not go with a storage sink"):
+        ticdc_producer.run("seed_t1", sink_uri=uri, append=True)
+    with pytest.raises(ArgumentError, match="--inject"):
+        ticdc_producer.run("seed_t1", sink_uri=uri.replace("csv", "canal-json"), inject=["replay-suffix"])

@@ -1,0 +1,50 @@
+"""Messages of one partition as a broker has them in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.config import resolve
+from ticdc_producer.kafka.client import Properties, producer_properties
+from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.errors import DeliveryError
+from ticdc_producer.model.event import Message
+from ticdc_producer.targets.kafka.write import PartitionWriter
+from ticdc_producer.targets.kafka.topics import Topics
+from tests.kafka_topic import read_topic
+
+
+def _written(kafka: EmbeddedKafka, topic: str, messages: list[Message], own: Properties) -> None:
+    feed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num=1")
+    Topics(feed.brokers).prepare(feed, [topic], append=False)
+    properties = {**producer_properties(feed, feed.brokers), **own}
+    writer = PartitionWriter(feed.brokers, properties, topic, 0)
+    ((_, _, kind, count, *_),) = writer.write([of_messages(messages)], 0)
+    assert (kind, count) == ("row", len(messages))
+
+
+def _row(value: bytes, key: bytes | None = None, *headers: tuple[str, bytes]) -> Message:
+    return Message(key, value, "row", commit_ts=1, headers=headers)
+
+
+def test_keys_values_and_headers_arrive(kafka: EmbeddedKafka) -> None:
+    messages = [_row(b"0"), _row(b"1", b"k", ("a", b"x"), ("b", b"y")), _row(b"2", b"k")]
+    _written(kafka, "headed", messages, {})
+    there = read_topic(kafka.bootstrap, "headed")[0]
+    assert there == [(one.key, one.value, list(one.headers)) for one in messages]
+
+
+def test_a_full_queue_is_waited_for_and_keeps_the_order(kafka: EmbeddedKafka) -> None:
+    messages = [_row(str(number).encode()) for number in range(1200)]
+    _written(kafka, "crowded", messages, {"queue.buffering.max.messages": 500})
+    assert [value for _, value, _ in read_topic(kafka.bootstrap, "crowded")[0]] == [
+        message.value for message in messages
+    ]
+
+
+def test_what_the_client_does_not_take_is_a_failure_even_behind_a_full_queue(kafka: EmbeddedKafka) -> None:
+    messages = [_row(str(number).encode()) for number in range(500)]
+    own: Properties = {"queue.buffering.max.messages": 500, "message.max.bytes": 1000}
+    with pytest.raises(DeliveryError, match="too large"):
+        _written(kafka, "too-large", [*messages, _row(b"x" * 2000), *messages], own)

@@ -1,0 +1,150 @@
+"""Reading the folder of a storage sink: replay order, and what does not belong together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config import resolve
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.storage.layout import metadata, schema_path
+from ticdc_producer.protocols.storage.schema_file import schema_file
+from ticdc_producer.errors import DecodeError, FolderError
+from ticdc_producer.runs.decode import decode
+from ticdc_producer.model.event import RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.targets.storage.listing import Listing, list_storage
+from ticdc_producer.targets.storage.read import reading_options, records
+
+TABLE = TableInfo(
+    schema="d",
+    name="t",
+    table_id=1,
+    columns=(
+        ColumnInfo(name="id", type=MySQLType.LONG, nullable=False),
+        ColumnInfo(name="v", type=MySQLType.VARCHAR, length=9, charset="utf8mb4"),
+    ),
+)
+OLD, NEW = schema_file(TABLE, 100, "CREATE TABLE t", 3), schema_file(TABLE, 2000, "ALTER TABLE t", 5)
+DAY = "2021-12-20"
+
+
+def _row(number: int, text: str = "a") -> bytes:
+    return b'"I","t","d",%d,"%b"\r\n' % (number, text.encode())
+
+
+FILES = {
+    "metadata": metadata(2000),
+    schema_path(OLD): OLD.content,
+    schema_path(NEW): NEW.content,
+    f"d/t/100/{DAY}/CDC000001.csv": _row(1) + _row(2, "x\r\ny"),
+    f"d/t/100/{DAY}/CDC000002.csv": _row(3),
+    f"d/t/100/{DAY}/meta/CDC.index": b"CDC000002.csv\n",
+    "d/t/100/2021-12-21/CDC000001.csv": _row(4),
+    "d/t/100/2021-12-21/meta/CDC.index": b"CDC000001.csv\n",
+    f"d/t/2000/{DAY}/CDC000001.csv": _row(5),
+    f"d/t/2000/{DAY}/meta/CDC.index": b"CDC000001.csv\n",
+}
+
+
+def _folder(tmp_path: Path, files: dict[str, bytes]) -> Changefeed:
+    for path, content in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    return resolve(f"file://{tmp_path}?protocol=csv")
+
+
+def _listing(feed: Changefeed) -> Listing:
+    return list_storage(feed.sink_uri.place, feed.protocol)
+
+
+def test_rows_come_in_replay_order(tmp_path: Path) -> None:
+    feed = _folder(tmp_path, FILES)
+    listing = _listing(feed)
+    assert (listing.problems, listing.checkpoint_ts, listing.files) == ((), 2000, 2)
+    decoder = registry.decoder("csv", reading_options(listing, feed.codec_options))
+    found = list(records(listing, "csv", feed.codec_options))
+    events = [event for one in found for event in decoder.events(one.key, one.value)]
+    images = [dict(event.after or {}) for event in events if isinstance(event, RowEvent)]
+    assert [image["id"] for image in images] == [b"1", b"2", b"3", b"4", b"5"]
+    assert images[1]["v"] == b"x\r\ny"
+    assert found[2].offset > found[1].offset
+    lines = list(decode(sink_uri=f"file://{tmp_path}?protocol=csv"))
+    assert [line["kind"] for line in lines] == ["row"] * 5
+
+
+def _without(path: str) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__delitem__(path)
+
+
+def _with(path: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__setitem__(path, content)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_without("metadata"), "metadata: it is missing"),
+        (_with("metadata", b'{"checkpoint-ts":-1}'), "metadata: it is not"),
+        (_with("metadata", b"[" * 100_000), "metadata: it is not"),
+        (_without(schema_path(OLD)), "d/t/100: no schema file describes the rows"),
+        (_with(schema_path(OLD), NEW.content), "its TableVersion is 2000"),
+        (_with(schema_path(OLD), OLD.content.replace(b"VARCHAR", b"TEXT")), "its content has the checksum"),
+        (_with(schema_path(OLD), OLD.content[:-1]), "SCHEMA-FILE"),
+        (_with(schema_path(NEW), NEW.content.replace(b'"d"', b'"e"')), "not where it stands"),
+        (_without(f"d/t/100/{DAY}/CDC000001.csv"), "files are missing or there twice: [1]"),
+        (_without(f"d/t/100/{DAY}/meta/CDC.index"), "CDC.index: it is missing"),
+        (
+            _with(f"d/t/100/{DAY}/meta/CDC.index", b"CDC000001.csv\n"),
+            "does not name the last file, CDC000002.csv",
+        ),
+        (_with(f"d/t/100/{DAY}/CDC000003.json", b"{}"), "no data file of csv"),
+        (_with("d/CDC000001.csv", b""), "no data file of csv"),
+    ],
+)
+def test_what_does_not_belong_together_is_named(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], told: str
+) -> None:
+    files = dict(FILES)
+    change(files)
+    problems = [f"{one.path}: {one.what}" for one in _listing(_folder(tmp_path, files)).problems]
+    assert any(told in problem for problem in problems), problems
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="no such folder"):
+        list_storage(f"file://{tmp_path}/nowhere", "csv")
+
+
+@pytest.mark.parametrize("content", [_row(3)[:-1], _row(3) + b"garbage", b'"I","t","d",3\r\n'])
+def test_a_damaged_file_is_an_error_where_it_is_damaged(tmp_path: Path, content: bytes) -> None:
+    _folder(tmp_path, {**FILES, f"d/t/100/{DAY}/CDC000002.csv": content})
+    kinds = [line["kind"] for line in decode(sink_uri=f"file://{tmp_path}?protocol=csv")]
+    assert kinds == ["row"] * (kinds.index("error")) + ["error", "row", "row"]
+
+
+def test_rows_of_canal_json_are_told_apart_by_any_terminator(tmp_path: Path) -> None:
+    row = {
+        "id": 0, "database": "d", "table": "t", "pkNames": ["id"], "isDdl": False, "type": "INSERT", "es": 1,
+        "ts": 1, "sql": "", "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "old": None,
+        "data": [{"id": "1"}],
+    }  # fmt: skip
+    text = json.dumps(row, separators=(",", ":")).encode()
+    files = {f"d/t/100/{DAY}/CDC000001.json": (text + b"1") * 3}
+    feed = _folder(tmp_path, {**FILES, **files})
+    options = {**feed.codec_options, "row_end": "1"}
+    listing = list_storage(feed.sink_uri.place, "canal-json")
+    found = [one for one in records(listing, "canal-json", options) if one.topic.startswith("d/t/100")]
+    assert [one.value for one in found] == [text] * 3
+
+
+def test_a_line_of_an_unknown_version_does_not_read(tmp_path: Path) -> None:
+    feed = _folder(tmp_path, FILES)
+    decoder = registry.decoder("csv", reading_options(_listing(feed), feed.codec_options))
+    with pytest.raises(DecodeError, match="CSV-TABLE"):
+        list(decoder.events(b"d/t/3", _row(1)))

@@ -1,0 +1,117 @@
+"""Expected events against those that came, and expected rows against the reference consumer's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pyspark.sql import SparkSession
+
+from ticdc_producer.verifier.comparison import Comparison, compare
+from ticdc_producer.verifier.table_state import STATE, compare_state, final_state
+from tests.verifier.topic import PLAIN, Topic, account, ts
+
+
+def stream() -> Topic:
+    topic = Topic().ddl(ts(0), "CREATE TABLE bank.accounts").resolved(ts(0))
+    topic.row(0, ts(1), after=account(1)).row(0, ts(1), after=account(2)).resolved(ts(1))
+    topic.row(0, ts(2), before=account(1), after=account(1, 5)).row(0, ts(3), before=account(2))
+    return topic.resolved(ts(3))
+
+
+def row_of(topic: Topic, offset: int) -> dict[str, object]:
+    return next(event for event in topic.events if (event["partition"], event["offset"]) == (0, offset))
+
+
+def counts(found: Comparison) -> dict[str, int]:
+    return {name: value for name, value in dataclasses.asdict(found).items() if name != "diff" and value}
+
+
+def test_what_is_expected_and_comes_is_right(spark: SparkSession) -> None:
+    found = compare(stream().frame(spark), stream().frame(spark))
+    assert found.ok
+    assert counts(found) == {"expected": 12}
+    assert found.diff == ()
+
+
+def test_a_replayed_suffix_is_duplicates(spark: SparkSession) -> None:
+    found = compare(stream().frame(spark), stream().again(0, 3).frame(spark))
+    assert found.ok
+    assert counts(found) == {"expected": 12, "duplicates": 5}
+
+
+def test_a_lost_an_invented_and_a_changed_event_are_shown(spark: SparkSession) -> None:
+    topic = stream().row(1, ts(9), after=account(9))
+    topic.events.remove(row_of(topic, 3))
+    row_of(topic, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
+    found = compare(stream().frame(spark), topic.frame(spark))
+    assert counts(found) == {"expected": 12, "missing": 2, "unexpected": 2}
+    assert [line[0] for line in found.diff] == ["-", "-", "+", "+"]
+    lost, changed, came, invented = found.diff
+    assert "bank/0@3[0]" in lost
+    assert "balance='5'" in changed
+    assert "balance='6'" in came
+    assert "bank/1@4[0]" in invented
+
+
+def test_another_flag_is_another_event(spark: SparkSession) -> None:
+    """Equal values are not enough: a consumer builds its key by the flags."""
+    topic = stream()
+    row_of(topic, 2)["columns"] = [(name, "bigint", PLAIN) for name in account(1)]
+    assert counts(compare(stream().frame(spark), topic.frame(spark))) == {
+        "expected": 12, "missing": 1, "unexpected": 1,
+    }  # fmt: skip
+
+
+def test_events_in_another_order_or_partition_are_not_right(spark: SparkSession) -> None:
+    topic = stream()
+    update, delete = row_of(topic, 5), row_of(topic, 6)
+    update["offset"], delete["offset"] = 6, 5
+    found = compare(stream().frame(spark), topic.frame(spark))
+    assert counts(found) == {"expected": 12, "out_of_order": 1}
+    assert found.diff[0].startswith("~ bank/0@")
+
+    moved = stream()
+    row_of(moved, 6)["partition"] = 1
+    assert counts(compare(stream().frame(spark), moved.frame(spark))).keys() >= {"missing", "unexpected"}
+
+
+def rows_of(spark: SparkSession, topic: Topic) -> list[tuple[str, dict[str, str]]]:
+    found = final_state(topic.frame(spark)).collect()
+    texts = [
+        (row["table"], {name: bytes(value).decode() for name, value in row["row"].items()}) for row in found
+    ]
+    return sorted(texts, key=str)
+
+
+def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm(spark: SparkSession) -> None:
+    expected = [("accounts", account(1, 5))]
+    assert rows_of(spark, stream()) == expected
+    assert rows_of(spark, stream().again(0, 2)) == expected
+
+
+def test_of_one_transaction_the_insert_decides(spark: SparkSession) -> None:
+    """The halves of a split update can stand in two partitions, which have no common order."""
+    topic = stream().row(1, ts(4), after=account(1, email="new@bank")).row(0, ts(4), before=account(1, 5))
+    assert rows_of(spark, topic) == [("accounts", account(1, email="new@bank"))]
+
+
+def test_drop_and_truncate_clear_a_table_and_drop_database_all(spark: SparkSession) -> None:
+    topic = stream().row(0, ts(4), after={"id": "1"}, flags={"id": 2}, table="other")
+    truncated = topic.ddl(ts(5), "TRUNCATE TABLE bank.accounts", ddl_type=11)
+    assert rows_of(spark, truncated.row(0, ts(6), after=account(7))) == [
+        ("accounts", account(7)), ("other", {"id": "1"}),
+    ]  # fmt: skip
+    dropped = truncated.ddl(ts(7), "DROP DATABASE bank", table="", ddl_type=2)
+    assert rows_of(spark, dropped) == []
+
+
+def test_a_state_that_differs_is_shown_row_by_row(spark: SparkSession) -> None:
+    actual = final_state(stream().frame(spark))
+    right = {name: value.encode() for name, value in account(1, 5).items()}
+    wrong = right | {"balance": b"6"}
+    assert compare_state(spark.createDataFrame([("bank", "accounts", right)], STATE), actual).ok
+    found = compare_state(spark.createDataFrame([("bank", "accounts", wrong)], STATE), actual)
+    assert (found.ok, found.missing, found.unexpected) == (False, 1, 1)
+    assert [line[0] for line in found.diff] == ["-", "+"]
+    assert "balance=6" in found.diff[0]
+    assert "balance=5" in found.diff[1]
