@@ -26,13 +26,13 @@ import pyspark
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from producer.codec.base import RowBatch
-from producer.codec.open.encoder import OpenEncoder
-from producer.codec.pieces import lengths
-from producer.model.event import Op
-from producer.model.table import TableInfo
-from producer.scenario.dataframe import tables
-from producer.session import spark_session
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import lengths
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.spark.session import spark_session
 
 Columns: TypeAlias = list[pa.Array]
 Reader: TypeAlias = Callable[[pa.RecordBatch], Columns]

@@ -20,8 +20,8 @@ from statistics import mean
 from time import perf_counter
 from typing import Any
 
-from producer.bench.encode import measure_encoders
-from producer.bench.recorded import RecordedRow, recorded_rows
+from ticdc_producer.bench.encode import measure_encoders
+from ticdc_producer.bench.recorded import RecordedRow, recorded_rows
 
 ROWS = Path(__file__).parents[1] / "tests" / "golden" / "bench"
 # Per set of rows and operation: TiCDC's µs per row by encoder, then the anchors where that was measured.

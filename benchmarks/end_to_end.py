@@ -23,13 +23,12 @@ from typing import Any
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
-from producer.broker import EmbeddedKafka
-from producer.changefeed import Changefeed
-from producer.changefeed.kafka_client import producer_properties
-from producer.jobs.prepare import prepare
-from producer.jobs.run import run
-from producer.session import spark_session
-from producer.sink.topics import Topics
+from ticdc_producer.config import Changefeed
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.run import run
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.targets.kafka.topics import Topics
 
 PROTOCOLS = ("open-protocol", "canal-json")
 WANTED = 0.5
@@ -54,7 +53,7 @@ class Sent:
     def by_loop(self, topic: str) -> None:
         feed = self._changefeed(topic)
         Topics(self._bootstrap).prepare(feed, [topic], append=False)
-        producer = Producer(producer_properties(feed, self._bootstrap))
+        producer = Producer(feed.producer_properties(self._bootstrap))
         for batch in pq.ParquetDataset(self._messages).read(["partition", "key", "value"]).to_batches():
             for partition, key, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 while True:

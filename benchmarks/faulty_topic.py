@@ -19,12 +19,12 @@ from typing import Any
 import psutil
 
 from benchmarks.scale import sets, watched
-from producer import api
-from producer.broker import EmbeddedKafka
-from producer.faults.catalogue import trap
-from producer.jobs.planted import named_by
-from producer.session import spark_session
-from producer.verifier.verdict import Verdict
+from ticdc_producer import api
+from ticdc_producer.faults.catalogue import trap
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs.faults_detected import named_by
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.verifier.verdict import Verdict
 
 LEGAL = (
     "duplicate-message", "duplicate-event", "duplicate-ddl", "batch-boundaries", "regrouped-batches",

@@ -15,11 +15,11 @@ import psutil
 import pyarrow as pa
 
 from benchmarks.end_to_end import ROWS_PER_TRANSACTION
-from producer.jobs.prepare import prepare
-from producer.jobs.upstream import upstream
-from producer.session import spark_session
-from producer.sink.arrow_batches import limited_by_rows
-from producer.sink.row_batches import NEEDED
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
+from ticdc_producer.targets.encoding.row_batches import NEEDED
 
 IMAGES = ("before", "after")
 _ROUNDS = 7

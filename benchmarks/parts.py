@@ -12,9 +12,9 @@ from time import perf_counter
 
 from benchmarks import encoders, end_to_end, scale
 from benchmarks.figures import Figure
-from producer.bench.decode import measure_decoders
-from producer.broker import EmbeddedKafka
-from producer.session import spark_session
+from ticdc_producer.bench.decode import measure_decoders
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.spark.session import spark_session
 
 _STARTS = 3
 
@@ -52,7 +52,7 @@ def decoder_figures(_sizes: Sizes) -> Iterator[Figure]:
 
 def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
     """A small scenario from the shell to its verified folder, caches warm."""
-    command = [sys.executable, "-m", "producer", "run", "seed_t1", "--out"]
+    command = [sys.executable, "-m", "ticdc_producer", "run", "seed_t1", "--out"]
     times = []
     for _ in range(_STARTS):
         with tempfile.TemporaryDirectory(dir=sizes.work) as work:

@@ -27,8 +27,8 @@ from typing import Any
 
 import psutil
 
-from producer.jobs.run import run
-from producer.session import spark_session
+from ticdc_producer.runs.run import run
+from ticdc_producer.spark.session import spark_session
 
 TARGETS = ("folder", "kafka")
 _SAMPLE_SECONDS = 0.5

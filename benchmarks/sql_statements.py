@@ -26,10 +26,10 @@ from typing import Any
 
 import sqlglot
 
-from producer.scenario.sql.dialect import parse_dml
-from producer.scenario.sql.session import Session
-from producer.scenario.sql.shapes import Shapes
-from producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statement_cache import Shapes
+from ticdc_producer.scenario.sql.statements import split_statements
 
 _TABLE = """\
 CREATE TABLE accounts (id BIGINT PRIMARY KEY, email VARCHAR(60) NOT NULL, balance DECIMAL(12,2) NOT NULL,
@@ -91,7 +91,7 @@ def validate(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "big.sql"
         file.write_text(text)
-        command = [sys.executable, "-m", "producer", "scenario", "validate", str(file)]
+        command = [sys.executable, "-m", "ticdc_producer", "scenario", "validate", str(file)]
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 

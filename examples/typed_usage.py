@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import producer
+import ticdc_producer
 
 
-def golden(scenario: str, folder: Path) -> producer.RunReport:
+def golden(scenario: str, folder: Path) -> ticdc_producer.RunReport:
     """A golden folder of a scenario; what is wrong with the scenario is on one line."""
     try:
-        return producer.run(scenario, out=folder, seed=7, say=print)
-    except producer.ProducerError as error:
+        return ticdc_producer.run(scenario, out=folder, seed=7, say=print)
+    except ticdc_producer.ProducerError as error:
         sys.exit(f"{error.where}: {error.what} ({error.hint})")
 
 
 def findings(folder: Path) -> list[str]:
     """The invariants that a folder breaks."""
-    verdict: producer.Verdict = producer.verify(folder=folder)
+    verdict: ticdc_producer.Verdict = ticdc_producer.verify(folder=folder)
     return [finding.id for finding in verdict.findings if finding.severity == "error"]
 
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ticdc_producer.model.event import Op
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, image_of
+from ticdc_producer.model.event import Op
 
 E = TypeVar("E")
 _RECORD_KEY_OF_INTEGER = 19  # t, table id, _r, handle

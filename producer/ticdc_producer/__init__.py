@@ -4,8 +4,8 @@
 
     import ticdc_producer
 
-    report = ticdc_producer.run("seed_t1")                      # an embedded Kafka, verified
-    verdict = ticdc_producer.verify(folder="golden/seed_t1")    # or sink_uri="kafka://…"
+    report = ticdc_producer.run("seed_t1")                   # an embedded Kafka, verified
+    verdict = ticdc_producer.verify(folder="golden/seed_t1")  # or sink_uri="kafka://…"
 
 Nothing heavy is imported until a name is used.
 """
@@ -14,6 +14,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+if __name__ != "ticdc_producer":
+    # With the repository root on sys.path, `producer` is a namespace package: all would load a second time.
+    raise ImportError(f"import ticdc_producer, not {__name__}")
 
 if TYPE_CHECKING:
     from ticdc_producer.api import (

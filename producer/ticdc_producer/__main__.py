@@ -1,7 +1,11 @@
-"""``python -m ticdc_producer``."""
+"""``python -m ticdc_producer``, and the program that ``spark-submit`` is given."""
 
 import sys
+from pathlib import Path
 
-from ticdc_producer.cli import main
+# spark-submit puts a program's own folder on the path: `kafka` and `spark` would be packages of ours.
+sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
+
+from ticdc_producer.cli import main  # noqa: E402
 
 sys.exit(main())

@@ -9,8 +9,7 @@ from ticdc_producer.runs.run_realtime import run_paced
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.runs.verify_state import verify_state
-from ticdc_producer.scenario.dataframe import changes
-from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.scenario.dataframe import changes, tables
 from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -10,5 +10,5 @@ from typing import Literal
 
 def shipped_folder(name: Literal["scenarios", "schemas"]) -> Traversable:
     """The folder of an installed package, or of the checkout that is run in place."""
-    installed = files("producer") / "_shipped" / name
-    return installed if installed.is_dir() else Path(__file__).parents[1] / name
+    installed = files("ticdc_producer") / "_shipped" / name
+    return installed if installed.is_dir() else Path(__file__).parents[2] / name

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.bench import decode
-from ticdc_producer.bench import encode
+from tests.golden_events import GOLDEN
+from tests.pipeline import test_golden_streams
+from ticdc_producer.bench import decode, encode
 from ticdc_producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
 from ticdc_producer.bench.decode import measure_decoders
 from ticdc_producer.bench.encode import measure_encoders
 from ticdc_producer.cli.app import main
-from ticdc_producer.protocols import registry
 from ticdc_producer.errors import FolderError
+from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding import messages
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from tests.golden_events import GOLDEN
-from tests.pipeline import test_golden_streams
 
 ROWS = GOLDEN / "bench" / "t1.events.jsonl"
 # What TiCDC's encoders wrote per row when they were measured on these rows.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.cli import main
 from tests.golden_events import GOLDEN
+from ticdc_producer.cli import main
 
 NAMES = ["open", "craft.floatfix", "canal-json", "debezium"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.cli.app import main
-from tests.protocols.golden_messages import GoldenMessage, load_messages
 from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import GoldenMessage, load_messages
+from ticdc_producer.cli.app import main
 
 MESSAGES = load_messages(GOLDEN / "visible" / "seed_t1.simple.json.jsonl")
 CREATE, ROWS = MESSAGES[0], MESSAGES[2:5]

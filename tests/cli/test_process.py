@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ticdc_producer.targets.golden.write import MANIFEST
 from tests.docs import readme_session
 from tests.golden_events import GOLDEN
+from ticdc_producer.targets.golden.write import MANIFEST
 
 COMMAND = [sys.executable, "-m", "ticdc_producer"]
 

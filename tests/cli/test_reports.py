@@ -11,9 +11,9 @@ import pytest
 from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
+from tests.published_form import check, schema
 from ticdc_producer.cli import main
 from ticdc_producer.targets.golden.write import write_manifest
-from tests.published_form import check, schema
 
 SCHEMA = schema("verdict.schema.json")
 FIRST_ROWS, LAST_ROWS = 415508878783938562, 415508881418485761
@@ -147,7 +147,9 @@ def test_a_report_without_a_place_ends_before_the_work(
 def test_a_missing_library_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ticdc_producer.reports.extra.find_spec", lambda name: None if name == "jinja2" else name)
+    monkeypatch.setattr(
+        "ticdc_producer.reports.extra.find_spec", lambda name: None if name == "jinja2" else name
+    )
     assert main(["verify", "--in", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
     said = capsys.readouterr().err
     assert "an HTML report needs jinja2" in said

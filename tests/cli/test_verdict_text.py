@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.reports.verdicts import compared, event, finding, verdict
 from ticdc_producer.cli.verdict_text import show
 from ticdc_producer.verifier.verdict import Verdict
-from tests.reports.verdicts import compared, event, finding, verdict
 
 ESCAPE = "\x1b["
 MIXED = verdict(

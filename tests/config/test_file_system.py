@@ -12,8 +12,8 @@ from ticdc_producer.config import file_system
 from ticdc_producer.config.claim_storage import check_claim_storage
 from ticdc_producer.errors import ChangefeedError, FolderError, StorageError
 from ticdc_producer.targets.encoding.claims import ClaimWriter
-from ticdc_producer.targets.storage.write import check_empty, write_metadata
 from ticdc_producer.targets.storage.listing import list_storage
+from ticdc_producer.targets.storage.write import check_empty, write_metadata
 
 
 class BotoCoreError(Exception):

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.config import Changefeed
-from ticdc_producer.config import resolve
-from ticdc_producer.kafka.client import connection, producer_properties
+from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.kafka.client import connection
 
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 SASL = "sasl-mechanism=scram-sha-512&sasl-user=ann"
@@ -108,7 +107,7 @@ def test_properties_that_promises_rest_on_are_refused_by_name(passed: list[str],
 
 def test_a_property_of_the_user_wins_over_ours() -> None:
     changefeed = resolve("kafka://h:1/t", client=["linger.ms=5", "broker.address.family=any"])
-    properties = producer_properties(changefeed, changefeed.brokers)
+    properties = changefeed.producer_properties(changefeed.brokers)
     assert (properties["linger.ms"], properties["acks"]) == ("5", "all")
     assert connection(changefeed.brokers)["broker.address.family"] == "any"
 

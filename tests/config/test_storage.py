@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_producer.config import SinkURI, parse_sink_uri
-from ticdc_producer.config import resolve
+from ticdc_producer.config import SinkURI, parse_sink_uri, resolve
 from ticdc_producer.errors import ChangefeedError
 
 CSV = "file:///tmp/out?protocol=csv"

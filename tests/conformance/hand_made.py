@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.conformance.apply_spec import Applying, applyings
-from ticdc_producer.conformance.catalog import built
 from ticdc_producer.conformance.case_folder import write_case
+from ticdc_producer.conformance.catalog import built
 from ticdc_producer.conformance.decode_spec import tellings
 from ticdc_producer.runs import topic_cache
 

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols import registry
 from ticdc_producer.conformance.wire import ApplyRequest, Image
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.json_value import to_json
+from ticdc_producer.protocols import registry
 
 _CLEARS = (4, 11)
 _Image: TypeAlias = dict[str, bytes | None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from ticdc_producer.protocols import registry
 from ticdc_producer.conformance.wire import Event, Request, event_of
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event_line import event_line
+from ticdc_producer.protocols import registry
 from ticdc_producer.targets.decoding.event_rows import event_rows
 
 

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from junitparser import JUnitXml
 
+from tests.conformance.hand_made import CASE, ROW, applying, keep_by_hand
+from tests.conformance.testees import answering
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.apply_case import build_apply
 from ticdc_producer.errors import FolderError
 from ticdc_producer.resources import shipped_folder
-from tests.conformance.hand_made import CASE, ROW, applying, keep_by_hand
-from tests.conformance.testees import answering
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+from tests.conformance.testees import answering
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.decode_spec import tellings
-from tests.conformance.testees import answering
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python.py")])

@@ -11,14 +11,14 @@ import jsonschema
 import msgspec
 import pytest
 
+from tests.conformance.own_decoder import decoded, refuses
 from ticdc_producer.conformance.case import Case, build
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.wire import exchange_schema
 from ticdc_producer.conformance.decode_spec import PROTOCOLS, tellings
 from ticdc_producer.conformance.stream import played
+from ticdc_producer.conformance.wire import exchange_schema
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.resources import shipped_folder
-from tests.conformance.own_decoder import decoded, refuses
 
 _ID = re.compile(rf"(required|recommended)\.({'|'.join(PROTOCOLS)})(\.[a-z0-9]+(-[a-z0-9]+)*){{2}}")
 _NEVER_A_COLUMN = {

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.cli import main
-from ticdc_producer.cli import conformance_command
-from ticdc_producer.cli import golden_command
-from ticdc_producer.targets.golden.write import write_manifest
 from tests.conformance.hand_made import CASE, ROW, keep_by_hand
+from ticdc_producer.cli import conformance_command, golden_command, main
+from ticdc_producer.targets.golden.write import write_manifest
 
 INSERT = "required.open-protocol.rows.insert"
 DAMAGED = "required.open-protocol.damaged.garbage"

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.conformance.testees import answering, program
+from ticdc_producer.conformance.decode_spec import tellings
 from ticdc_producer.conformance.failure_list import FailureList
 from ticdc_producer.conformance.runner import Outcome, run
-from ticdc_producer.conformance.decode_spec import tellings
 from ticdc_producer.errors import ConformanceError, NoTesteeError
-from tests.conformance.testees import answering, program
 
 DAMAGED = "required.open-protocol.damaged.garbage"
 CASES = [

@@ -10,13 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.cli import main
-from ticdc_producer.conformance.apply_spec import Applying, applyings
-from ticdc_producer.conformance.apply_case import ApplyCase, build_apply
-from ticdc_producer.conformance.compare_tables import table_differences
-from ticdc_producer.runs import topic_cache
-from ticdc_producer.runs.topic_cache import Topic
-from ticdc_producer.targets.golden import read as source
 from tests.conformance.own_consumer import (
     AsDelivered,
     ComparesOldRow,
@@ -28,6 +21,13 @@ from tests.conformance.own_consumer import (
     ResolvedOnlyGrows,
     Stopped,
 )
+from ticdc_producer.cli import main
+from ticdc_producer.conformance.apply_case import ApplyCase, build_apply
+from ticdc_producer.conformance.apply_spec import Applying, applyings
+from ticdc_producer.conformance.compare_tables import table_differences
+from ticdc_producer.runs import topic_cache
+from ticdc_producer.runs.topic_cache import Topic
+from ticdc_producer.targets.golden import read as source
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ticdc_producer.model.table_form import table_form
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.write_golden import replicated_state
-from ticdc_producer.model.table_form import table_form
 from ticdc_producer.targets.golden import write as sink
 
 SHOP = Path(__file__).with_name("shop.sql")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ticdc_producer.protocols import registry
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.model.mysql_type import MySQLType as T
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.protocols import registry
 from ticdc_producer.verifier.consumer_state.cell import actual_reader, expected_reader
 
 TOKYO = timezone(timedelta(hours=9))

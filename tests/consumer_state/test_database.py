@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.consumer_state.folder import state_folder
 from ticdc_producer.cli import main
 from ticdc_producer.errors import StateSourceError
 from ticdc_producer.verifier.consumer_state.database import Database
-from tests.consumer_state.folder import state_folder
 
 SECRET = "hunter2"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.consumer_state.folder import SHOP, state_folder
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.targets.golden.read import manifest
 from ticdc_producer.verifier.consumer_state.expected import expected_tables
-from tests.consumer_state.folder import SHOP, state_folder
 
 FIRST_COMMIT = 429918007904436226
 

@@ -12,15 +12,15 @@ from jsonschema import ValidationError
 from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
+from tests.consumer_state.filled import ITEMS, NOTES, STOCK, sqlite_row, write_files
+from tests.consumer_state.folder import state_folder
+from tests.published_form import check, schema
 from ticdc_producer import api
 from ticdc_producer.cli import main
 from ticdc_producer.reports.state_text import state_lines
 from ticdc_producer.targets.golden.write import write_manifest
 from ticdc_producer.verifier.consumer_state.cell import UNREADABLE
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
-from tests.published_form import check, schema
-from tests.consumer_state.filled import ITEMS, NOTES, STOCK, sqlite_row, write_files
-from tests.consumer_state.folder import state_folder
 
 SCHEMA = schema("state.schema.json")
 

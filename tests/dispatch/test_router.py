@@ -9,8 +9,9 @@ import pytest
 from ticdc_producer.config import resolve
 from ticdc_producer.dispatch import Router, dispatch, row_hash
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 INT = MySQLType.LONG
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ticdc_producer.protocols.craft.envelope import opened
-from ticdc_producer.protocols.craft.byte_reader import Section
 from ticdc_producer.model.mysql_type import bare_name
+from ticdc_producer.protocols.craft.byte_reader import Section
+from ticdc_producer.protocols.craft.envelope import opened
 
 Line = tuple[bytes, str]
 _GROUPS = {1: "new values", 2: "old values"}

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ticdc_producer.config import PARAMETERS, Parameter, State
-from ticdc_producer.protocols.detection import EVIDENCE
-from ticdc_producer.scenario.spec import scenario_schema
-from ticdc_producer.verifier.registry import INVARIANTS
 from tests.docs import one_change, sql_tables, trap_tables
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
+from ticdc_producer.config import PARAMETERS, Parameter, State
+from ticdc_producer.protocols.detection import EVIDENCE
+from ticdc_producer.scenario.spec import scenario_schema
+from ticdc_producer.verifier.registry import INVARIANTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -8,6 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from tests.docs.craft_dump import dumped, printed
+from tests.docs.markdown import code, table
+from tests.protocols.encoding import framed, row_batch
+from ticdc_producer.model.event import Message, Op, RowEvent, Value
+from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
@@ -17,12 +22,7 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.registry import decoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.model.event import Message, Op, RowEvent, Value
-from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.scenario.dataframe import tables
-from tests.protocols.encoding import framed, row_batch
-from tests.docs.craft_dump import dumped, printed
-from tests.docs.markdown import code, table
 
 TABLE = replace(
     tables(

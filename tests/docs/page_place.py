@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import pytest
 
-from ticdc_producer.runs.prepare_topics import begin
-from ticdc_producer.runs.prepare import prepare
 from tests.docs.command_run import Outcome, run
 from tests.docs.command_tables import not_run, replaced
 from tests.docs.consumer_tables import in_server, in_sqlite
 from tests.docs.page_commands import ROOT, Command, blocks, commands
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.prepare_topics import begin
 
 _SERVER = re.compile(r"(mysql|postgresql)://tester:")
 

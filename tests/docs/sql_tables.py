@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from tests.docs.markdown import code, listed, table
+from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
+from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.functions import MODULES
 from ticdc_producer.scenario.sql.functions.rejected import REASONS
 from ticdc_producer.scenario.sql.variables import SQL_MODES
-from tests.docs.markdown import code, listed, table
-from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
-from tests.scenario.sql.refusals import REFUSED
 
 _LONGEST = 90
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from tests.docs.command_tables import NOT_RUN, REPLACED, not_run
 from tests.docs.page_commands import ROOT, Command, all_commands, elsewhere
 from tests.docs.page_place import GIVEN, PagePlace, standing_in
 from tests.docs.told_by_pages import TOLD, check
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 COMMANDS = tuple(all_commands())
 RUN = tuple(one for one in COMMANDS if not_run(one) is None)

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.cli import main
 from tests.docs.consumer_page import EXAMPLE, ROOT, blocks, commands, fixed
+from ticdc_producer.cli import main
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 BROKER = "localhost:9092"
 

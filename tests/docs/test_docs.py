@@ -13,12 +13,12 @@ import pytest
 import typer
 
 import ticdc_producer
-from ticdc_producer.config import parse_sink_uri
-from ticdc_producer.cli.app import app
-from ticdc_producer.scenario.library import shipped
-from ticdc_producer.scenario.load import load_scenario
 from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
 from tests.docs.page_commands import FENCED, blocks, joined
+from ticdc_producer.cli.app import app
+from ticdc_producer.config import parse_sink_uri
+from ticdc_producer.scenario.library import shipped
+from ticdc_producer.scenario.load import load_scenario
 
 ROOT = DOCS.parent
 PAGES = sorted(DOCS.glob("*.md"))
@@ -132,7 +132,10 @@ def test_all_public_names_are_described() -> None:
 
 
 def test_every_decode_error_is_described() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "producer/ticdc_producer/protocols/open_protocol").glob("*.py"))
+    sources = "".join(
+        path.read_text("utf-8")
+        for path in (ROOT / "producer/ticdc_producer/protocols/open_protocol").glob("*.py")
+    )
     raised = {f"OPEN-{part}-TRUNCATED" for part in ("KEY", "VALUE")}
     raised.update(re.findall(r'"(OPEN-[A-Z0-9-]+)"', sources))
     page = (DOCS / "open-protocol.md").read_text("utf-8")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from tests.docs.craft_dump import dumped
+from tests.docs.generated_tables import DOCS
+from tests.docs.one_change import ENCODERS, message
+from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import load_messages
+from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.model.fidelity import Losses
-from tests.protocols.golden_messages import load_messages
-from tests.docs.craft_dump import dumped
-from tests.docs.generated_tables import DOCS
-from tests.docs.one_change import ENCODERS, message
-from tests.golden_events import GOLDEN
 
 DEFAULTS: list[Encoder] = [
     OpenEncoder(),

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from ticdc_producer.scenario.library import shipped
 from tests.docs.command_run import Outcome
 from tests.docs.command_tables import replaced
 from tests.docs.page_commands import ROOT, Command, blocks
 from tests.docs.page_place import PagePlace
+from ticdc_producer.scenario.library import shipped
 
 _VERDICT = re.compile(r"ticdc-producer (run|verify)\b")
 _FILES = ("--out", "--junit-xml", "--html")

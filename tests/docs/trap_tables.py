@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import get_args
 
-from ticdc_producer.faults.catalogue import Protocol, Trap, catalogue
 from tests.docs.markdown import code, listed, table
+from ticdc_producer.faults.catalogue import Protocol, Trap, catalogue
 
 
 def _table(title: str, traps: Iterable[Trap], cell: Callable[[Trap], str]) -> str:

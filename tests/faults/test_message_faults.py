@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import load_messages
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Message, RowEvent
-from tests.protocols.golden_messages import load_messages
-from tests.golden_events import GOLDEN
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 
 CLOCK = Clock()
 FILES = {

@@ -16,9 +16,10 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka, find_java
-from ticdc_producer.kafka.embedded import broker
 from ticdc_producer.errors import BrokerError
+from ticdc_producer.java import find_java
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded import broker as embedded
 
 GONE_SECONDS = 20
 CALL_SECONDS = 20
@@ -117,9 +118,9 @@ def test_a_folder_keeps_its_topics_and_a_taken_port_is_no_obstacle(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        real, offered = broker.free_ports, [taken.getsockname()[1]]
+        real, offered = embedded.free_ports, [taken.getsockname()[1]]
         monkeypatch.setattr(
-            broker, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
+            embedded, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
         )
         with EmbeddedKafka(data_dir=data) as second:
             assert consume(second, "kept") == b"still here"
@@ -160,7 +161,7 @@ def test_an_interrupted_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) ->
         started.append(psutil.Process(process.pid))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(broker, "wait_until_ready", interrupt)
+    monkeypatch.setattr(embedded, "wait_until_ready", interrupt)
     with pytest.raises(KeyboardInterrupt):
         EmbeddedKafka().start()
     assert not started[0].is_running()
@@ -169,13 +170,13 @@ def test_an_interrupted_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 def spy_on_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     seen: list[Path] = []
-    real = broker.format_storage
+    real = embedded.format_storage
 
-    def format_storage(folder: broker.BrokerFolder, java: list[str]) -> str:
+    def format_storage(folder: embedded.BrokerFolder, java: list[str]) -> str:
         seen.append(folder.path)
         return real(folder, java)
 
-    monkeypatch.setattr(broker, "format_storage", format_storage)
+    monkeypatch.setattr(embedded, "format_storage", format_storage)
     return seen
 
 

@@ -17,8 +17,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ticdc_producer.kafka.embedded.jars import Jar, jars, locked
 from ticdc_producer.errors import BrokerError
+from ticdc_producer.kafka.embedded.jars import Jar, jars, locked
 
 jars_module = sys.modules["ticdc_producer.kafka.embedded.jars"]
 CONTENTS = {f"part-{number}": b"jar %d " % number * 5000 for number in range(12)}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer import java
-from ticdc_producer.java import JavaHome, find_java, spark_java_home
 from ticdc_producer.errors import JavaError
+from ticdc_producer.java import JavaHome, find_java, spark_java_home
 
 SETTINGS = """\
 Picked up JAVA_TOOL_OPTIONS: -Dsome=thing

@@ -11,10 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ticdc_producer.kafka.embedded import process
-from ticdc_producer.kafka.embedded import supervisor
-from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded import process, supervisor
 from ticdc_producer.kafka.embedded.settings import server_properties
+from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
 
 GONE_SECONDS = 20
 WAITS = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()"]

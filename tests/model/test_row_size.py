@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenario.generate.plans import planned
 from ticdc_producer.model.row_size import most_bytes
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.domain import edges_of
-from tests.scenario.generate.plans import planned
 
 BOUNDED = (
     "BIGINT UNSIGNED", "DECIMAL(65,30)", "FLOAT", "DOUBLE", "YEAR", "BIT(64)", "DATE", "DATETIME(6)",

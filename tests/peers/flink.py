@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Image, Op, RowEvent
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 DECIMAL_DIGITS = 38  # Flink's DecimalType.MAX_PRECISION

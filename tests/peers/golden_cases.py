@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.model.event import Image, Message, RowEvent
-from ticdc_producer.model.table import ColumnInfo
+from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols import canal_json_messages, debezium_events, test_debezium_golden
 from tests.protocols.debezium_events import DebeziumDDL
 from tests.protocols.expected_events import expected_row
 from tests.protocols.golden_messages import GoldenMessage, encode_other, load_messages, row_messages
-from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Image, Message, RowEvent
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 
 CANAL_FILES = canal_json_messages.FILES
 DEBEZIUM_FILES = test_debezium_golden.FILES

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ticdc_producer.model.event import Image, Op, Value
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from tests.golden_events import GoldenResolved, GoldenRow
 from tests.peers.golden_cases import Case
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Image, Op, Value
+from ticdc_producer.model.mysql_type import MySQLType
 
 T = MySQLType
 FLAT, FLINK_CANAL = "canal-flat-message", "flink-canal-json"

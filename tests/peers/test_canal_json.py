@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ticdc_producer.model.event import Image, Op
 from tests.golden_events import GOLDEN, GoldenDDL
 from tests.peers.flink import CANAL, DECIMAL_DIGITS, Form, read
 from tests.peers.golden_cases import CANAL_FILES, Case, canal_cases, ident
 from tests.peers.limits import CANAL_CONSUMERS, DATED, FLAT, FLINK_CANAL, is_zero_date, refusal, zero_date
 from tests.peers.software import Answer, Refusal, Software, Taken
 from tests.peers.table_state import state_of_changes, state_of_events
+from ticdc_producer.model.event import Image, Op
 
 pytestmark = pytest.mark.slow
 FILES = pytest.mark.parametrize(("path", "variant"), CANAL_FILES, ids=map(ident, CANAL_FILES))

@@ -10,10 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.model.event import Image, Message, Op
-from ticdc_producer.model.tso import LOGICAL_BITS
-from tests.protocols.test_debezium_golden import VARIANTS, encoded
 from tests.golden_events import GOLDEN
 from tests.peers.connect import CHANGES, OTHER_VALUES, differences, kind_of
 from tests.peers.flink import DEBEZIUM
@@ -30,6 +26,10 @@ from tests.peers.limits import (
 )  # fmt: skip
 from tests.peers.software import Answer, Refusal, Software, Taken, bytes_of
 from tests.peers.table_state import state_of_changes, state_of_events
+from tests.protocols.test_debezium_golden import VARIANTS, encoded
+from ticdc_producer.model.event import Image, Message, Op
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 
 pytestmark = pytest.mark.slow
 FILES = pytest.mark.parametrize(("path", "variant"), DEBEZIUM_FILES, ids=map(ident, DEBEZIUM_FILES))

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from tests.consumer_state.servers import postgres
+from tests.peers.kafka_connect import PROJECT, jdbc_sink, kafka_connect
+from tests.published_form import check, schema
 from ticdc_producer.cli import main
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.testing.marker import Asked
 from ticdc_producer.testing.runs import Runs
 from ticdc_producer.testing.topic import filled
-from tests.peers.kafka_connect import PROJECT, jdbc_sink, kafka_connect
-from tests.published_form import check, schema
-from tests.consumer_state.servers import postgres
 
 pytestmark = pytest.mark.slow
 _FEW = (

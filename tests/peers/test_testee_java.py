@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ticdc_producer.cli import main
 from tests.peers.conftest import EXAMPLE
+from ticdc_producer.cli import main
 
 pytestmark = pytest.mark.slow
 _SKIPPED = {"snappy", "lz4"}

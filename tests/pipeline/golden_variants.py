@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from tests.protocols import (
     avro_golden,
     canal_json_messages,
@@ -19,6 +18,7 @@ from tests.protocols import (
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.craft_golden import damaged_places, units
 from tests.protocols.golden_messages import events_of, load_messages
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
 
 
 @dataclass(frozen=True, kw_only=True)

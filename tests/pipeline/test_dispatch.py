@@ -11,20 +11,20 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tests.golden_events import GOLDEN, load_rows
 from ticdc_producer.config import resolve
 from ticdc_producer.dispatch import spark as rules
 from ticdc_producer.dispatch.rules import Route, Router
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.change_log import upstream
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.dispatch import dispatch
-from ticdc_producer.pipeline.table_metadata import facts, with_facts
-from ticdc_producer.pipeline.mutations import mutations
-from ticdc_producer.pipeline.topic_partitions import Slots
-from ticdc_producer.pipeline.split import split
 from ticdc_producer.pipeline.go_sort_order import unstable_order
-from tests.golden_events import GOLDEN, load_rows
+from ticdc_producer.pipeline.mutations import mutations
+from ticdc_producer.pipeline.split import split
+from ticdc_producer.pipeline.table_metadata import facts, with_facts
+from ticdc_producer.pipeline.topic_partitions import Slots
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import Job, prepare
 
 TOPIC = "scenario"
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))

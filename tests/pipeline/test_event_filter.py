@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.change_log import upstream
 from ticdc_producer.model.event import Kind
 from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.event_filter import event_filter
 from ticdc_producer.pipeline.mutations import mutations
 from ticdc_producer.pipeline.select import select
 from ticdc_producer.pipeline.value_condition import check_expression, value_condition
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import prepare
 
 TABLE = """
 CREATE TABLE test.t (
@@ -164,7 +164,9 @@ def test_a_filtered_run_is_as_its_changefeed_says(
     assert report.verdict is not None
     assert report.verdict.state is not None
     assert [path.name for path in (tmp_path / "out" / "state").iterdir()] == ["test.whole.jsonl"]
-    rows = [event for event in ticdc_producer.decode(folder_in=tmp_path / "out") if event["kind"] == Kind.ROW.word]
+    rows = [
+        event for event in ticdc_producer.decode(folder_in=tmp_path / "out") if event["kind"] == Kind.ROW.word
+    ]
     assert len(rows) == 5
     assert not any("secret" in (event["after"] or {}) for event in rows)
     assert ticdc_producer.verify(folder=tmp_path / "out", scenario=files[0]).ok

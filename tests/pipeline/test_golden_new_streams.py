@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.model.event import Kind, Op
-from tests.protocols.golden_messages import Compared, load_messages
-from tests.protocols.large_messages import files
-from tests.protocols.test_open_golden import nameless
 from tests.golden_events import GOLDEN
 from tests.new_events import raw_events
 from tests.pipeline.golden_variants import NEW_VARIANTS
 from tests.pipeline.test_golden_streams import Stream, stream_of, without_panics
 from tests.pipeline.test_large_golden_streams import check_file
+from tests.protocols.golden_messages import Compared, load_messages
+from tests.protocols.large_messages import files
+from tests.protocols.test_open_golden import nameless
+from ticdc_producer.model.event import Kind, Op
 
 ALWAYS = ("keys", "partition")
 """Files in which the newer program differs from the classic one; the others are for the slow tier."""

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.change_log import upstream
-from ticdc_producer.model.event import Kind, Message
-from ticdc_producer.targets.encoding.encode import PartitionEncoder
-from ticdc_producer.pipeline.event_stream import event_stream
+from tests.golden_events import GOLDEN, GoldenRow, load_events
+from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
 from tests.protocols.avro_golden import Registry
 from tests.protocols.craft_golden import without
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
-from tests.golden_events import GOLDEN, GoldenRow, load_events
-from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
+from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
 

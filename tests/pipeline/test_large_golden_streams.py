@@ -14,6 +14,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.golden_events import GOLDEN
+from tests.pipeline.test_golden_streams import without_idle_resolved
+from tests.protocols.canal_json_messages import BUILD_TS_MS
+from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
+from tests.protocols.large_messages import LargeFile, files, golden_compressor, text_of
+from tests.protocols.test_large_messages_golden import NEAR_THE_LIMIT, content_of
+from ticdc_producer.model.event import Message
+from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
@@ -23,17 +31,9 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.registry import ENCODERS, Options, known
-from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.change_log import upstream
-from ticdc_producer.model.event import Message
+from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
-from ticdc_producer.pipeline.event_stream import event_stream
-from tests.protocols.canal_json_messages import BUILD_TS_MS
-from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
-from tests.protocols.large_messages import LargeFile, files, golden_compressor, text_of
-from tests.protocols.test_large_messages_golden import NEAR_THE_LIMIT, content_of
-from tests.golden_events import GOLDEN
-from tests.pipeline.test_golden_streams import without_idle_resolved
 
 PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "debezium"}
 FAST = ("strings",)

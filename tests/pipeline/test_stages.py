@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ChangefeedError, ScenarioError
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.change_log import upstream
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import Job, prepare
 
 CREATE = """
 CREATE TABLE test.c (id INT PRIMARY KEY, v VARCHAR(9));

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.golden_events import GOLDEN
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part, subject
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import SchemaIDs
-from ticdc_producer.model.table import TableInfo
-from tests.golden_events import GOLDEN
 
 VARIANTS = {
     "avro": AvroOptions(),

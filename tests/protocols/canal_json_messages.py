@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 
 TIDB_ZEROFILL = 0x40  # mysql.ZerofillFlag, TiDB's own numbering
 BUILD_TS_MS = 946684800000  # the golden encoders' clock stood still

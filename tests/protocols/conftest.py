@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.protocols.compression import COMPRESSORS
 from tests.protocols.large_messages import LargeFile, golden_compressor
+from ticdc_producer.protocols.compression import COMPRESSORS
 
 
 @pytest.fixture

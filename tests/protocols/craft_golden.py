@@ -6,13 +6,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.mysql_type import MySQLType
-from tests.protocols.golden_messages import GoldenMessage, encode_other, row_messages
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, Image
+from tests.protocols.golden_messages import GoldenMessage, encode_other, row_messages
+from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.protocols.base import Encoder
 
 Events = dict[int, GoldenEvent]
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ticdc_producer.model.event import DDLEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 
 T = MySQLType
 NOT_NULL, UNSIGNED, ZEROFILL, AUTO_INCREMENT, ON_UPDATE_NOW = 1, 1 << 5, 1 << 6, 1 << 9, 1 << 13

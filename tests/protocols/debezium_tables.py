@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from tests.protocols.encoding import Change, messages_of
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Message, Op
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.encoding import Change, messages_of
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 T = MySQLType
 NOW = "1970-01-01 00:00:00"  # what stands for CURRENT_TIMESTAMP

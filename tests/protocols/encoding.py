@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
-from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Message, Op
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
 from ticdc_producer.testing.encoding import Values, framed, row_batch
 
 __all__ = [

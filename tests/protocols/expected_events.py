@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.table import TableInfo
 from tests.golden_events import GoldenDDL, GoldenRow
+from ticdc_producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.table import TableInfo
 
 
 def expected_ddl(

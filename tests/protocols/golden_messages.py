@@ -10,13 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.encoded_rows import EncodedRows
-from ticdc_producer.model.event import DDLEvent, Message
-from ticdc_producer.model.table import PartitionInfo, TableInfo
-from tests.protocols.encoding import framed, row_batch
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
+from tests.protocols.encoding import framed, row_batch
+from ticdc_producer.model.event import DDLEvent, Message
+from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.encoded_rows import EncodedRows
 
 Compared: TypeAlias = Callable[[str, int], None]
 """What the fixture ``compared`` gives: it takes what was compared, and how many messages."""

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
-from ticdc_producer.model.profile import Profile
-from tests.protocols.canal_json_messages import in_column_order
-from tests.protocols.golden_messages import load_messages
 from tests.golden_events import GOLDEN
 from tests.new_events import is_new
+from tests.protocols.canal_json_messages import in_column_order
+from tests.protocols.golden_messages import load_messages
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor
+from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
 
 FOLDER = GOLDEN / "large-messages"
 STORAGE = "file:///tmp/oracle-claims"

@@ -8,6 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.protocols.random_tables import NAMES
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part
@@ -27,12 +29,10 @@ from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.simple import avro_messages
+from ticdc_producer.protocols.simple.control_encoder import bootstrap
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.simple.control_encoder import bootstrap
-from ticdc_producer.model.table import TableInfo
-from tests.protocols.random_tables import NAMES
 
 _NO_LIMIT = 10 << 20
 _PROFILE = st.sampled_from(["classic", "new"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from tests.golden_events import GoldenRow
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
@@ -16,7 +17,6 @@ from ticdc_producer.testing.change_log import Image
 from ticdc_producer.testing.random_tables import PARTITION_ID, TABLE_ID
 from ticdc_producer.testing.random_values import TEXTS
 from ticdc_producer.testing.strategies import rows, tables
-from tests.golden_events import GoldenRow
 
 STAMPS = st.sampled_from([1, 1 << 18, 2**62, 2**63 - 1]) | st.integers(1, 2**63 - 1)
 NAMES = TEXTS.filter(bool)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
+from tests.protocols.debezium_events import DebeziumDDL
+from tests.protocols.golden_messages import row_messages
+from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.avro.cursor import Cursor
 from ticdc_producer.protocols.craft.varint import varint
 from ticdc_producer.protocols.simple.avro_layout import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.model.event import Message
-from tests.protocols.debezium_events import DebeziumDDL
-from tests.protocols.golden_messages import row_messages
-from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 
 BUILT = 946684800000
 _NAMES = (3, 4)

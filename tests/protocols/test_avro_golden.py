@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import Event, Message
+from tests.golden_events import GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.avro_golden import FILES, IDS, VARIANTS, Registry
 from tests.protocols.debezium_events import DebeziumDDL, events_of
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.protocols.golden_messages import Compared, load_messages, row_messages
-from tests.golden_events import GoldenEvent, GoldenResolved, GoldenRow
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import Event, Message
 
 
 def test_every_file_is_there() -> None:

@@ -9,16 +9,17 @@ from decimal import Decimal
 import fastavro
 import pytest
 
+from tests.protocols.avro_golden import Registry
+from tests.protocols.encoding import messages_of
+from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part, sanitized, subject
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.avro_golden import Registry
-from tests.protocols.encoding import messages_of
 
 T = MySQLType
 KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)

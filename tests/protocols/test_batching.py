@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.batching import Limits, batched
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, appended, encoded_rows, in_places
-from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import ClaimObject
+from ticdc_producer.protocols.arrow_text import lengths
+from ticdc_producer.protocols.batching import Limits, batched
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, appended, encoded_rows, in_places
 
 Row = tuple[int, str, int]
 """Bytes of its value, its group, and its stretch."""

@@ -6,18 +6,19 @@ import json
 
 import pytest
 
+from tests.golden_events import GOLDEN, GoldenRow
+from tests.protocols.canal_json_messages import row_message
+from tests.protocols.encoding import framed, one_by_one, row_batch
+from tests.protocols.golden_messages import events_of, load_messages
+from ticdc_producer.errors import ChangefeedError, EncodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, EventColumn, Op, RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.errors import ChangefeedError, EncodeError
-from ticdc_producer.model.event import DDLEvent, EventColumn, Op, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.canal_json_messages import row_message
-from tests.protocols.encoding import framed, one_by_one, row_batch
-from tests.protocols.golden_messages import events_of, load_messages
-from tests.golden_events import GOLDEN, GoldenRow
 
 T = MySQLType
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.fidelity import CanalJSONLosses
-from ticdc_producer.model.event import Event, RowEvent
+from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.canal_json_messages import FILES, VARIANTS, events_of, in_column_order
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.protocols.golden_messages import Compared, encode_other, load_messages, row_messages
-from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
+from ticdc_producer.model.event import Event, RowEvent
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.canal_json.fidelity import CanalJSONLosses
 
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 

@@ -7,12 +7,12 @@ import itertools
 
 import pytest
 
-from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import RowEvent
+from tests.golden_events import GOLDEN
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
-from tests.golden_events import GOLDEN
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import RowEvent
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 
 
 def _samples() -> list[bytes]:

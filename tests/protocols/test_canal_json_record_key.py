@@ -7,13 +7,14 @@ import json
 
 import pytest
 
-from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from tests.protocols.encoding import framed, row_batch
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.encoding import framed, row_batch
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 
 T = MySQLType
 HEAD = b"t" + bytes.fromhex("8000000000000072") + b"_r"

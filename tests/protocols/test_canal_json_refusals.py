@@ -7,9 +7,9 @@ import tracemalloc
 
 import pytest
 
-from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.errors import DecodeError
 from tests.protocols.canal_json_messages import row_message
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 
 
 def _typed(mysql_type: str, value: object) -> bytes:

@@ -7,14 +7,15 @@ import json
 import pyarrow as pa
 import pytest
 
+from tests.protocols.encoding import messages_of
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Renderer, joined, quoted
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.json_text import STRINGS, latin1_strings
 from ticdc_producer.protocols.canal_json.mysql_type import bare_type, full_type
-from ticdc_producer.protocols.arrow_text import Renderer, joined, quoted
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
-from tests.protocols.encoding import messages_of
 
 T = MySQLType
 SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55, 70))

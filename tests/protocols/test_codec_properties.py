@@ -16,20 +16,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Message, RowEvent
-from ticdc_producer.model.event_line import event_line, event_text
-from ticdc_producer.model.json_value import json_line
-from ticdc_producer.targets.decoding.event_rows import event_rows
-from ticdc_producer.testing.damage import damaged
-from ticdc_producer.testing.random_values import TEXTS
+from tests.golden_events import GoldenRow
 from tests.protocols.encoding import OneRow, alone, framed, one_by_one
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.protocols.golden_messages import encode_rows
 from tests.protocols.random_codecs import CODECS, Codec
 from tests.protocols.random_tables import NAMES, STAMPS, History, histories
-from tests.golden_events import GoldenRow
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Message, RowEvent
+from ticdc_producer.model.event_line import event_line, event_text
+from ticdc_producer.model.json_value import json_line
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.testing.damage import damaged
+from ticdc_producer.testing.random_values import TEXTS
 
 
 def _tiers(fast: int, full: int) -> pytest.MarkDecorator:

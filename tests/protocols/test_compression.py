@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.claim_check import claim_name, claimed_message
@@ -16,8 +18,6 @@ from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, comp
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.framing import framed
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Kind
 
 SMALL = 1 << 16
 JSON = st.dictionaries(st.text(), st.recursive(st.text() | st.integers(), st.lists, max_leaves=4), max_size=4)

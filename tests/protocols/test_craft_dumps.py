@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from tests.protocols.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
+from tests.protocols.encoding import framed, messages_of, row_batch
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.protocols.craft.byte_reader import Section
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.craft.byte_reader import Section
 from ticdc_producer.protocols.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint, varint
-from ticdc_producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, PartitionInfo, TableInfo
-from tests.protocols.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
-from tests.protocols.encoding import framed, messages_of, row_batch
 
 T = MySQLType
 

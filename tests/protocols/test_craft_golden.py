@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
+from tests.protocols.craft_golden import damaged_places, encoded, expected, has_float, units, without
+from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.craft.options import CraftOptions
-from tests.protocols.craft_golden import damaged_places, encoded, expected, has_float, units, without
-from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
-from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
 
 VARIANTS = {
     "craft.floatfix": CraftOptions(batch_by="partition"),

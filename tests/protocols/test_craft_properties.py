@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.craft.decoder import CraftDecoder
-from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.errors import DecodeError, EncodeError
-from ticdc_producer.model.event import Op, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from tests.golden_events import GOLDEN
 from tests.protocols.craft_dumps import DDL, RESOLVED, ROW, TWO_ROWS
 from tests.protocols.encoding import Change, encode_changes, framed, one_by_one
 from tests.protocols.golden_messages import load_messages
-from tests.golden_events import GOLDEN
+from ticdc_producer.errors import DecodeError, EncodeError
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Op, RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.craft.decoder import CraftDecoder
+from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.craft.options import CraftOptions
 
 GOLDEN_SAMPLE = [
     message.value

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden_events import GOLDEN, GoldenRow
+from tests.protocols.golden_messages import Compared, events_of, load_messages, row_messages
+from tests.protocols.test_csv_golden import FILES, IDS, UNQUOTED, VARIANTS
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Op, RowEvent
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.csv.columns import CSVColumn, described_columns
 from ticdc_producer.protocols.csv.decoder import CSVDecoder
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.storage.schema_file import schema_file
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Op, RowEvent
-from ticdc_producer.model.table import TableInfo
-from tests.protocols.golden_messages import Compared, events_of, load_messages, row_messages
-from tests.protocols.test_csv_golden import FILES, IDS, UNQUOTED, VARIANTS
-from tests.golden_events import GOLDEN, GoldenRow
 
 KEY = b"d/t/1"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden_events import GOLDEN, GoldenRow
+from tests.protocols.golden_messages import Compared, events_of, load_messages, row_messages
+from ticdc_producer.errors import ChangefeedError, EncodeError
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.errors import ChangefeedError, EncodeError
-from tests.protocols.golden_messages import Compared, events_of, load_messages, row_messages
-from tests.golden_events import GOLDEN, GoldenRow
 
 VARIANTS = {
     "csv": CSVOptions(),

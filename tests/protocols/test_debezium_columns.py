@@ -12,13 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.debezium import member_columns
-from ticdc_producer.protocols.debezium import temporal
-from ticdc_producer.protocols.debezium import temporal_columns
-from ticdc_producer.protocols.debezium import text
-from ticdc_producer.protocols.arrow_text import NULL, Pieces, joined
-from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.model.event import Value
+from ticdc_producer.protocols.arrow_text import NULL, Pieces, joined
+from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
+from ticdc_producer.protocols.zone import zone_of
 
 DATES = st.dates().map(str) | st.sampled_from(
     ["0000-00-00", "0000-01-01", "0069-12-31", "0070-01-01", "0099-02-29", "0100-01-01", "9999-12-31"]

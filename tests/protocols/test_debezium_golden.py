@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
-from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import Event, Message
+from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
+from tests.new_events import is_new
 from tests.protocols.debezium_events import DebeziumDDL, events_of
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.protocols.golden_messages import Compared, load_messages, row_messages
-from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
-from tests.new_events import is_new
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import Event, Message
+from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 BUILT = 946684800000
 VARIANTS = {

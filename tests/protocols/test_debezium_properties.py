@@ -8,12 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
-from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.errors import ChangefeedError, EncodeError
-from ticdc_producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.table import TableInfo
 from tests.protocols.debezium_tables import (
     EXTENDED,
     IMAGE,
@@ -28,6 +22,12 @@ from tests.protocols.debezium_tables import (
 from tests.protocols.encoding import encode_changes, framed, one_by_one
 from tests.protocols.golden_messages import encode_rows
 from tests.protocols.random_tables import History, histories
+from ticdc_producer.errors import ChangefeedError, EncodeError
+from ticdc_producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from tests.protocols.debezium_tables import EXTENDED, samples
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import RowEvent
-from tests.protocols.debezium_tables import EXTENDED, samples
+from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 
 @pytest.mark.parametrize("disable_schema", [False, True])

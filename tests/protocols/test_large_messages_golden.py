@@ -12,6 +12,13 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.golden_events import GoldenRow
+from tests.protocols import canal_json_messages, debezium_events
+from tests.protocols.golden_messages import encode_other, events_of, load_messages, row_messages
+from tests.protocols.large_messages import LargeFile, files, text_of
+from tests.protocols.test_debezium_golden import encoded as debezium_encoded
+from tests.protocols.test_open_golden import _units
+from ticdc_producer.model.event import Event, Message, RowEvent
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
@@ -23,13 +30,6 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.model.event import Event, Message, RowEvent
-from tests.protocols import canal_json_messages, debezium_events
-from tests.protocols.golden_messages import encode_other, events_of, load_messages, row_messages
-from tests.protocols.large_messages import LargeFile, files, text_of
-from tests.protocols.test_debezium_golden import encoded as debezium_encoded
-from tests.protocols.test_open_golden import _units
-from tests.golden_events import GoldenRow
 
 OPEN, CANAL, DEBEZIUM = files("open"), files("canal-json"), files("debezium")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.model.event import ClaimObject, Message
+from ticdc_producer.protocols.message_batch import of_messages
 
 MESSAGES = st.builds(
     Message,

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
-from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
-from ticdc_producer.model.mysql_type import STRINGS
+from tests.golden_events import GOLDEN, GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.golden_messages import (
     Compared,
     GoldenMessage,
@@ -23,7 +17,13 @@ from tests.protocols.golden_messages import (
     load_messages,
     row_messages,
 )
-from tests.golden_events import GOLDEN, GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
+from ticdc_producer.model.mysql_type import STRINGS
+from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
+from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
 
 VARIANTS = {
     "open": OpenOptions(batch_by="partition"),

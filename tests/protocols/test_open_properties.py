@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.protocols.encoding import alone, framed, messages_of, one_by_one, row_batch
+from tests.protocols.golden_messages import encode_rows
+from tests.protocols.random_tables import History, histories
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.encoding import alone, framed, messages_of, one_by_one, row_batch
-from tests.protocols.golden_messages import encode_rows
-from tests.protocols.random_tables import History, histories
 
 T = MySQLType
 

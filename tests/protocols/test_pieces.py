@@ -7,9 +7,6 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.canal_json.json_text import STRINGS as EASYJSON
-from ticdc_producer.protocols.go_json import STRINGS as ENCODING_JSON
-from ticdc_producer.protocols.jsoniter import STRINGS as JSONITER
 from ticdc_producer.protocols.arrow_text import (
     contents,
     differ,
@@ -22,6 +19,9 @@ from ticdc_producer.protocols.arrow_text import (
     regrouped,
     without_first,
 )
+from ticdc_producer.protocols.canal_json.json_text import STRINGS as EASYJSON
+from ticdc_producer.protocols.go_json import STRINGS as ENCODING_JSON
+from ticdc_producer.protocols.jsoniter import STRINGS as JSONITER
 
 columns = st.lists(st.none() | st.binary(max_size=12), min_size=1, max_size=12)
 texts = st.lists(st.binary(max_size=12), min_size=1, max_size=12)

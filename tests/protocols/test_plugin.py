@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.config import resolve
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.errors import ChangefeedError, PluginError
 from ticdc_producer.model.event import ResolvedEvent
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import Encoder
 
 CODEC = """
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import Compared, load_messages
 from ticdc_producer.protocols.detection import EVIDENCE, recognised
 from ticdc_producer.protocols.registry import decoder
-from tests.protocols.golden_messages import Compared, load_messages
-from tests.golden_events import GOLDEN
 
 PROTOCOLS = {
     "open": "open-protocol",

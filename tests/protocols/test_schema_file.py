@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden_events import event_files
+from tests.protocols.golden_messages import Compared
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.storage.layout import data_name, data_number, metadata, schema_name, schema_path
 from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
 from ticdc_producer.protocols.storage.schema_reader import read_schema_file
-from ticdc_producer.errors import DecodeError
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.golden_messages import Compared
-from tests.golden_events import event_files
 
 T = MySQLType
 TABLE = TableInfo(

@@ -9,14 +9,15 @@ from typing import Any
 import fastavro
 import pytest
 
+from tests.protocols.encoding import messages_of
+from ticdc_producer.errors import ChangefeedError, DecodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, Op
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.errors import ChangefeedError, DecodeError
-from ticdc_producer.model.event import DDLEvent, Op
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from tests.protocols.encoding import messages_of
 
 T = MySQLType
 NS = "com.pingcap.simple.avro"

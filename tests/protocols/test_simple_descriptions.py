@@ -8,15 +8,16 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.protocols.encoding import encode_changes, framed
+from ticdc_producer.errors import DecodeError, EncodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, Message, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.errors import DecodeError, EncodeError
-from ticdc_producer.model.event import DDLEvent, Message, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
-from ticdc_producer.model.tso import LOGICAL_BITS
-from tests.protocols.encoding import encode_changes, framed
 
 T = MySQLType
 KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.protocols.simple.decoder import SimpleDecoder
-from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.model.event import Event
+from tests.golden_events import GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.debezium_events import DebeziumDDL, events_of
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
 from tests.protocols.golden_messages import Compared, load_messages
 from tests.protocols.simple_golden import FILES, IDS, VARIANTS, comparable, encoded
-from tests.golden_events import GoldenEvent, GoldenResolved, GoldenRow
+from ticdc_producer.model.event import Event
+from ticdc_producer.protocols.simple.decoder import SimpleDecoder
+from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 
 # The new program names the row of an exchanged table by the version of the partitioned one, which no DDL
 # describes: readers wait for the next BOOTSTRAP.

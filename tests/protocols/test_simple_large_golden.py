@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from ticdc_producer.protocols.claim_check import claimed_message
-from ticdc_producer.protocols.simple.decoder import SimpleDecoder
-from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import Message, RowEvent
 from tests.protocols.debezium_events import events_of
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from tests.protocols.large_messages import LargeFile, files
 from tests.protocols.simple_golden import BUILT, encoded
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import Message, RowEvent
+from ticdc_producer.protocols.claim_check import claimed_message
+from ticdc_producer.protocols.simple.decoder import SimpleDecoder
+from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.protocols.simple.options import SimpleOptions
 
 FILES = files("simple")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from tests.reports.verdicts import BANK, compared, event, finding, timeline, verdict
 from ticdc_producer.reports.html import write_html
 from ticdc_producer.verifier.table_state import StateComparison
-from tests.reports.verdicts import BANK, compared, event, finding, timeline, verdict
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EDGE = 8

@@ -6,12 +6,12 @@ import dataclasses
 import re
 from html.parser import HTMLParser
 
+from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
 from ticdc_producer.reports.html import page
 from ticdc_producer.reports.limits import ALL_BUCKETS, DRAWN, LONGEST_EVENT
 from ticdc_producer.reports.subject import FaultPlace, Subject
 from ticdc_producer.reports.timeline import Timeline
 from ticdc_producer.verifier.table_state import StateComparison
-from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
 _LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href"}

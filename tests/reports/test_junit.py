@@ -6,10 +6,10 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase
 
+from tests.reports.verdicts import BANK, compared, event, finding, verdict
 from ticdc_producer.reports.junit import junit_xml, write_junit
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
-from tests.reports.verdicts import BANK, compared, event, finding, verdict
 
 
 def cases(judged: Verdict) -> dict[str, TestCase]:

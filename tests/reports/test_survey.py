@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from ticdc_producer.reports import timeline_query as module
-from ticdc_producer.reports.timeline_query import survey
 from tests.reports.verdicts import event, finding
 from tests.verifier.topic import SCHEMA, Topic, account, ts
+from ticdc_producer.reports import timeline_query as module
+from ticdc_producer.reports.timeline_query import survey
 
 
 def small() -> Topic:

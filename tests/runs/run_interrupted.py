@@ -17,8 +17,8 @@ from pyspark import TaskContext
 from ticdc_producer.cli import main
 from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.targets.kafka import write
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.kafka import write
 
 FAILS_AT = 300
 HOW, DRIVER = sys.argv.pop(1), os.getpid()

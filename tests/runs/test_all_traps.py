@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.cli import main
-from ticdc_producer.protocols import registry
 from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.protocols import registry
 from ticdc_producer.runs.coverage import coverage
 
 OF_SQL = {name for name, trap in catalogue().items() if trap.means == "scenario"}
@@ -33,7 +33,9 @@ NOT_IN = {
 @pytest.mark.parametrize("protocol", NOT_IN)
 def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str) -> None:
     place = tmp_path / "golden"
-    report = ticdc_producer.run("all-traps", sink_uri=f"kafka:///t?protocol={protocol}&partition-num=4", out=place)
+    report = ticdc_producer.run(
+        "all-traps", sink_uri=f"kafka:///t?protocol={protocol}&partition-num=4", out=place
+    )
     assert report.ok, report.to_json()
     assert report.skipped == []
     assert report.discarded == []

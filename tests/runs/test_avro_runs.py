@@ -10,13 +10,13 @@ import fastavro
 import pytest
 
 import ticdc_producer
+from tests.kafka_topic import read_topic
+from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.embedded.process import free_ports
-from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
 from ticdc_producer.targets.kafka.topics import Topics
-from tests.kafka_topic import read_topic
 
 SQL = """
 CREATE TABLE `odd-db`.`o-t` (id INT PRIMARY KEY, `price-in` DECIMAL(6,2), e ENUM('a','b'));

@@ -9,16 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from tests.kafka_topic import read_topic
+from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.embedded.process import free_ports
-from ticdc_producer.config import resolve
-from ticdc_producer.kafka.client import producer_properties
+from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 from ticdc_producer.runs.progress import Advance
-from ticdc_producer.model.event import Message
-from ticdc_producer.targets.kafka.write import PartitionWriter
 from ticdc_producer.targets.kafka.topics import Topics
-from tests.kafka_topic import read_topic
+from ticdc_producer.targets.kafka.write import PartitionWriter
 
 COUNT = 20_000
 SCENARIO = """\
@@ -57,7 +56,7 @@ def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: Embed
                 _restart(broker)
             yield of_messages([Message(key=b"k", value=value, type="row", commit_ts=1)])
 
-    writer = PartitionWriter(feed.brokers, producer_properties(feed, feed.brokers), "restarted", 0)
+    writer = PartitionWriter(feed.brokers, feed.producer_properties(feed.brokers), "restarted", 0)
     (account,) = writer.write(messages(), 0)
     assert account[3] == COUNT
     assert [value for _, value, _ in read_topic(broker.bootstrap, "restarted")[0]] == values

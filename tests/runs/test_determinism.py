@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.change_log import upstream
-from ticdc_producer.targets.encoding.messages import messages
-from ticdc_producer.pipeline.event_stream import event_stream
 from tests.golden_events import GOLDEN
+from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.targets.encoding.messages import messages
 
 KEYS = GOLDEN / "visible" / "keys.sql"
 SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"

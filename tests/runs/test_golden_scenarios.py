@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from tests.protocols.golden_messages import load_messages
 from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, load_events
+from tests.protocols.golden_messages import load_messages
 
 FAST = ("binaries", "keys")
 SCENARIOS = ("seed_t1", "canal_tp_int", "ints", "decimals", "floats")

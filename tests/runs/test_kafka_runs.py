@@ -11,12 +11,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from tests.kafka_topic import Message, read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.targets.kafka.topics import Topics
-from tests.kafka_topic import Message, read_topic
 
 SCRIPT = """
 CREATE TABLE test.a (id INT PRIMARY KEY, v VARCHAR(20));
@@ -107,16 +107,15 @@ def test_topics_by_expression_each_get_their_events(
 def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path
 ) -> None:
-    from ticdc_producer.kafka.client import producer_properties
-    from ticdc_producer.runs.prepare import prepare
-    from ticdc_producer.runs.change_log import upstream
-    from ticdc_producer.targets.kafka.write import deliver
     from ticdc_producer.pipeline.event_stream import event_stream
+    from ticdc_producer.runs.change_log import upstream
+    from ticdc_producer.runs.prepare import prepare
+    from ticdc_producer.targets.kafka.write import deliver
 
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
     events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
-    properties = producer_properties(job.changefeed, kafka.bootstrap)
+    properties = job.changefeed.producer_properties(kafka.bootstrap)
     work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]
     assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"

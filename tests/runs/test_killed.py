@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka_topic import Message, read_topic
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
-from tests.kafka_topic import Message, read_topic
 
 SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=1500"]
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
     return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=4"
 
 
-def _run(uri: str, *more: str, program: tuple[str, ...] = ("producer", "run"), code: int = 0) -> None:
+def _run(uri: str, *more: str, program: tuple[str, ...] = ("ticdc_producer", "run"), code: int = 0) -> None:
     command = [sys.executable, "-m", *program, *SYSBENCH, "--sink-uri", uri, *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, cwd=ROOT)
     assert done.returncode == code, done.stdout + done.stderr

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.errors import ChangefeedError, DeliveryError, EncodeError, FolderError
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.model.event import RowEvent
-from ticdc_producer.targets.golden import read as source
 from tests.golden_events import GOLDEN
+from ticdc_producer.errors import ChangefeedError, DeliveryError, EncodeError, FolderError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model.event import RowEvent
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.targets.golden import read as source
 
 SCENARIO = GOLDEN / "visible" / "strings.sql"
 LARGE = "sink.kafka-config.large-message-handle"
@@ -134,7 +134,9 @@ def test_a_storage_that_takes_nothing_stops_the_run(tmp_path: Path, kafka: Embed
 
 def test_an_unknown_storage_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ChangefeedError, match="no file system for 'nowhere://claims'"):
-        ticdc_producer.run(SCENARIO, sink_uri=f"kafka:///{OPEN}", config=_to_storage(tmp_path, "nowhere://claims"))
+        ticdc_producer.run(
+            SCENARIO, sink_uri=f"kafka:///{OPEN}", config=_to_storage(tmp_path, "nowhere://claims")
+        )
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])

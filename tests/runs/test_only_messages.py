@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.errors import EncodeError, FolderError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import progress
 from ticdc_producer.runs.progress import Advance
 

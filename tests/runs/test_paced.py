@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from tests.kafka_topic import read_topic
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model import tso
 from ticdc_producer.runs.rate import paced_from, paced_job, read_rate, started
 from ticdc_producer.runs.slices import Slice, slices
-from ticdc_producer.model import tso
-from tests.kafka_topic import read_topic
 
 START = 429918007904436224
 SCENARIO = f"""\
@@ -151,7 +151,9 @@ def _last(kafka: EmbeddedKafka, topic: str) -> set[tuple[bytes | None, bytes | N
 def test_a_paced_run_writes_what_a_plain_one_does(
     spark: SparkSession, kafka: EmbeddedKafka, scenario: Path
 ) -> None:
-    report = ticdc_producer.run_paced(scenario, "10/s", "5s", sink_uri=_uri(kafka, "paced"), time=Fast(each=1500))
+    report = ticdc_producer.run_paced(
+        scenario, "10/s", "5s", sink_uri=_uri(kafka, "paced"), time=Fast(each=1500)
+    )
     assert report.ok, report.to_json()
     sets = ["clock.every=200ms", "resolved.every=1s", "steps[1].generate.transactions=25"]
     assert ticdc_producer.run(scenario, sink_uri=_uri(kafka, "plain"), sets=sets).ok
@@ -161,7 +163,17 @@ def test_a_paced_run_writes_what_a_plain_one_does(
 @pytest.mark.slow
 def test_ctrl_c_ends_a_paced_run_well(kafka: EmbeddedKafka, scenario: Path) -> None:
     uri = _uri(kafka, "interrupted")
-    command = [sys.executable, "-m", "ticdc_producer", "run", str(scenario), "--rate", "20/s", "--duration", "10m"]
+    command = [
+        sys.executable,
+        "-m",
+        "ticdc_producer",
+        "run",
+        str(scenario),
+        "--rate",
+        "20/s",
+        "--duration",
+        "10m",
+    ]
     process = subprocess.Popen(
         [*command, "--sink-uri", uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

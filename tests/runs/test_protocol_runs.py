@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import ticdc_producer
-from ticdc_producer.runs.run_report import RunReport
+from tests.golden_events import GOLDEN
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
-from tests.golden_events import GOLDEN
+from ticdc_producer.runs.run_report import RunReport
 
 ONE_PARTITION = "partition-num=1&ddl-text=tidb"
 BUILT = "clock.build-time=2000-01-01T00:00:00Z"
@@ -45,7 +45,9 @@ FEW = [
 
 def _run(name: str, query: str, out: Path) -> RunReport:
     path = next(GOLDEN.glob(f"*/{name}.sql"))
-    return ticdc_producer.run(path, sink_uri=f"kafka:///golden?{query}", out=out, sets=["on-error=skip", BUILT])
+    return ticdc_producer.run(
+        path, sink_uri=f"kafka:///golden?{query}", out=out, sets=["on-error=skip", BUILT]
+    )
 
 
 @pytest.mark.usefixtures("spark")

@@ -10,14 +10,14 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
-from ticdc_producer.runs.prepare_topics import begin
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.change_log import upstream
-from ticdc_producer.targets.encoding.messages import messages
-from ticdc_producer.pipeline.event_stream import event_stream
 from tests.kafka_topic import Message, read_topic
+from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.prepare_topics import begin
+from ticdc_producer.targets.encoding.messages import messages
 
 Topic: TypeAlias = dict[int, list[Message]]
 
@@ -128,7 +128,9 @@ def test_a_run_behind_other_messages_goes_on_behind_them(
 ) -> None:
     _begun(kafka, script, config, "third", dict.fromkeys(range(3), undisturbed[0]))
     _begun(kafka, script, config, "third", {1: undisturbed[1][:1]}, append=True)
-    report = ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "third"), append=True, resume=True)
+    report = ticdc_producer.run(
+        script, config=config, sink_uri=_uri(kafka, "third"), append=True, resume=True
+    )
     assert report.ok
     assert read_topic(kafka.bootstrap, "third") == {n: undisturbed[0] + undisturbed[n] for n in range(3)}
 

@@ -16,8 +16,8 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from tests.secured_kafka import PASSWORD, STRANGER, SecuredKafka, secured_kafka
 from ticdc_producer.config import resolve
-from ticdc_producer.kafka.client import CONNECT_SECONDS
 from ticdc_producer.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -26,11 +26,11 @@ from ticdc_producer.errors import (
     ProducerError,
     TLSError,
 )
+from ticdc_producer.kafka.client import CONNECT_SECONDS
 from ticdc_producer.model.record import Record
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.testing import kafka as topics
 from ticdc_producer.testing.broker import broker
-from tests.secured_kafka import PASSWORD, STRANGER, SecuredKafka, secured_kafka
 
 
 @pytest.fixture(scope="module")

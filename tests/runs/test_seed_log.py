@@ -7,9 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.runs.preview import first_lines
-from ticdc_producer.model.dataframes import MESSAGES
 
 OLDER_FORMS = (
     "kafka:///seed_t1?protocol=open-protocol&partition-num=2"

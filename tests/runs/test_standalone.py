@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.errors import BrokerError
-from ticdc_producer.targets.kafka.topics import Topics
-from tests.runs.standalone_cluster import HOST, ROOT, SPARK, cluster, environment
 from tests.kafka_topic import read_topic
+from tests.runs.standalone_cluster import HOST, ROOT, SPARK, cluster, environment
+from ticdc_producer.errors import BrokerError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.targets.kafka.topics import Topics
 
 TRANSACTIONS = 15_000
 """Of four changes each."""
@@ -26,7 +26,14 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
 
 def _run(uri: str) -> list[str]:
     sets = ["--set", f"steps[1].generate.transactions={TRANSACTIONS}"]
-    return [str(ROOT / "producer" / "__main__.py"), "run", "sysbench", *sets, "--sink-uri", uri]
+    return [
+        str(ROOT / "producer" / "ticdc_producer" / "__main__.py"),
+        "run",
+        "sysbench",
+        *sets,
+        "--sink-uri",
+        uri,
+    ]
 
 
 def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:

@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
-from ticdc_producer.runs.run_report import RunReport
+from tests.golden_events import GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import events_of, load_messages
-from tests.golden_events import GOLDEN, GoldenRow
+from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
+from ticdc_producer.runs.run_report import RunReport
 
 pytestmark = pytest.mark.usefixtures("spark")
 BUILT = "clock.build-time=2000-01-01T00:00:00Z"

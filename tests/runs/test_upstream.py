@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.change_log import upstream
-from ticdc_producer.pipeline.event_stream import event_stream
 from tests.runs.test_generate import SCENARIO
+from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.prepare import prepare
 
 SMALL = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]
 

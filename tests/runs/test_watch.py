@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from confluent_kafka import Producer
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.config import resolve
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.progress import Advance, advance

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark import session_settings
 from ticdc_producer.java import spark_java_home
+from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.class_archive import ClassArchive
 from ticdc_producer.spark.session import CLASS_ARCHIVE, keep_loaded
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark import warm_up
 from ticdc_producer.runs.read_session import LOADS
+from ticdc_producer.spark import warm_up
 
 
 def test_a_worker_has_imported_what_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 from ticdc_producer.targets.kafka.delivery_stats import Account, Tally
 
 _MESSAGES = st.lists(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.scenario.generate.plans import planned
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
-from tests.scenario.generate.plans import planned
 
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 

@@ -8,12 +8,12 @@ import fsspec
 import pytest
 from msgspec.structs import replace
 
-from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.framing import framed
 from ticdc_producer.errors import ChangefeedError, DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Kind, Message, RowEvent
-from ticdc_producer.targets.encoding.claims import ClaimWriter
+from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
+from ticdc_producer.protocols.open_protocol.framing import framed
 from ticdc_producer.targets.decoding.claims import ClaimReader, whole_rows
+from ticdc_producer.targets.encoding.claims import ClaimWriter
 
 LOCATION = "s3://elsewhere/claims/row.json"
 WHOLE = b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"a"}}}'

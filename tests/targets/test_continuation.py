@@ -9,9 +9,9 @@ from confluent_kafka import KafkaError, KafkaException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
 from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.targets.kafka.resume import Continuation
 
 _NEW = Continuation("localhost:9092", "orders", 0, start=0)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.model import tso
+from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.storage.data_files import DataFiles, FileRules
 
 MEMORY = MemoryFileSystem()

@@ -9,10 +9,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.event_offsets import PartitionPlaces
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import FolderError
-from ticdc_producer.targets.golden.read import changefeed, manifest, records
 from ticdc_producer.targets.decoding.dataframes import frame
+from ticdc_producer.targets.golden.read import changefeed, manifest, records
 
 GOOD = {"topic": "t", "partition": 0, "offset": 7, "key": "AAAA", "value": None, "headers": [["n", "AA=="]]}
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_producer.bench.batches import event_batches
-from ticdc_producer.protocols import registry
-from ticdc_producer.model.event import Kind, Message, ResolvedEvent, RowEvent
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from tests.golden_events import GOLDEN
+from ticdc_producer.bench.batches import event_batches
+from ticdc_producer.model.event import Kind, Message, ResolvedEvent, RowEvent
+from ticdc_producer.protocols import registry
+from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 CATALOG, [ROWS] = event_batches(GOLDEN / "bench" / "t1.events.jsonl", 1)
 MOST = 3

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.config import resolve
-from ticdc_producer.kafka.client import Properties, producer_properties
-from ticdc_producer.protocols.message_batch import of_messages
-from ticdc_producer.errors import DeliveryError
-from ticdc_producer.model.event import Message
-from ticdc_producer.targets.kafka.write import PartitionWriter
-from ticdc_producer.targets.kafka.topics import Topics
 from tests.kafka_topic import read_topic
+from ticdc_producer.config import resolve
+from ticdc_producer.errors import DeliveryError
+from ticdc_producer.kafka.client import Properties
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.targets.kafka.write import PartitionWriter
 
 
 def _written(kafka: EmbeddedKafka, topic: str, messages: list[Message], own: Properties) -> None:
     feed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num=1")
     Topics(feed.brokers).prepare(feed, [topic], append=False)
-    properties = {**producer_properties(feed, feed.brokers), **own}
+    properties = {**feed.producer_properties(feed.brokers), **own}
     writer = PartitionWriter(feed.brokers, properties, topic, 0)
     ((_, _, kind, count, *_),) = writer.write([of_messages(messages)], 0)
     assert (kind, count) == ("row", len(messages))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden_events import GOLDEN
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
-from tests.golden_events import GOLDEN
 
 START = 429918007904436226
 STEP = 1000 << 18

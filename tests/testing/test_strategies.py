@@ -8,14 +8,22 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from ticdc_producer.protocols.registry import DECODERS, decoder
 from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError, ProducerError
 from ticdc_producer.model.event import Message, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.registry import DECODERS, decoder
 from ticdc_producer.testing.change_log import ChangeLog, RowChange, Transaction, row_key
 from ticdc_producer.testing.registered import register
-from ticdc_producer.testing.strategies import changelogs, corrupted, encoded, messages, rows, tables, transactions
+from ticdc_producer.testing.strategies import (
+    changelogs,
+    corrupted,
+    encoded,
+    messages,
+    rows,
+    tables,
+    transactions,
+)
 
 each_protocol = pytest.mark.parametrize("protocol", sorted(DECODERS.keys() - {"avro"}))
 few = settings(max_examples=40)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.targets.kafka.topics import Topics
 from tests.secured_kafka import PASSWORD, secured_kafka
 from tests.testing.page import write_shown_files
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.targets.kafka.topics import Topics
 
 ROOT = Path(__file__).parents[2]
 TOPICS = """
@@ -157,7 +157,15 @@ def test_a_kafka_with_tls_and_sasl(
 @pytest.mark.slow
 def test_the_page_works_with_a_broker_and_a_session_of_its_own(pytester: pytest.Pytester) -> None:
     write_shown_files(pytester.path)
-    command = [sys.executable, "-m", "pytest", "-p", "ticdc_producer.testing.plugin", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "ticdc_producer.testing.plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run([*command, "test_orders.py"], capture_output=True, text=True, env=env, check=False)
     assert "4 passed" in done.stdout, done.stdout + done.stderr

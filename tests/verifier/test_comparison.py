@@ -6,9 +6,9 @@ import dataclasses
 
 from pyspark.sql import SparkSession
 
+from tests.verifier.topic import PLAIN, Topic, account, ts
 from ticdc_producer.verifier.comparison import Comparison, compare
 from ticdc_producer.verifier.table_state import STATE, compare_state, final_state
-from tests.verifier.topic import PLAIN, Topic, account, ts
 
 
 def stream() -> Topic:

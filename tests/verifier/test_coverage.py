@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.verifier import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.coverage import RULES, Found, Told, exercised
-from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
 KEYED = {"id": HANDLE, "email": PLAIN, "balance": PLAIN}

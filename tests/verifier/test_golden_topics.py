@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.config import resolve
-from ticdc_producer.runs.verification import verdict
-from ticdc_producer.model.record import Record
-from ticdc_producer.targets.decoding.dataframes import frame
-from tests.protocols.golden_messages import GoldenMessage, load_messages
 from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import GoldenMessage, load_messages
+from ticdc_producer.config import resolve
+from ticdc_producer.model.record import Record
+from ticdc_producer.runs.verification import verdict
+from ticdc_producer.targets.decoding.dataframes import frame
 
 VARIANTS = {
     "open-protocol": ("open.max-batch-size-1", "max-batch-size=1"),

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.verifier import DispatchRule, Finding, VerifyOptions, check
 from ticdc_producer.verifier.registry import INVARIANTS
-from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY, email VARCHAR(64) UNIQUE, balance BIGINT)"
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer import api
-from ticdc_producer.protocols import registry
-from ticdc_producer.model.json_value import from_json
-from ticdc_producer.targets.golden.read import records
 from tests.verifier.consumers import WRONG, Consumer, Delivered, Tables, in_utc
+from ticdc_producer import api
+from ticdc_producer.model.json_value import from_json
+from ticdc_producer.protocols import registry
+from ticdc_producer.targets.golden.read import records
 
 TRAPPED = Path(__file__).with_name("trapped.yaml")
 TOPICS: dict[str, tuple[str, ...]] = {

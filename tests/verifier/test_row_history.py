@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
 from tests.verifier.test_invariants import (
     AWAY,
     BROKEN,
@@ -25,6 +24,7 @@ from tests.verifier.test_invariants import (
     unchecked,
 )
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
+from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
 
 TRUNCATE, ADD_COLUMN, DROP_TABLE, RENAME, EXCHANGE = 11, 5, 4, 14, 42
 WIDER = ACCOUNTS | {"note": PLAIN}

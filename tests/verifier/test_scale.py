@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
+from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
 
 KEYS = 5_000
 PARTITIONS = 4

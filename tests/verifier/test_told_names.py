@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.fidelity import AvroLosses
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.runs.observed_names import told_names
-from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 
 AVRO = AvroLosses.of(AvroOptions())
 

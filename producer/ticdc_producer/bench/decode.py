@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 from ticdc_producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
 from ticdc_producer.bench.encode import PASSES
-from ticdc_producer.protocols import registry
 from ticdc_producer.model.event import Message
+from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 Reader: TypeAlias = Callable[[bytes, bytes], Iterable[object]]

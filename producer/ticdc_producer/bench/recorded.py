@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 Image: TypeAlias = tuple[Value, ...]
 _TIDB_UNSIGNED = 0x20  # mysql.UnsignedFlag, TiDB's own numbering

@@ -10,15 +10,17 @@ from typing import Annotated
 
 import typer
 
-from ticdc_producer.cli import bench_command
-from ticdc_producer.cli import conformance_command
-from ticdc_producer.cli import coverage_command
-from ticdc_producer.cli import decode_command
-from ticdc_producer.cli import golden_command
-from ticdc_producer.cli import run_command
-from ticdc_producer.cli import scenario_command
-from ticdc_producer.cli import traps_command
-from ticdc_producer.cli import verify_command
+from ticdc_producer.cli import (
+    bench_command,
+    conformance_command,
+    coverage_command,
+    decode_command,
+    golden_command,
+    run_command,
+    scenario_command,
+    traps_command,
+    verify_command,
+)
 from ticdc_producer.cli.log import log_to_stderr
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.worker_failure import worker_failure

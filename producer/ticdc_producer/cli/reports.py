@@ -12,9 +12,9 @@ import typer
 from ticdc_producer.errors import ReportError
 
 if TYPE_CHECKING:
-    from ticdc_producer.runs.verification import Judged
     from ticdc_producer.reports.subject import FaultPlace, Subject
     from ticdc_producer.reports.timeline import Timeline
+    from ticdc_producer.runs.verification import Judged
     from ticdc_producer.verifier.verdict import Verdict
 
 JunitXml = Annotated[

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticdc_producer.config.changefeed_file import DispatchRule
 from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
-from ticdc_producer.kafka.client import Cluster
 from ticdc_producer.config.model_errors import explain
 from ticdc_producer.config.parameter import SinkKind
 from ticdc_producer.config.parameters import OF_MESSAGES
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.kafka.client import Brokers, Cluster, Properties, producer_properties
 from ticdc_producer.model.profile import Profile
 
 
@@ -122,6 +122,12 @@ class Changefeed(BaseModel):
                 hint="run, verify and decode know storages",
             )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
+
+    def producer_properties(self, brokers: Brokers) -> Properties:
+        """Properties of the Kafka producer that writes this changefeed's messages to the brokers."""
+        return producer_properties(
+            brokers, compression=self.compression, max_message_bytes=self.max_message_bytes
+        )
 
     @property
     def codec_options(self) -> dict[str, Any]:

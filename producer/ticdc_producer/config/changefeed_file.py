@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
+from ticdc_producer.config.option_type import Plain, Secret
 from ticdc_producer.config.parameter import SinkKind
 from ticdc_producer.config.parameters import BY_NAME
-from ticdc_producer.config.strict_model import Section, Words
 from ticdc_producer.config.sink_uri import parse_sink_uri
-from ticdc_producer.config.option_type import Plain, Secret
+from ticdc_producer.config.strict_model import Section, Words
 from ticdc_producer.errors import ChangefeedError
 
 

@@ -6,9 +6,6 @@ TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
 
 from __future__ import annotations
 
-from ticdc_producer.config.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, SinkKind, State
-from ticdc_producer.config.rejected_parameters import REFUSED
-from ticdc_producer.config.storage_parameters import OF_STORAGE
 from ticdc_producer.config.ignored_parameters import WITHOUT_EFFECT
 from ticdc_producer.config.option_type import (
     Flag,
@@ -22,6 +19,9 @@ from ticdc_producer.config.option_type import (
     Whole,
     Word,
 )
+from ticdc_producer.config.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, SinkKind, State
+from ticdc_producer.config.rejected_parameters import REFUSED
+from ticdc_producer.config.storage_parameters import OF_STORAGE
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000

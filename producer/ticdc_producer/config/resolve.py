@@ -13,7 +13,9 @@ from ticdc_producer.config.avro_rules import check_avro
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.filter_section import FilterSection
+from ticdc_producer.config.kafka_properties import passed_properties
 from ticdc_producer.config.load_file import check_changefeed_file
+from ticdc_producer.config.option_type import Plain
 from ticdc_producer.config.parameter import SinkKind, State
 from ticdc_producer.config.parameters import (
     BY_NAME,
@@ -22,11 +24,9 @@ from ticdc_producer.config.parameters import (
     PARAMETERS,
     PROTOCOLS_OF,
 )
-from ticdc_producer.config.kafka_properties import passed_properties
 from ticdc_producer.config.security import security_properties
 from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
 from ticdc_producer.config.storage_limits import storage_limits
-from ticdc_producer.config.option_type import Plain
 from ticdc_producer.errors import ChangefeedError
 
 _NOT_OF_SIMPLE = {

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticdc_producer.config.environment import with_environment
+from ticdc_producer.config.option_type import Plain
 from ticdc_producer.config.parameter import Parameter, SinkKind, State
 from ticdc_producer.config.parameters import BY_NAME
-from ticdc_producer.config.option_type import Plain
 from ticdc_producer.errors import ChangefeedError, nearest
 
 MAX_TOPIC_LENGTH = 249

@@ -6,8 +6,8 @@ TiCDC's names, defaults and places: tiflow ``pkg/config/sink.go`` (``CSVConfig``
 
 from __future__ import annotations
 
-from ticdc_producer.config.parameter import STORAGE, Parameter, SinkKind
 from ticdc_producer.config.option_type import AnyText, Flag, GoDuration, Plain, ValueRule, Whole, Word
+from ticdc_producer.config.parameter import STORAGE, Parameter, SinkKind
 
 MIN_INDEX_WIDTH, MAX_INDEX_WIDTH = 6, 20
 _MANY = (1 << 63) - 1

@@ -15,8 +15,8 @@ import msgspec
 from ticdc_producer.conformance.apply_spec import Applying
 from ticdc_producer.conformance.compare_tables import ExpectedTable
 from ticdc_producer.conformance.wire import ApplyRequest, Record
-from ticdc_producer.runs.topic_cache import Topic, kept_topic
 from ticdc_producer.model import record
+from ticdc_producer.runs.topic_cache import Topic, kept_topic
 from ticdc_producer.targets.golden import read as source
 
 

@@ -9,17 +9,16 @@ from typing import Any
 
 import msgspec
 
-from ticdc_producer.config import Changefeed
-from ticdc_producer.config import resolve
-from ticdc_producer.protocols import registry
+from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.wire import Event, Request, event_of
 from ticdc_producer.conformance.decode_spec import Story, Telling
-from ticdc_producer.conformance.stream import StoryStream, played
 from ticdc_producer.conformance.expected_events import told_ddl, told_resolved, told_row
+from ticdc_producer.conformance.stream import StoryStream, played
+from ticdc_producer.conformance.wire import Event, Request, event_of
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 _DESCRIPTION = "bootstrap"

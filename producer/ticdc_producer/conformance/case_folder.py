@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ticdc_producer.conformance.catalog import AnyCase
 from ticdc_producer.conformance.case import Case, changefeed_of
+from ticdc_producer.conformance.catalog import AnyCase
 from ticdc_producer.conformance.compare_tables import ExpectedTable
 from ticdc_producer.conformance.wire import Event
 from ticdc_producer.model import tso

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.conformance.apply_spec import Applying, applyings
 from ticdc_producer.conformance.case import Case, build
-from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.decode_spec import Telling, tellings
+from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.apply_case import ApplyCase

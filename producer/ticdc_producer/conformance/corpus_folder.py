@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from ticdc_producer.conformance.catalog import Asked, built
 from ticdc_producer.conformance.case_folder import write_case
+from ticdc_producer.conformance.catalog import Asked, built
 from ticdc_producer.targets.golden import write as sink
 
 

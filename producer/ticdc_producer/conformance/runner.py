@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ticdc_producer.conformance.catalog import AnyCase, Asked, built
 from ticdc_producer.conformance.case import Case
+from ticdc_producer.conformance.catalog import AnyCase, Asked, built
 from ticdc_producer.conformance.compare import FLOATS, differences
 from ticdc_producer.conformance.compare_tables import table_differences
-from ticdc_producer.conformance.wire import Answer, BadAnswer, answer_of
 from ticdc_producer.conformance.failure_list import FailureList
 from ticdc_producer.conformance.process import Broken, Testee
+from ticdc_producer.conformance.wire import Answer, BadAnswer, answer_of
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 

@@ -14,8 +14,9 @@ from ticdc_producer.config import Changefeed, DispatchRule
 from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.dispatch.topic import TopicExpression
 from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.table import IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 RuleName: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 

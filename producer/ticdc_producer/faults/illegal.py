@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from ticdc_producer.faults.chance import drawn
 from ticdc_producer.faults.plan import FaultPlan
 from ticdc_producer.faults.table_facts import TableFacts
-from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.dataframes import DELIVERY_KEY
+from ticdc_producer.model.event import Kind, Op
 
 DROPPED = 0
 """``kind`` of an event that a fault took away: it marks the place, and is not sent."""

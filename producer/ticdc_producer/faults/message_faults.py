@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.chance import drawn_number, drawn_numbers
 from ticdc_producer.faults.damage import corrupted, foreign, joined, truncated
 from ticdc_producer.faults.plan import FaultPlan, Single
 from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 
 _LATER = 3
 """A retried message comes right behind the first, or with up to two others between."""

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ticdc_producer.faults.chance import below, drawn
-from ticdc_producer.model.event import Kind
 from ticdc_producer.model.dataframes import DELIVERY_KEY
+from ticdc_producer.model.event import Kind
 
 ROUND = 2048
 

@@ -1,1 +1,1 @@
-"""."""
+"""Kafka's clients and the embedded broker."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from ticdc_producer.config.changefeed import Changefeed
+from typing import TypeAlias
 
 Properties: TypeAlias = dict[str, str | int | float | bool]
 """Client properties as librdkafka spells them."""
@@ -53,8 +50,12 @@ def connection(brokers: Brokers) -> Properties:
     return {**common, **own}
 
 
-def producer_properties(changefeed: Changefeed, brokers: Brokers) -> Properties:
-    """Properties of the worker's producer: all replicas, no duplicates by retry, bounded memory."""
+def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes: int) -> Properties:
+    """Properties of the worker's producer: all replicas, no duplicates by retry, bounded memory.
+
+    :param compression: the changefeed's ``compression``: a codec of Kafka's producer, or ``none``.
+    :param max_message_bytes: the changefeed's ``max-message-bytes``.
+    """
     return {
         "linger.ms": 20,
         "queue.buffering.max.kbytes": 64 << 10,
@@ -63,7 +64,7 @@ def producer_properties(changefeed: Changefeed, brokers: Brokers) -> Properties:
         **connection(brokers),
         "acks": "all",
         "enable.idempotence": True,
-        "compression.type": changefeed.compression,
-        "message.max.bytes": max(1_000_000, changefeed.max_message_bytes + 1024),
+        "compression.type": compression,
+        "message.max.bytes": max(1_000_000, max_message_bytes + 1024),
         "delivery.report.only.error": True,
     }

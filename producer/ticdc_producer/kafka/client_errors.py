@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
 
+from ticdc_producer.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    BrokerError,
+    ChangefeedError,
+    TLSError,
+)
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.errors import AuthenticationError, AuthorizationError, BrokerError, ChangefeedError, TLSError
 
 _UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 _PASSING = (

@@ -20,12 +20,21 @@ from ticdc_producer.model.coerce_number import (
 from ticdc_producer.model.coerce_temporal import coerce_moment, coerce_span
 from ticdc_producer.model.coerce_text import coerce_text
 from ticdc_producer.model.coerce_vector import coerce_vector
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.float_text import narrow
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, STRINGS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode, value_error
-from ticdc_producer.model.sql_value import Bits, ColumnBytes, JsonText, Member, Moment, Span, SQLValue, Unsigned
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.sql_value import (
+    Bits,
+    ColumnBytes,
+    JsonText,
+    Member,
+    Moment,
+    Span,
+    SQLValue,
+    Unsigned,
+)
 from ticdc_producer.model.temporal_text import moment_of, parse_moment, parse_span, shifted
 
 T = MySQLType

@@ -10,12 +10,12 @@ from decimal import Decimal
 
 from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.json_document import json_of
 from ticdc_producer.model.json_text import json_text, print_json
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import JsonText, SQLValue
-from ticdc_producer.model.table import ColumnInfo
 
 
 def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, Moment, Span, SQLValue
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.model.temporal_text import (
     MAX_FSP,
     MAX_SPAN,

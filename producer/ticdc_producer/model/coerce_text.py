@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, Moment, Span, SQLValue
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -9,11 +9,11 @@ import json
 import math
 
 from ticdc_producer.model.coerce_text import to_text
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import narrow, plain_text
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.model.table import ColumnInfo
 
 MAX_DIMENSIONS = 16383
 

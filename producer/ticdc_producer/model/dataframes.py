@@ -1,7 +1,7 @@
-"""The DataFrames between the stages, as Spark types (DESIGN §2).
+"""The DataFrames between the stages, as Spark types (docs/design.md, Change log to Messages).
 
-These are public: ``ticdc_producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns. The one
-module of the model that needs Spark; nothing that a codec imports leads here.
+These are public, as ``ticdc_producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns.
+This is the one module of the model that needs Spark; nothing that a codec imports leads here.
 """
 
 from __future__ import annotations

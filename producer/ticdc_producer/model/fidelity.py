@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Op, Value
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType, bare_name
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.model.utf8 import repaired
 

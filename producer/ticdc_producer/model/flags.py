@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntFlag
-from typing import TYPE_CHECKING
 
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.profile import Profile
-
-if TYPE_CHECKING:
-    from ticdc_producer.model.table import ColumnInfo, IndexInfo
 
 
 class ColumnFlag(IntFlag):

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Sequence
 
 from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo
 
 T = MySQLType
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 _OTHER = 400
 """More than the longest number or time has: a DOUBLE of 308 digits and sign."""

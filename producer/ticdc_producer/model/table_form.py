@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.table import TableInfo
 
 _DEFAULTS = {field.name: field.default for field in fields(ColumnInfo) if field.default is not MISSING}
 

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.clock import Clock
-from ticdc_producer.model.event import Kind
 from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
+from ticdc_producer.model.event import Kind
 from ticdc_producer.pipeline.commit import commit_ts
 from ticdc_producer.pipeline.topic_partitions import Slots
 

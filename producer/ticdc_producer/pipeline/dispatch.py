@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch import spark as rules
+from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
 from ticdc_producer.pipeline.table_metadata import Facts, with_facts
 from ticdc_producer.pipeline.topic_partitions import Slots
 

@@ -15,17 +15,23 @@ from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.control_events import ActiveTopic, DDLPlace, ResolvedPlan, ddl_events, resolved_events
 from ticdc_producer.pipeline.commit import commit, localise
+from ticdc_producer.pipeline.control_events import (
+    ActiveTopic,
+    DDLPlace,
+    ResolvedPlan,
+    ddl_events,
+    resolved_events,
+)
 from ticdc_producer.pipeline.dispatch import dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables
-from ticdc_producer.pipeline.table_metadata import facts
+from ticdc_producer.pipeline.go_sort_order import unstable_order
 from ticdc_producer.pipeline.mutations import mutations, net_mutations
 from ticdc_producer.pipeline.order import order
 from ticdc_producer.pipeline.select import select
-from ticdc_producer.pipeline.topic_partitions import Slots
 from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.go_sort_order import unstable_order
+from ticdc_producer.pipeline.table_metadata import facts
+from ticdc_producer.pipeline.topic_partitions import Slots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,14 +13,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses, tells_time
 from ticdc_producer.model.dataframes import DECODED, DELIVERY_KEY, EVENT_COLUMN
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.fidelity import Losses, tells_time
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.pipeline.table_metadata import with_facts
 from ticdc_producer.pipeline.project_values import told_values
+from ticdc_producer.pipeline.table_metadata import with_facts
 from ticdc_producer.pipeline.utf8 import utf8_repaired
 
 _DESCRIBED = (

@@ -19,8 +19,9 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 _Later: TypeAlias = Callable[[], Column]
 """Made when Spark is there; what is wrong with an expression is told before."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from itertools import accumulate, count
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 
 def allowed(column: ColumnInfo) -> str:

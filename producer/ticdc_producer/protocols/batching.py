@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.encoded_rows import EncodedRows, appended
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.model.event import ClaimObject
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.encoded_rows import EncodedRows, appended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.canal_json.envelope import opened as opened_object
 from ticdc_producer.protocols.compression import Decompressor, plain
 from ticdc_producer.protocols.craft.envelope import opened
@@ -18,7 +19,6 @@ from ticdc_producer.protocols.debezium.message_json import parse_value
 from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
 from ticdc_producer.protocols.simple.envelope import opened as simple_object
 from ticdc_producer.protocols.simple.event_type import is_message_type
-from ticdc_producer.errors import DecodeError
 
 _Look: TypeAlias = Callable[[bytes, bytes], bool]
 """Whether key and value are of the protocol; a decode error says no as well."""

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import ClaimObject
+from ticdc_producer.protocols.arrow_text import Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ import re
 import pyarrow as pa
 
 from ticdc_producer.protocols import go_float
-from ticdc_producer.protocols.json_strings import JSONStrings
 from ticdc_producer.protocols.arrow_text import Pieces, mapped_where
+from ticdc_producer.protocols.json_strings import JSONStrings
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in range(0x20)}

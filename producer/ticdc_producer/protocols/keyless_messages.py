@@ -9,12 +9,12 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from ticdc_producer.model.event import Op
+from ticdc_producer.protocols.arrow_text import Numbers, lengths
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
-from ticdc_producer.protocols.arrow_text import Numbers, lengths
-from ticdc_producer.model.event import Op
 
 
 class RowTexts(Protocol):

@@ -14,12 +14,12 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.protocols.claim_check import claim_content, claim_location, claim_name
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
-from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Numbers
+from ticdc_producer.protocols.claim_check import claim_content, claim_location, claim_name
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for Kafka's record header: five 32-bit varints, one 64-bit varint, a byte."""

@@ -5,8 +5,8 @@ Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``.
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 
 def member_text(column: ColumnInfo, value: bytes) -> str:

@@ -12,12 +12,12 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.errors import PluginError, ProducerError
-from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.entry_points import GROUP, installed_codecs
+from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import Decoder, Encoder
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.base import RowBatch

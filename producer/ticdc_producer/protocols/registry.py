@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from typing import Any, TypeAlias
 
-from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.errors import ChangefeedError, nearest
 from ticdc_producer.model.entry_points import installed_codecs
+from ticdc_producer.protocols.base import Decoder, Encoder
 
 Options: TypeAlias = Mapping[str, Any]
 """Option names as the codecs' option classes spell them, to plain values; a codec takes those it knows."""

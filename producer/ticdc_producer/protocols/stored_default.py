@@ -5,10 +5,10 @@ Source: tidb ``pkg/meta/model/column.go`` (``GetDefaultValue``).
 
 from __future__ import annotations
 
-from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.model.utf8 import repaired
+from ticdc_producer.protocols.member_text import member_text
 
 T = MySQLType
 

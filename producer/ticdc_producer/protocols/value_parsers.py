@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import (
     FLOATS,
@@ -22,6 +21,7 @@ from ticdc_producer.model.mysql_type import (
     bare_name,
     integer_range,
 )
+from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
 
 T = MySQLType
 Reader: TypeAlias = Callable[[str], bytes]

@@ -16,13 +16,13 @@ from markupsafe import Markup
 
 from ticdc_producer.model import tso
 from ticdc_producer.reports.chart import partition_chart, sizes_chart, symbol
+from ticdc_producer.reports.labels import differences, gap_reason, kinds, summary
 from ticdc_producer.reports.limits import LISTED, cut
 from ticdc_producer.reports.marks import Mark, marks
 from ticdc_producer.reports.scale import Scale, scale
 from ticdc_producer.reports.subject import FaultPlace, Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import PartitionCount, Timeline
-from ticdc_producer.reports.labels import differences, gap_reason, kinds, summary
 from ticdc_producer.verifier.finding import EventRef
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from junitparser import TestCase
 
 from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_failed, set_output, set_skipped
+from ticdc_producer.reports.labels import differences, finding_lines, gap_reason
 from ticdc_producer.reports.subject import Subject
 from ticdc_producer.reports.target import write_text
-from ticdc_producer.reports.labels import differences, finding_lines, gap_reason
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.table_state import StateComparison

@@ -10,13 +10,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.spark.materialize import kept
 from ticdc_producer.model.dataframes import CHANGE_LOG
+from ticdc_producer.pipeline.event_stream import Faults, StreamPlan, ordered_events, row_events
 from ticdc_producer.scenario.dataframe.data import data_changes
 from ticdc_producer.scenario.generate.log import generated_changes, generated_images, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, History
-from ticdc_producer.pipeline.event_stream import Faults, StreamPlan, ordered_events, row_events
+from ticdc_producer.spark.materialize import kept
 
 FEW_CHANGES = 100_000
 """Of fewer generated changes, planning costs more than making them: they are made once, and kept."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ticdc_producer.model.json_value import from_json, to_json
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.unverifiable_tables import untold_tables
 from ticdc_producer.runs.write_golden import replicated_state
-from ticdc_producer.model.json_value import from_json, to_json
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.targets.golden.write import table_file
 
 AskedTable: TypeAlias = dict[str, Any]

@@ -11,21 +11,21 @@ from typing import Any, Literal, TypeAlias
 from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.protocols import registry
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.faults.catalogue import Trap, catalogue
-from ticdc_producer.runs.verification import verify_options
-from ticdc_producer.runs.prepare import changefeed_of, codec_options
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.protocols import registry
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
+from ticdc_producer.runs.prepare import changefeed_of, codec_options
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.schemas import with_schemas
+from ticdc_producer.runs.verification import verify_options
 from ticdc_producer.runs.verify import Say
 from ticdc_producer.runs.write_golden import folder_messages
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.golden.read import changefeed, manifest, schemas
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.verifier.coverage import RULES, Found, Told, exercised
 from ticdc_producer.verifier.options import Demands
 

@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ticdc_producer.config import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri
-from ticdc_producer.config import resolve
+from ticdc_producer.config import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri, resolve
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.record import Record
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.record import Record
-from ticdc_producer.targets.golden import read
 from ticdc_producer.targets.decoding.event_rows import event_rows
 from ticdc_producer.targets.decoding.protocol import check_same, protocol_of
+from ticdc_producer.targets.golden import read as golden
 
 
 def decode(
@@ -51,7 +50,7 @@ def decode(
         feed = resolve(sink_uri, content, name="decode", client=client)
         told = protocol or (feed.protocol if _names_protocol(sink_uri, content) else None)
     else:
-        feed = read.changefeed(Path(folder_in), read.manifest(Path(folder_in)))
+        feed = golden.changefeed(Path(folder_in), golden.manifest(Path(folder_in)))
         told = protocol or feed.protocol
     options = feed.codec_options
     if sink_uri is not None and feed.sink_uri.kind is SinkKind.STORAGE:
@@ -59,7 +58,7 @@ def decode(
         return
     if told == "avro":
         options["schema_of"] = _schema_of(feed, folder_in)
-    claims = feed.claim_check_storage_uri if folder_in is None else read.claims(Path(folder_in))
+    claims = feed.claim_check_storage_uri if folder_in is None else golden.claims(Path(folder_in))
     yield from _decoded(_records(feed, sink_uri, folder_in, file), told, options, claims)
 
 
@@ -69,7 +68,7 @@ def _schema_of(feed: Changefeed, folder_in: str | Path | None) -> Callable[[int]
     :raises ChangefeedError: if that is nowhere.
     """
     if folder_in is not None and not feed.schema_registry:
-        return read.schemas(Path(folder_in)).get
+        return golden.schemas(Path(folder_in)).get
     if not feed.schema_registry:
         what, hint = "Avro is not to be read without its schemas", "name its schema registry"
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)
@@ -134,8 +133,8 @@ def _records(
     if sink_uri is not None:
         return _of_topic(feed)
     if folder_in is not None:
-        return read.records(Path(folder_in) / "messages.jsonl")
-    return read.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
+        return golden.records(Path(folder_in) / "messages.jsonl")
+    return golden.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
 
 
 def _of_storage(feed: Changefeed, options: Options) -> Iterator[dict[str, Any]]:

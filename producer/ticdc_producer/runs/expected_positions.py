@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from ticdc_producer.config import SinkKind
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.model.dataframes import DELIVERY_KEY
 from ticdc_producer.pipeline.expected_events import expected
 from ticdc_producer.pipeline.handle_key import shown_by_handle_key
 from ticdc_producer.pipeline.order import order
+from ticdc_producer.runs.prepare import Job
 
 _EVENT = ("topic", "partition", "event")
 _ROW_OF_PARTITION = (1 << 33) - 1

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal import DROPPED
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.event_offsets import event_places
 
 

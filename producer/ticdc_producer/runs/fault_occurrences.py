@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal import DROPPED
 from ticdc_producer.faults.plan import AGAIN
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.model.dataframes import DELIVERY_KEY
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.messages import FAULT
 
 _PARTITION = ("topic", "partition")

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.runs.local_rows import local_frame
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.model.dataframes import IMAGE
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.project_values import told_values
+from ticdc_producer.pipeline.select import kept_places
+from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.runs.local_rows import local_frame
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.dataframe.data import data_rows
 from ticdc_producer.scenario.generate.log import generated_rows
 from ticdc_producer.scenario.history import RowImage
-from ticdc_producer.pipeline.select import kept_places
-from ticdc_producer.pipeline.project_values import told_values
 
 
 def generated_state(

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.kafka.client import Brokers, producer_properties
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, SparkError
+from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.offset_ranges import ranges
+from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
 from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.kafka.write import deliver
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
+from ticdc_producer.targets.kafka.write import deliver
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class KafkaTarget:
         :raises SparkError: if Spark may run a task twice at once.
         """
         check_speculation(events.sparkSession)
-        properties = producer_properties(self.changefeed, self.brokers)
+        properties = self.changefeed.producer_properties(self.brokers)
         counts = Counts()
         failure: Row | None = None
         work = deliver(events, plan, self.brokers, properties, self.starts)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.pipeline.commit import is_utc, local_text
+from ticdc_producer.protocols.zone import local_timestamp, zone_of
+from ticdc_producer.scenario.history import RowImage
 
 
 def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:

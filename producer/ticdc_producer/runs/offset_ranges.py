@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.errors import ChangefeedError, TopicError
-from ticdc_producer.targets.kafka.topics import Offsets, Topics
+from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.targets.kafka.read import Range
+from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
 
 def ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[Range]:

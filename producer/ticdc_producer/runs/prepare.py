@@ -9,11 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ticdc_producer.config import Changefeed, load_changefeed_toml
-from ticdc_producer.config import resolve
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, numbered
-from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
 from ticdc_producer.faults.message_faults import MessageFaults
@@ -21,20 +17,23 @@ from ticdc_producer.faults.plan import FaultPlan, plan_faults
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.faults.table_facts import with_drifted
 from ticdc_producer.faults.trap_setting import TrapSetting
-from ticdc_producer.runs.rule_errors import rules_placed
-from ticdc_producer.runs.schemas import registered, schemas_of
-from ticdc_producer.runs.traps import check_protocol, with_traps
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.scenario.history import History, State
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario
-from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, play, told
-from ticdc_producer.scenario.update_ts import with_update_ts
-from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.pipeline.event_stream import StreamPlan
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, numbered
+from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.runs.rule_errors import rules_placed
+from ticdc_producer.runs.schemas import registered, schemas_of
+from ticdc_producer.runs.traps import check_protocol, with_traps
+from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, play, told
+from ticdc_producer.scenario.history import History, State
+from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.update_ts import with_update_ts
+from ticdc_producer.targets.encoding.encode import EncodePlan
 
 _FEW = 6
 """So many changes give 12 rows when each is split: the most that Go sorts in a stable way."""

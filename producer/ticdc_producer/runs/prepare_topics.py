@@ -6,8 +6,8 @@ from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 
-from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.errors import ChangefeedError, ScenarioError, TopicError
+from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.kafka.start_offsets import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics

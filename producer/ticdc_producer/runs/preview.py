@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.log_lines import log_lines
-from ticdc_producer.errors import DecodeError
 
 SHOWN = 14
 """As many lines as the seeds' example has."""

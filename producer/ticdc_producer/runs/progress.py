@@ -8,15 +8,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import codec_options
-from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.decoding.event_rows import event_rows
 from ticdc_producer.targets.kafka.read import Range, read
+from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
 SECONDS = 1.0
 """Between two looks."""

@@ -9,10 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.model import tso
-from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.scenario.execute import clock_of
+from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.spec import read_duration
 
 DEFAULT_RESOLVED = timedelta(seconds=1)

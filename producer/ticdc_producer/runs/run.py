@@ -11,34 +11,39 @@ from typing import Any, Literal, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.config import SinkKind
 from ticdc_producer.config.claim_storage import check_claim_storage
-from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.prepare_topics import begin, check_resumable
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.broker_options import check_broker_options
+from ticdc_producer.runs.change_log import Upstream, upstream
 from ticdc_producer.runs.counts import Counts, count, discarded
+from ticdc_producer.runs.fault_free import sent
 from ticdc_producer.runs.fault_occurrences import fault_places, summed_faults
-from ticdc_producer.runs.verification import Observe, judge, unobserved
 from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.prepare import Job, prepare, with_registered_schemas
+from ticdc_producer.runs.prepare_topics import begin, check_resumable
+from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.progress import Watcher, watched
 from ticdc_producer.runs.read_session import LOADS
 from ticdc_producer.runs.rejected_rows import refused, skipped_events
-from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.runs.run_report import RunReport, Say, silent
 from ticdc_producer.runs.run_storage import check_storage, run_storage
-from ticdc_producer.runs.fault_free import sent
-from ticdc_producer.runs.change_log import Upstream, upstream
-from ticdc_producer.runs.progress import Watcher, watched
-from ticdc_producer.runs.write_golden import check_same_run, folder_messages, write_folder, write_only_messages
+from ticdc_producer.runs.verification import Observe, judge, unobserved
+from ticdc_producer.runs.write_golden import (
+    check_same_run,
+    folder_messages,
+    write_folder,
+    write_only_messages,
+)
 from ticdc_producer.spark.materialize import kept
 from ticdc_producer.spark.session import keep_loaded, spark_session
+from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.targets.encoding.event_offsets import event_places
 from ticdc_producer.targets.encoding.messages import messages
-from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.golden import read as source
+from ticdc_producer.targets.kafka.topics import Topics
 
 LIGHT_CHANGES = 20_000
 """Scenarios below it get a session that starts quickly; above, one that works quickly."""

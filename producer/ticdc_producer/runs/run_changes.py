@@ -12,18 +12,18 @@ from pyspark.sql import functions as F
 from ticdc_producer.config import SinkKind
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
+from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.runs.prepare import Job, changefeed_of
-from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.runs.run import Manner, checked_target, execute
 from ticdc_producer.runs.run_report import RunReport, Say, silent
 from ticdc_producer.runs.run_storage import check_storage, run_storage
-from ticdc_producer.runs.change_log import Upstream
-from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.scenario.spec import DEFAULT_NOW
 from ticdc_producer.scenario.update_ts import with_update_ts
+from ticdc_producer.spark.worker_errors import values_refused
 
 
 @values_refused()

@@ -12,28 +12,28 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.runs.prepare_topics import begin
-from ticdc_producer.runs.counts import count, discarded
-from ticdc_producer.runs.verification import Observe, unobserved
-from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.rate import paced_job, started
-from ticdc_producer.runs.prepare import Job, with_registered_schemas
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model import tso
+from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.change_log import Upstream, upstream
 from ticdc_producer.runs.clock import Pacemaker, RealTime
+from ticdc_producer.runs.counts import count, discarded
+from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.prepare import Job, with_registered_schemas
+from ticdc_producer.runs.prepare_topics import begin
+from ticdc_producer.runs.rate import paced_job, started
 from ticdc_producer.runs.rejected_rows import refused
-from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.runs.run import Manner, checked_target, judged
 from ticdc_producer.runs.run_report import RunReport, Say, silent
 from ticdc_producer.runs.slices import Slice, slices
-from ticdc_producer.runs.change_log import Upstream, upstream
+from ticdc_producer.runs.verification import Observe, unobserved
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.model import tso
 from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.targets.encoding.event_offsets import event_places
 from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.kafka.topics import Offsets
-from ticdc_producer.pipeline.event_stream import event_stream
 
 
 @values_refused()

@@ -9,27 +9,27 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.errors import ArgumentError, StorageError
+from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.runs.counts import Counts, count, discarded
 from ticdc_producer.runs.expected_positions import expected_events
-from ticdc_producer.runs.verification import Observe, unobserved
-from ticdc_producer.runs.storage_verification import judge_storage
 from ticdc_producer.runs.kafka_target import check_speculation
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport, Say
-from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.runs.storage_verification import judge_storage
+from ticdc_producer.runs.verification import Observe, unobserved
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.model.event import Kind
 from ticdc_producer.targets.encoding.event_offsets import event_places
 from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.storage.data_files import FileRules
 from ticdc_producer.targets.storage.directories import in_directories
-from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
-from ticdc_producer.targets.storage.write import check_empty, write_data, write_metadata, write_schema_files
 from ticdc_producer.targets.storage.listing import list_storage
+from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
 from ticdc_producer.targets.storage.read import Names
+from ticdc_producer.targets.storage.write import check_empty, write_data, write_metadata, write_schema_files
 
 
 def check_storage(job: Job, *, dry_run: bool, **not_here: object) -> StoragePlan:

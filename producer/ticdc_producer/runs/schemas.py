@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols.avro.decoder import schema_number
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, schemas
 from ticdc_producer.protocols.registry import Options, known
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
-from ticdc_producer.pipeline.event_stream import StreamPlan
 
 _IDS = pa.schema([("id", pa.int64())])
 _MOST = 10_000

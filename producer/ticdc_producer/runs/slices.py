@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ticdc_producer.runs.rate import paced_from
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.clock import Pacemaker
 from ticdc_producer.model import tso
+from ticdc_producer.runs.clock import Pacemaker
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.rate import paced_from
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
+from ticdc_producer.runs.change_log import Upstream, upstream
 from ticdc_producer.runs.consumer_state import AskedTable, asked_state
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run import Manner, execute
 from ticdc_producer.runs.run_report import Say, silent
-from ticdc_producer.runs.change_log import Upstream, upstream
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.spark.session import spark_session

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
 from ticdc_producer.model.fidelity import tells_time
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
+from ticdc_producer.runs.prepare import Job
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """Jobs that leave the rows and columns of the tables that there are as they were."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ticdc_producer.config import Changefeed
-from ticdc_producer.config import resolve
+from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.dispatch.column_selection import ColumnSelection
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.runs.rule_errors import rules_placed
 from ticdc_producer.runs.traps import check_protocol, with_traps
+from ticdc_producer.scenario.execute import check_commits, clock_of, play
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
-from ticdc_producer.scenario.execute import check_commits, clock_of, play
 
 
 def validate_scenario(path_or_name: str | Path) -> History:

@@ -10,23 +10,23 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.spark.background_jobs import aside
 from ticdc_producer.config import Changefeed
+from ticdc_producer.dispatch.rules import Router
+from ticdc_producer.model.fidelity import Losses, tells_time
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.dispatch.rules import Router
+from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.fault_free import truth
 from ticdc_producer.runs.generated_state import generated_state, state_lines
+from ticdc_producer.runs.observed_names import told_names
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.schemas import with_schemas
-from ticdc_producer.runs.observed_names import told_names
-from ticdc_producer.runs.fault_free import truth
 from ticdc_producer.runs.unverifiable_tables import tables_in_part, untold_tables, untraced_tables
-from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.spark.background_jobs import aside
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses, tells_time
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.verifier.checking import asked, examine
 from ticdc_producer.verifier.comparison import Comparison, compare

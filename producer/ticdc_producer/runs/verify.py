@@ -13,21 +13,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.errors import ChangefeedError, ScenarioError
+from ticdc_producer.runs.change_log import upstream
 from ticdc_producer.runs.expected_positions import expected_events
-from ticdc_producer.runs.verification import Expected, Observe, unobserved, verdict
-from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
+from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
-from ticdc_producer.spark.worker_errors import values_refused
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.unverifiable_tables import tables_with_refused_rows
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.verification import Expected, Observe, unobserved, verdict
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages
 from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.worker_errors import values_refused
+from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.event_offsets import event_places
 from ticdc_producer.targets.golden.read import changefeed, claims, manifest, schemas
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.verifier.options import Demands
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -13,17 +13,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config.environment import with_environment
+from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.runs.prepare import codec_options
 from ticdc_producer.spark.materialize import kept
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.golden.read import changefeed, manifest
 from ticdc_producer.verifier.consumer_state.compare import Pair, Tally, compare_rows
+from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, Frames, SparkTables
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, chosen, expected_tables
 from ticdc_producer.verifier.consumer_state.files import Files
-from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, Frames, SparkTables
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 from ticdc_producer.verifier.consumer_state.plan import TablePlan, plan_table
 from ticdc_producer.verifier.consumer_state.rows import expected_rows

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.runs.change_log import upstream
 from ticdc_producer.runs.expected_positions import expected_events
-from ticdc_producer.runs.verification import Observe
-from ticdc_producer.runs.storage_verification import judge_storage
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_storage import layout_of, row_columns
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.storage_verification import judge_storage
+from ticdc_producer.runs.verification import Observe
 from ticdc_producer.spark.materialize import kept
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.encoding.event_offsets import event_places

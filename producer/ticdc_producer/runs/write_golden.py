@@ -12,8 +12,11 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from ticdc_producer.spark.background_jobs import aside
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.table_form import table_form
+from ticdc_producer.pipeline.select import kept_places
+from ticdc_producer.runs.change_log import Upstream
 from ticdc_producer.runs.counts import Counts, count, discarded
 from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.generated_state import generated_state, images
@@ -21,17 +24,14 @@ from ticdc_producer.runs.local_rows import local_rows
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.change_log import Upstream
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.table_form import table_form
 from ticdc_producer.scenario.history import RowImage, State
-from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.spark.background_jobs import aside
+from ticdc_producer.targets.decoding.dataframes import frame as message_frame
 from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
 from ticdc_producer.targets.encoding.claims import claims
 from ticdc_producer.targets.encoding.messages import NOTES, REFUSED, messages
 from ticdc_producer.targets.golden import read as source
-from ticdc_producer.targets.decoding.dataframes import frame as message_frame
-from ticdc_producer.pipeline.select import kept_places
+from ticdc_producer.targets.golden import write as sink
 
 
 def write_folder(

@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeAlias
 from ticdc_producer.config.model_errors import Path as KeyPath
 from ticdc_producer.config.model_errors import spell
 from ticdc_producer.errors import ScenarioError, nearest
-from ticdc_producer.scenario.validate import check_form
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.form import Generate
 from ticdc_producer.scenario.library import shipped
 from ticdc_producer.scenario.spec import Step
+from ticdc_producer.scenario.validate import check_form
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
 MAX_BYTES = 64 << 20

@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from ticdc_producer.config import ChangefeedFile
-from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.config.option_type import TimeZone
+from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.fault_spec import Fault

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_producer.spark import session_settings
-from ticdc_producer.java import spark_java_home
-from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import JavaError
+from ticdc_producer.java import spark_java_home
+from ticdc_producer.spark import session_settings
+from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 from ticdc_producer.spark.defer_interrupts import later_interrupt
 from ticdc_producer.spark.jvm_log import stderr_to_log
 from ticdc_producer.spark.session_settings import JVM_OPTIONS

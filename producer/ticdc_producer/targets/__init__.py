@@ -1,1 +1,1 @@
-"""Event stream to messages to where they go: Kafka, or a folder."""
+"""Where messages go and where they are read from: Kafka, a golden folder, a storage sink."""

@@ -9,13 +9,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.config import resolve
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.base import Encoder, RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Message, Op, Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import Encoder, RowBatch
+from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction
 
 Values: TypeAlias = Sequence[Value]

@@ -8,12 +8,12 @@ from itertools import groupby
 from confluent_kafka.admin import AdminClient
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection, producer_properties
-from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.record import Record
-from ticdc_producer.targets.kafka.write import PartitionWriter
+from ticdc_producer.protocols.message_batch import of_messages
 from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.targets.kafka.write import PartitionWriter
 
 
 def create(brokers: Brokers, changefeed: Changefeed, topics: Iterable[str]) -> None:
@@ -30,7 +30,7 @@ def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record]) ->
 
     :raises DeliveryError: for the first that the broker did not take.
     """
-    properties = producer_properties(changefeed, brokers)
+    properties = changefeed.producer_properties(brokers)
     in_turn = sorted(records, key=_partition)
     for (topic, partition), of_one in groupby(in_turn, key=_partition):
         messages = of_messages([_message(record) for record in of_one])

@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.table import ColumnInfo, PartitionInfo, TableInfo
+from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.testing.change_log import (
     ChangeLog,
     Image,

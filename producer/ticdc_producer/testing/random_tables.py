@@ -12,8 +12,9 @@ from typing import Literal, TypeAlias
 
 from hypothesis import strategies as st
 
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TEMPORALS, MySQLType, bare_name
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, PartitionInfo, TableInfo
+from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.testing.random_values import values
 
 T = MySQLType

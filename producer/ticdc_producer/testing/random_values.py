@@ -12,9 +12,9 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, integer_range
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 Text = st.SearchStrategy[bytes]

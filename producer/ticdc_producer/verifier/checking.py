@@ -13,13 +13,13 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.spark.background_jobs import aside
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.verifier.stream_stats import Census, take_census, topics
 from ticdc_producer.verifier.finding import EventRef, Finding, Witness
 from ticdc_producer.verifier.identity import text
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.registry import INVARIANTS, Invariant
 from ticdc_producer.verifier.row_history import broken_links, suspect
 from ticdc_producer.verifier.stream import PARTITION, PLACE, Stream, Violation, classify
+from ticdc_producer.verifier.stream_stats import Census, take_census, topics
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 _REF = ("kind", "commit_ts", "schema", "table", "op", "text")

@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from ticdc_producer.spark.materialize import kept
 from ticdc_producer.model.event_line import event_text
+from ticdc_producer.spark.materialize import kept
 from ticdc_producer.verifier.identity import fingerprint, identity
 from ticdc_producer.verifier.stream import PARTITION, PLACE
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from ticdc_producer.verifier.stream import FIRST_ROW, PARTITION, TABLE_PART, Stream, Violation, batch_value, place
+from ticdc_producer.verifier.stream import (
+    FIRST_ROW,
+    PARTITION,
+    TABLE_PART,
+    Stream,
+    Violation,
+    batch_value,
+    place,
+)
 
 _GROUP = (*PARTITION, *TABLE_PART, "batch_value")
 

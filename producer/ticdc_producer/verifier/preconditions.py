@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ticdc_producer.verifier.stream_stats import Census
 from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.stream_stats import Census
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from ticdc_producer.verifier import ddl
-from ticdc_producer.verifier import duplicates
-from ticdc_producer.verifier import framing
-from ticdc_producer.verifier import preconditions
-from ticdc_producer.verifier import old_image
-from ticdc_producer.verifier import order
-from ticdc_producer.verifier import resolved
-from ticdc_producer.verifier import row_history
-from ticdc_producer.verifier import rows
-from ticdc_producer.verifier import table_shape
-from ticdc_producer.verifier import transaction
-from ticdc_producer.verifier.stream_stats import Census
+from ticdc_producer.verifier import (
+    ddl,
+    duplicates,
+    framing,
+    old_image,
+    order,
+    preconditions,
+    resolved,
+    row_history,
+    rows,
+    table_shape,
+    transaction,
+)
 from ticdc_producer.verifier.finding import Severity
-from ticdc_producer.verifier.preconditions import Gap, Gaps
 from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.preconditions import Gap, Gaps
 from ticdc_producer.verifier.stream import Stream, Violation
+from ticdc_producer.verifier.stream_stats import Census
 
 
 def _always(options: VerifyOptions) -> bool:  # noqa: ARG001 - one signature for all
@@ -60,7 +62,7 @@ class Invariant:
         if not (self.timeless or options.times_rows):
             yield Gap("rows do not tell their commit-ts")
         else:
-            yield from self.gaps(options, census)
+            yield from self.preconditions(options, census)
 
 
 def _late_rows(census: Census) -> int:

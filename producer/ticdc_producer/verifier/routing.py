@@ -12,8 +12,8 @@ from zlib import crc32
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.fidelity import AsHashed
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.verifier.identity import has_flag
 from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
 

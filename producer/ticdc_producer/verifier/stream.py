@@ -28,8 +28,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.verifier import identity
-from ticdc_producer.verifier import routing
+from ticdc_producer.verifier import identity, routing
 from ticdc_producer.verifier.column_flags import odd_flags
 from ticdc_producer.verifier.ddl_effect import ddl_effect
 from ticdc_producer.verifier.options import VerifyOptions

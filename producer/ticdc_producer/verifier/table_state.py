@@ -14,7 +14,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.spark.materialize import kept
-from ticdc_producer.verifier.identity import entries, fingerprint, handle_entries, marked, readable_entries, row_key
+from ticdc_producer.verifier.identity import (
+    entries,
+    fingerprint,
+    handle_entries,
+    marked,
+    readable_entries,
+    row_key,
+)
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream import PLACE
 

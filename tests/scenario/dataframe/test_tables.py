@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.dataframe import UnknownTable
-from ticdc_producer.scenario.dataframe import tables
+from ticdc_producer.scenario.dataframe import UnknownTable, tables
 
 _SQL = """
 CREATE DATABASE Shop; USE Shop;

@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 from pyspark.sql import DataFrame, SparkSession
 
+from ticdc_producer.scenario.execute import play
 from ticdc_producer.scenario.generate.log import generated_changes, generated_images
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.execute import play
 
 TABLE = """\
 CREATE TABLE t (

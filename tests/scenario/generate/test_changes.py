@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from tests.scenario.generate.plans import changes_of, planned
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.event import Op
 from ticdc_producer.model.dataframes import CHANGE_LOG
+from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.steps import _looking_back, _picked, _without_looking_back
-from tests.scenario.generate.plans import changes_of, planned
 
 BUSY = {
     "transactions": 200,

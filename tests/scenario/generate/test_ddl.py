@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from tests.scenario.generate.plans import changes_of
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.execute import play
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.execute import play
-from tests.scenario.generate.plans import changes_of
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40))"
 SCENARIO = f"""\

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from tests.scenario.generate.plans import changes_of, planned
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(60) NOT NULL, n INT NOT NULL, born DATE)"
 

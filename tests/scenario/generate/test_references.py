@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.scenario.generate.plans import plans
+from tests.scenario.generate.test_tables import checked
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from tests.scenario.generate.plans import plans
-from tests.scenario.generate.test_tables import checked
 
 TABLES = """\
 CREATE TABLE p (id INT PRIMARY KEY, code VARCHAR(9) NOT NULL UNIQUE, n INT);

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
-from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.execute import play
+from ticdc_producer.scenario.load import load_scenario
 
 HEAD = """\
 version: 1

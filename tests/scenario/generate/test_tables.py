@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from tests.scenario.generate.plans import changes_of, plans
+from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.turns import CYCLE, turns_by_share
-from tests.scenario.generate.plans import changes_of, plans
-from tests.scenario.generate.test_changes import replayed
 
 TABLES = "; ".join(
     f"CREATE TABLE {name} (id BIGINT PRIMARY KEY, n INT NOT NULL, c VARCHAR(9))" for name in "abc"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.scenario.generate.plans import changes_of, planned
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.generate.domain import edges_of
-from tests.scenario.generate.plans import changes_of, planned
 
 EVERY_TYPE = """CREATE TABLE t (
   id INT UNSIGNED PRIMARY KEY, ti TINYINT, bu BIGINT UNSIGNED, bs BIGINT, de DECIMAL(9,3),

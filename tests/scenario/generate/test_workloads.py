@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.scenario.generate.plans import planned
+from tests.scenario.generate.test_tables import checked as transactions
 from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.execute import play
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.execute import play
-from tests.scenario.generate.plans import planned
-from tests.scenario.generate.test_tables import checked as transactions
 
 
 def shipped(name: str, transactions: int) -> tuple[GeneratePlan, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.expressions import LAX, shown, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
-from tests.scenario.sql.expressions import LAX, shown, value_of
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session import Session
-from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
 
 T = "create table t (a int primary key, b varchar(9), c int); insert into t values (1, '7', 5);"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.session import Session
-from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
 
 ONE = "insert into t (v) values (1)"
 COUNTED = "create table t (id int primary key auto_increment, v int);"

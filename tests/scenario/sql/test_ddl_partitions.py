@@ -6,9 +6,9 @@ import zlib
 
 import pytest
 
+from tests.scenario.sql.ran import history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session import Session
-from tests.scenario.sql.ran import history_of, jobs_of, rows_of, table_of
 
 R = (
     "create table t (id int primary key, v int) partition by range (id) "

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.expressions import shown, value_of
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.json_path import parse_path, path_text
 from ticdc_producer.scenario.sql.scope import Scope
-from tests.scenario.sql.expressions import shown, value_of
 
 _J = """'{"a": 1, "b": [2, {"c": "x y"}], "d e": {"c": null}}'"""
 

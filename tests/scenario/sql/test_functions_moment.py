@@ -6,9 +6,9 @@ from datetime import timedelta, timezone
 
 import pytest
 
+from tests.scenario.sql.expressions import LAX, shown, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
-from tests.scenario.sql.expressions import LAX, shown, value_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.expressions import shown, value_of
+from ticdc_producer.errors import ScenarioError
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from tests.scenario.sql.expressions import shown, value_of
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 _CI = "collate utf8mb4_general_ci"
 

@@ -22,9 +22,9 @@ from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.go_sort import go_sorted
 from ticdc_producer.scenario.history import Change, History
 from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.pipeline.go_sort import go_sorted
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 FIRST_TS, STEP = 429918007904436226, 1000 << 18

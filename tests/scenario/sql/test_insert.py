@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.ran import history_of, rows_of
+from ticdc_producer.errors import ScenarioError
 
 T = "create table t (id int primary key, v varchar(3), n int not null);"
 SOURCE = (

@@ -7,17 +7,6 @@ import re
 import pytest
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.collation import KNOWN
-from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
-from ticdc_producer.scenario.sql.ddl.alter import PARTS
-from ticdc_producer.scenario.sql.ddl.options import OPTIONS
-from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
-from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
-from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import RULES
-from ticdc_producer.scenario.sql.session import READING, Session
-from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 from tests.scenario.sql.expressions import value_of
 from tests.scenario.sql.reference import (
     ALTER_PARTS,
@@ -30,6 +19,17 @@ from tests.scenario.sql.reference import (
 )
 from tests.scenario.sql.refusals import REFUSED, Refusal
 from tests.scenario.sql.wrong import LINE, failure
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.collation import KNOWN
+from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
+from ticdc_producer.scenario.sql.ddl.alter import PARTS
+from ticdc_producer.scenario.sql.ddl.options import OPTIONS
+from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
+from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
+from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.evaluate import RULES
+from ticdc_producer.scenario.sql.session import READING, Session
+from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
 EXAMPLES = [*(one for part in PAGE for group in part.values() for one in group), *SYNONYMS]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.wrong import LINE, failure
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session import Session
-from tests.scenario.sql.wrong import LINE, failure
 
 VALUES = [
     ("ti", "256", "Out of range value"),

@@ -6,13 +6,13 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 
+from tests.scenario.sql.random_sql import World, worlds
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session import Session
-from tests.scenario.sql.random_sql import World, worlds
 
 Place = tuple[int, bytes]
 _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)

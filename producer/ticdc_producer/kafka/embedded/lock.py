@@ -1,4 +1,4 @@
-"""Remakes ``kafka.lock``: ``python -m ticdc_producer.kafka.embedded.lock [KAFKA_VERSION]``, needs Maven on the PATH.
+"""Write ``kafka.lock`` anew: ``python -m ticdc_producer.kafka.embedded.lock [VERSION]``; needs Maven.
 
 Maven resolves the closure, this module writes down coordinates and sums. Look at the difference
 before it is committed, and run the tests of this package: a jar more or less is a change to review.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ticdc_producer.kafka.embedded.settings import LOG4J, TOPICS, Listener, server_properties
 from ticdc_producer.errors import BrokerError
+from ticdc_producer.kafka.embedded.settings import LOG4J, TOPICS, Listener, server_properties
 
 TAIL_BYTES = 64 << 10
 

@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
+from ticdc_producer.model.utf8 import repaired
 from ticdc_producer.protocols import go_float
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.avro.names import sanitized
@@ -16,11 +21,6 @@ from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.tidb_type import tidb_type
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
-from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
-from ticdc_producer.model.table import ColumnInfo
-from ticdc_producer.model.utf8 import repaired
 
 T = MySQLType
 

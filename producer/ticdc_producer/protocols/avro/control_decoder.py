@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ticdc_producer.protocols.avro.layout import DDL, WATERMARK
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, ResolvedEvent
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.avro.layout import DDL, WATERMARK
 
 
 class _DDL(msgspec.Struct, rename="camel"):

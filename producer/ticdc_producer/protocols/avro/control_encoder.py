@@ -6,9 +6,9 @@ A byte that tells the kind, then JSON or a number of 64 bits, the highest byte f
 
 from __future__ import annotations
 
+from ticdc_producer.model.event import DDLEvent, Kind, Message
 from ticdc_producer.protocols.avro.layout import DDL, WATERMARK
 from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.model.event import DDLEvent, Kind, Message
 
 
 def ddl(event: DDLEvent) -> Message:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeAlias
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Event, EventColumn, Op, RowEvent
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.protocols.avro.control_decoder import told_event
 from ticdc_producer.protocols.avro.cursor import Cursor
 from ticdc_producer.protocols.avro.field_reader import BadSchema
 from ticdc_producer.protocols.avro.layout import HEAD, MAGIC
 from ticdc_producer.protocols.avro.record_reader import RecordReader, Row, record_reader
-from ticdc_producer.protocols.avro.control_decoder import told_event
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Event, EventColumn, Op, RowEvent
-from ticdc_producer.model.flags import ColumnFlag
 
 SchemaOf: TypeAlias = Callable[[int], str | None]
 """The schema that a registry has under an id; None where it has none."""

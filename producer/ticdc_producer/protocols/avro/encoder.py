@@ -13,10 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.avro import binary
-from ticdc_producer.protocols.avro import control_encoder
-from ticdc_producer.protocols.avro.layout import MAGIC
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Message, Op
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Piece, joined, lengths, numbers
+from ticdc_producer.protocols.avro import binary, control_encoder
 from ticdc_producer.protocols.avro.fidelity import AvroLosses
+from ticdc_producer.protocols.avro.layout import MAGIC
 from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import TablePlan, table_plan
@@ -25,11 +29,6 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
 from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
-from ticdc_producer.protocols.arrow_text import Piece, joined, lengths, numbers
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Message, Op
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import LOGICAL_BITS
 
 SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
 """The registry's id of a schema: of which table, of its keys or values, and the schema itself."""

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import Losses, Reduction
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.allowed_members import escaped, places_of
 from ticdc_producer.protocols.avro.names import sanitized
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.table_schema import key_flag
 from ticdc_producer.protocols.avro.tidb_type import tidb_type, type_text
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.model.event import Value
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses, Reduction
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.allowed_members import escaped, places_of
 from ticdc_producer.protocols.avro.cursor import Cursor, Reader
 from ticdc_producer.protocols.avro.tidb_type import type_text
 from ticdc_producer.protocols.value_parsers import BadValue, reader_of
-from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.mysql_type import MySQLType
 
 _INTEGERS = {
     "INT": ("int",), "INT UNSIGNED": ("int", "long"), "BIGINT": ("long",),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_producer.errors import ChangefeedError, nearest
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
 
 DecimalMode: TypeAlias = Literal["precise", "string"]
 BigintUnsignedMode: TypeAlias = Literal["long", "string"]

@@ -9,14 +9,15 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Piece, Pieces, each_distinct, mapped
 from ticdc_producer.protocols.avro import binary
 from ticdc_producer.protocols.avro.column_schema import avro_type, bit_literal, is_decimal, null_comes_first
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.table_schema import key_places, name_clash
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, each_distinct, mapped
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 
 T = MySQLType
 Writer: TypeAlias = Callable[[pa.Array], Pieces]

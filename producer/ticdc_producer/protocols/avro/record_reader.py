@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ticdc_producer.model.event import Op, Value
+from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
 from ticdc_producer.protocols.avro.cursor import Cursor, Reader
 from ticdc_producer.protocols.avro.field_reader import BadSchema, field_reader
 from ticdc_producer.protocols.avro.layout import COMMIT_TS, OP, PHYSICAL
 from ticdc_producer.protocols.avro.names import NAMESPACE
-from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
 
 _EXTENSION = {OP: "string", COMMIT_TS: "long", PHYSICAL: "long"}
 _OPS = {b"c": Op.INSERT, b"u": Op.UPDATE}

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.encoder import SchemaID
 from ticdc_producer.protocols.avro.names import Part, subject
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.table_schema import key_places, name_clash, schema_of
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.table import TableInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.column_schema import field
 from ticdc_producer.protocols.avro.layout import COMMIT_TS, OP, PHYSICAL
 from ticdc_producer.protocols.avro.names import Part, namespace, sanitized
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.table import TableInfo
 
 _EXTENSION = (
     b'{"default":"","name":"%b","type":"string"}' % OP.encode(),

@@ -5,8 +5,8 @@ Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``getTiDBTypeFromColumn``).
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
 from ticdc_producer.model.event import EventColumn
 from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
 
 Texts: TypeAlias = tuple[bytes, bytes, bytes]
 """JSON of ``pkNames``, ``sqlType`` and ``mysqlType``."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import DDLEvent, Event, ResolvedEvent
+from ticdc_producer.model.tso import compose
 from ticdc_producer.protocols.canal_json.envelope import Envelope, opened
 from ticdc_producer.protocols.canal_json.event_type import DDL_WORDS, OPS, WATERMARK, told_action
 from ticdc_producer.protocols.canal_json.row_reader import row_events
 from ticdc_producer.protocols.compression import plain
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import DDLEvent, Event, ResolvedEvent
-from ticdc_producer.model.tso import compose
 
 
 class CanalJSONDecoder:

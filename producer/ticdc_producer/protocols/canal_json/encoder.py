@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.mysql_type import LOBS, STRINGS
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import physical
+from ticdc_producer.protocols.arrow_text import joined
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json import json_text
 from ticdc_producer.protocols.canal_json.event_type import WATERMARK, ddl_word
@@ -16,11 +21,6 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.keyless_messages import KeylessMessages
 from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
 from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
-from ticdc_producer.protocols.arrow_text import joined
-from ticdc_producer.model.event import DDLEvent, Kind, Message
-from ticdc_producer.model.mysql_type import LOBS, STRINGS
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import physical
 
 
 class CanalJSONEncoder:

@@ -7,9 +7,9 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols.canal_json.columns import Columns, columns_of
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
+from ticdc_producer.protocols.canal_json.columns import Columns, columns_of
 
 TSO: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS)]
 Milliseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS >> LOGICAL_BITS)]

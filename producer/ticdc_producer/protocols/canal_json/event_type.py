@@ -6,8 +6,8 @@ tidb ``pkg/meta/model/job.go``.
 
 from __future__ import annotations
 
-from ticdc_producer.protocols.ddl_keywords import DDLWords
 from ticdc_producer.model.event import Op
+from ticdc_producer.protocols.ddl_keywords import DDLWords
 
 WATERMARK = "TIDB_WATERMARK"
 OPS = {op.name: op for op in Op}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.protocols.canal_json.event_type import ddl_word, told_action
 from ticdc_producer.protocols.canal_json.mysql_type import bare_type, full_type
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.table import ColumnInfo
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ticdc_producer.protocols.json_strings import JSONStrings
 from ticdc_producer.protocols.arrow_text import Pieces, contents, mapped, quoted
+from ticdc_producer.protocols.json_strings import JSONStrings
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), *b"<>&", 0x2028, 0x2029)}

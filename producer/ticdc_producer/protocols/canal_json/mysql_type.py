@@ -6,8 +6,8 @@ Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import DEFAULT_LENGTHS, INTEGERS, MySQLType, bare_name
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 _UNSPECIFIED = -1

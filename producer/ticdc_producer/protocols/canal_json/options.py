@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.profile import Profile
 from ticdc_producer.protocols.large_message_handle import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LargeMessageHandle,
     check_large_message_handle,
 )
-from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.profile import Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Renderer, quoted
 from ticdc_producer.protocols.canal_json import json_text
 from ticdc_producer.protocols.canal_json.mysql_type import bare_type, full_type
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.sql_type import SQLType, sql_type
-from ticdc_producer.protocols.arrow_text import Renderer, quoted
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 
 
 @dataclass(frozen=True, slots=True)

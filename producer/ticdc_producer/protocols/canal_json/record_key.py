@@ -15,12 +15,13 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType
 from ticdc_producer.model.row_key import int_key, memcomparable, prefix
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
 Part: TypeAlias = Callable[[bytes], bytes]

@@ -11,14 +11,14 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Piece, Pieces, differ, integers, joined, mapped, without_first
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.plan import ColumnPlan, TablePlan, table_plan
 from ticdc_producer.protocols.canal_json.record_key import RecordKeys
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, differ, integers, joined, mapped, without_first
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import LOGICAL_BITS
 
 _NONE = pa.scalar(b"", pa.binary())
 

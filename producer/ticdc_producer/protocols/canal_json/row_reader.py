@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import EventColumn, Image, Op, RowEvent, Value
+from ticdc_producer.model.tso import compose
 from ticdc_producer.protocols.canal_json.columns import Columns
 from ticdc_producer.protocols.canal_json.envelope import Envelope, Extension, RowJSON
 from ticdc_producer.protocols.canal_json.event_type import OPS
 from ticdc_producer.protocols.canal_json.row_key import NO_IDS, row_ids
 from ticdc_producer.protocols.value_parsers import BadValue
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import EventColumn, Image, Op, RowEvent, Value
-from ticdc_producer.model.tso import compose
 
 _NO_EXTENSION = Extension()
 _, _UPDATE, _DELETE = Op  # a member is slow to get from its class

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.arrow_text import Piece
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.protocols.arrow_text import Piece
 
 T = MySQLType
 _BLOB, _CLOB, _VARCHAR = 2004, 2005, 12

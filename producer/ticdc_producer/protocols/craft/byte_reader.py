@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from ticdc_producer.protocols.craft.varint import UINT64
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.craft.varint import UINT64
 
 _LONGEST = 10
 _SIGN = 1 << 63

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
+from ticdc_producer.protocols.craft.byte_reader import Section, refused
 from ticdc_producer.protocols.craft.envelope import Header, opened
 from ticdc_producer.protocols.craft.group import GroupReader
 from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
-from ticdc_producer.protocols.craft.byte_reader import Section, refused
-from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
 
 _MOST_GROUPS = 2
 

@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.event import Op
+from ticdc_producer.protocols.arrow_text import Numbers, Piece
 from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
 from ticdc_producer.protocols.craft.plan import RowForm
 from ticdc_producer.protocols.craft.terms import Vocabulary, vocabulary
-from ticdc_producer.protocols.arrow_text import Numbers, Piece
-from ticdc_producer.model.event import Op
 
 _NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
 

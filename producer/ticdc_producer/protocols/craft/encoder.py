@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Message, Op
+from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.framing import messages
 from ticdc_producer.protocols.craft.layout import NO_PARTITION
@@ -14,10 +18,6 @@ from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.plan import RowForm, TablePlan, table_plan
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Message, Op
-from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.table import TableInfo
 
 
 class CraftEncoder:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.craft.layout import NO_PARTITION, VERSION
-from ticdc_producer.protocols.craft.byte_reader import Section, refused, uvarint_at
 from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols.craft.byte_reader import Section, refused, uvarint_at
+from ticdc_producer.protocols.craft.layout import NO_PARTITION, VERSION
 
 _MAX_TS = (1 << 63) - 1
 _KINDS = frozenset(Kind)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.protocols.batching import Limits, batched
 from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.plan import RowForm
 from ticdc_producer.protocols.craft.row_messages import row_messages
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 
 
 def messages(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ticdc_producer.protocols.craft import values
-from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
-from ticdc_producer.protocols.craft.byte_reader import Section, refused
 from ticdc_producer.model.event import EventColumn, Image, Value
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import bare_name
+from ticdc_producer.protocols.craft import values
+from ticdc_producer.protocols.craft.byte_reader import Section, refused
+from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
 
 _SMALLEST_COLUMN = 4  # a name id, a type, a flag and a length
 _MAX_FLAG = 0xFFFFFFFF

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ticdc_producer.model.event import DDLEvent, Kind, Message
 from ticdc_producer.protocols.craft.layout import NO_NAME, NO_PARTITION, VERSION
 from ticdc_producer.protocols.craft.terms import TermDictionary
 from ticdc_producer.protocols.craft.varint import delta_varint_chunk, uvarint, varint
-from ticdc_producer.model.event import DDLEvent, Kind, Message
 
 
 def ddl_message(event: DDLEvent) -> Message:

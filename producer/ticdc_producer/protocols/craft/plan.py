@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.protocols.craft.value_encoding import Renderer, lengths_chunk, renderer, sizes
-from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.craft.varint import uvarint_chunk
-from ticdc_producer.protocols.arrow_text import joined
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import joined
+from ticdc_producer.protocols.craft.options import CraftOptions
+from ticdc_producer.protocols.craft.value_encoding import Renderer, lengths_chunk, renderer, sizes
+from ticdc_producer.protocols.craft.varint import uvarint_chunk
 
 # What TiCDC's estimate adds to the bytes of names and values. Source: tiflow craft ``model.go``.
 _ROW_OVERHEAD = 32

@@ -8,16 +8,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols.arrow_text import (
+    Numbers,
+    Piece,
+    fixed_width,
+    joined,
+    lengths,
+    numbers,
+    regrouped,
+)
 from ticdc_producer.protocols.batching import BatchedRows
 from ticdc_producer.protocols.craft.chunks import delta_uvarint_chunks, delta_varint_chunks
+from ticdc_producer.protocols.craft.dictionary_batch import Wording, worded
 from ticdc_producer.protocols.craft.layout import VERSION
 from ticdc_producer.protocols.craft.plan import RowForm
 from ticdc_producer.protocols.craft.varint import uvarint
-from ticdc_producer.protocols.craft.dictionary_batch import Wording, worded
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, Piece, fixed_width, joined, lengths, numbers, regrouped
 from ticdc_producer.protocols.varint_columns import uvarints, varints, zigzag
-from ticdc_producer.model.event import Kind
 
 
 def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
 from ticdc_producer.protocols.arrow_text import Piece, fixed_width
 from ticdc_producer.protocols.varint_columns import ONE_BYTE, uvarints, varints, zigzag
-from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
 
 Renderer: TypeAlias = Callable[[pa.Array], pa.Array]
 

@@ -13,11 +13,19 @@ from math import isfinite
 from struct import Struct
 from typing import TypeAlias
 
-from ticdc_producer.protocols.craft.byte_reader import unzigzag, uvarint_at
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.float_text import narrow, plain_text
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, integer_range
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    NUMBERED,
+    STRINGS,
+    MySQLType,
+    integer_range,
+)
+from ticdc_producer.protocols.craft.byte_reader import unzigzag, uvarint_at
 
 T = MySQLType
 Reader: TypeAlias = Callable[[bytes], bytes]

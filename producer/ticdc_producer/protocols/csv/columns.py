@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ticdc_producer.model.event import Value
 from ticdc_producer.protocols.csv.records import CSVField
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.protocols.value_parsers import BadValue, reader_of
-from ticdc_producer.model.event import Value
 
 _UNQUOTED = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.csv.columns import CSVColumn, FieldReader, field_reader
-from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
-from ticdc_producer.protocols.value_parsers import BadValue
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.csv.columns import CSVColumn, FieldReader, field_reader
+from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
+from ticdc_producer.protocols.value_parsers import BadValue
 
 _OPS = {b"I": Op.INSERT, b"U": Op.UPDATE, b"D": Op.DELETE}
 _FLAGS = {b"true": True, b"false": False}

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import DDLEvent, Message, Op
+from ticdc_producer.model.mysql_type import INTEGERS, STRINGS, MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Piece, integers, joined, mapped
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.fidelity import CSVLosses
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import Field, field_of, quoted, quoted_text
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
-from ticdc_producer.protocols.arrow_text import Piece, integers, joined, mapped
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.collation import sort_key
-from ticdc_producer.model.event import DDLEvent, Message, Op
-from ticdc_producer.model.mysql_type import INTEGERS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 
 
 @dataclass(frozen=True, slots=True)

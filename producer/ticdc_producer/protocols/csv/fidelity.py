@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import Losses, Reduction
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.storage.schema_file import column_type
-from ticdc_producer.model.event import Value
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.fidelity import Losses, Reduction
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.csv.options import CSVOptions
 
 _UNESCAPED = {b"r": b"\r", b"n": b"\n"}
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)

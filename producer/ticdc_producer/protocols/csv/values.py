@@ -12,13 +12,13 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.protocols.arrow_text import Piece, each_distinct, joined, mapped, surrounded
 from ticdc_producer.protocols.base64_texts import base64_texts
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.go_float import shortest
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.arrow_text import Piece, each_distinct, joined, mapped, surrounded
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 Field: TypeAlias = Callable[[pa.Array], Piece]

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Piece, Pieces, integers, joined
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.plan import Image, Rendered, TablePlan
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, integers, joined
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.tso import LOGICAL_BITS
 
 
 @dataclass(frozen=True, slots=True)

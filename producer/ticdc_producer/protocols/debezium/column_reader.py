@@ -17,12 +17,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols.debezium import member_reader
-from ticdc_producer.protocols.debezium import temporal_reader
-from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType, bare_name, integer_range
+from ticdc_producer.protocols.debezium import member_reader, temporal_reader
+from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d

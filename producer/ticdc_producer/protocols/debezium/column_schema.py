@@ -7,12 +7,12 @@ default. Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldSchema), ``debe
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols import allowed_members as members
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import default_text
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

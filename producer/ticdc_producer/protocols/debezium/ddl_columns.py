@@ -6,12 +6,12 @@ Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent), ``debezium/helper.go``; J
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
+from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.arrow_text import NULL
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -5,15 +5,14 @@ Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent). It has no ``op``, which i
 
 from __future__ import annotations
 
-from ticdc_producer.protocols.debezium import envelope
-from ticdc_producer.protocols.debezium import text
+from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import NULL
+from ticdc_producer.protocols.debezium import envelope, text
 from ticdc_producer.protocols.debezium.ddl_columns import column_object
 from ticdc_producer.protocols.debezium.ddl_query import column_definitions
 from ticdc_producer.protocols.debezium.ddl_schema import KEY_SCHEMA, value_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.arrow_text import NULL
-from ticdc_producer.model.event import DDLEvent, Kind, Message
-from ticdc_producer.model.table import TableInfo
 
 # TiDB's action codes, by the kind of change they are to Debezium. The other codes give no message.
 _CREATE = (1, 3, 21, 60)

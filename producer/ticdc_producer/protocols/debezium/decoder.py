@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent
+from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 from ticdc_producer.protocols.debezium.message_json import ValueParts, parse_key, parse_value
@@ -18,9 +21,6 @@ from ticdc_producer.protocols.debezium.row_reader import row_event
 from ticdc_producer.protocols.debezium.row_schema import RowReaders, row_readers
 from ticdc_producer.protocols.invalid_utf8 import Marks
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent
-from ticdc_producer.model.tso import MAX_TS
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"

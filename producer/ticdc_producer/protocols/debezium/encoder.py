@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.debezium import envelope
@@ -15,9 +18,6 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.plan import TablePlan, table_plan
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Kind, Message
-from ticdc_producer.model.table import TableInfo
 
 
 class DebeziumEncoder:

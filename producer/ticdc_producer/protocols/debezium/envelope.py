@@ -9,10 +9,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ticdc_producer.model.tso import physical
+from ticdc_producer.protocols.arrow_text import Piece, Pieces
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.arrow_text import Piece, Pieces
-from ticdc_producer.model.tso import physical
 
 Schema = dict[str, Any]
 

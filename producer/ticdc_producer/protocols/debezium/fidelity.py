@@ -22,13 +22,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.debezium.ddl_message import has_message
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.observed_value import told_value
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import AsHashed, Losses, Reduction
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.protocols.debezium.ddl_message import has_message
+from ticdc_producer.protocols.debezium.observed_value import told_value
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 T = MySQLType
 

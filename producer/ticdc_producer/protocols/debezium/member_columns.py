@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.protocols.arrow_text import Pieces, each_distinct, fixed_width, with_nulls_of
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.arrow_text import Pieces, each_distinct, fixed_width, with_nulls_of
-from ticdc_producer.model.table import ColumnInfo
 
 
 def member_strings(values: pa.Array, column: ColumnInfo) -> Pieces:

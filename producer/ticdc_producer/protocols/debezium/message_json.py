@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.debezium.bad_value import JSONValue
 from ticdc_producer.protocols.invalid_utf8 import Marks, readable
-from ticdc_producer.errors import DecodeError
 
 
 class SourceJSON(msgspec.Struct, gc=False):

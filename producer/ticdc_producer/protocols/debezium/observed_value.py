@@ -11,16 +11,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import Reduction
+from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.model.event import Value
-from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.fidelity import Reduction
-from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 _Told = Callable[[bytes], Value]

@@ -13,17 +13,17 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.debezium import envelope
-from ticdc_producer.protocols.debezium import text
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import NULL, Piece, Pieces, Renderer, joined
+from ticdc_producer.protocols.debezium import envelope, text
 from ticdc_producer.protocols.debezium.column_schema import column_schema
 from ticdc_producer.protocols.debezium.envelope import Source
 from ticdc_producer.protocols.debezium.names import schema_prefix
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import null_text, renderer
-from ticdc_producer.protocols.arrow_text import NULL, Piece, Pieces, Renderer, joined
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
 
 Image: TypeAlias = Sequence[pa.Array]
 """The images of many rows: an array of canonical texts per sent column."""

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
-from ticdc_producer.protocols.debezium.column_reader import digits
-from ticdc_producer.protocols.debezium.message_json import ValueParts
-from ticdc_producer.protocols.debezium.row_schema import RowReaders
-from ticdc_producer.protocols.invalid_utf8 import Marks
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import EventColumn, Image, Op, RowEvent, Value
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
+from ticdc_producer.protocols.debezium.column_reader import digits
+from ticdc_producer.protocols.debezium.message_json import ValueParts
+from ticdc_producer.protocols.debezium.row_schema import RowReaders
+from ticdc_producer.protocols.invalid_utf8 import Marks
 
 Members = Mapping[str, JSONValue]
 _HANDLE_KEY = int(ColumnFlag.HANDLE_KEY)

@@ -14,8 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.debezium import temporal
-from ticdc_producer.protocols.debezium.zone_offsets import to_utc
 from ticdc_producer.protocols.arrow_text import (
     Numbers,
     Pieces,
@@ -29,6 +27,8 @@ from ticdc_producer.protocols.arrow_text import (
     text_array,
     with_nulls_of,
 )
+from ticdc_producer.protocols.debezium import temporal
+from ticdc_producer.protocols.debezium.zone_offsets import to_utc
 
 _EPOCH = temporal.EPOCH.removeprefix(b'"').removesuffix(b'Z"')
 _MICROS = 1_000_000

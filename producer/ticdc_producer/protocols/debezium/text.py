@@ -9,12 +9,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols import go_float
-from ticdc_producer.protocols import jsoniter
+from ticdc_producer.protocols import go_float, jsoniter
+from ticdc_producer.protocols.arrow_text import Pieces, contents, integers, mapped_where, plain, quoted
 from ticdc_producer.protocols.base64_texts import base64_texts
 from ticdc_producer.protocols.debezium.options import InvalidUTF8
 from ticdc_producer.protocols.json_strings import JSONStrings
-from ticdc_producer.protocols.arrow_text import Pieces, contents, integers, mapped_where, plain, quoted
 
 _STRINGS: dict[InvalidUTF8, JSONStrings] = {"raw": jsoniter.STRINGS, "replace": jsoniter.VALID_STRINGS}
 _SURELY_SIGNED = 18  # digits that no number of 64 bits with a sign has too many of

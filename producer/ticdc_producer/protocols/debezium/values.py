@@ -11,17 +11,14 @@ from functools import partial
 
 import pyarrow as pa
 
-from ticdc_producer.protocols import jsoniter
-from ticdc_producer.protocols.debezium import member_columns
-from ticdc_producer.protocols.debezium import temporal
-from ticdc_producer.protocols.debezium import temporal_columns
-from ticdc_producer.protocols.debezium import text
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.arrow_text import NULL, Renderer, joined, plain
-from ticdc_producer.protocols.zone import zone_of
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.protocols import jsoniter
+from ticdc_producer.protocols.arrow_text import NULL, Renderer, joined, plain
+from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
 

@@ -9,15 +9,15 @@ from itertools import repeat
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Numbers, Piece, integers, joined
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.protocols.open_protocol.framing import framed, single_lengths
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.open_protocol.plan import TablePlan
-from ticdc_producer.protocols.arrow_text import Numbers, Piece, integers, joined
-from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.table import TableInfo
 
 _NONE = pa.scalar(b"", pa.binary())
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
-from ticdc_producer.protocols.open_protocol.layout import LENGTH
-from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, Shapes
-from ticdc_producer.protocols.invalid_utf8 import Marks, readable
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import LOBS
+from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
+from ticdc_producer.protocols.invalid_utf8 import Marks, readable
+from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
+from ticdc_producer.protocols.open_protocol.layout import LENGTH
+from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, Shapes
 
 _MAX_TS = (1 << 63) - 1
 

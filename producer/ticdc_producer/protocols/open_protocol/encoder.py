@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
+from ticdc_producer.model.fidelity import Losses, OldValues
+from ticdc_producer.model.mysql_type import STRINGS
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
@@ -12,15 +17,10 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_
 from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.open_protocol.batch_messages import BatchMessages
-from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS
 from ticdc_producer.protocols.open_protocol.framing import framed, messages
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.open_protocol.plan import TablePlan, table_plan
-from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
-from ticdc_producer.model.fidelity import Losses, OldValues
-from ticdc_producer.model.mysql_type import STRINGS
-from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS
 
 
 class OpenEncoder:

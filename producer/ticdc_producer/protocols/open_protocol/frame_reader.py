@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ticdc_producer.protocols.open_protocol.layout import LENGTH
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.open_protocol.layout import LENGTH
 
 _LENGTH = LENGTH.size
 _length = LENGTH.unpack_from

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
+from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.protocols.arrow_text import Numbers, fixed_width, joined, lengths, regrouped
 from ticdc_producer.protocols.batching import Limits, batched
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.open_protocol.layout import LENGTH, VERSION
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.arrow_text import Numbers, fixed_width, joined, lengths, regrouped
-from ticdc_producer.model.event import Kind, Message
 
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
 _HEAD = len(VERSION) + RECORD_OVERHEAD

@@ -14,10 +14,11 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_quote
-from ticdc_producer.protocols.base64_texts import base64_texts
-from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS, Dialect
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.arrow_text import (
     Piece,
     Pieces,
@@ -29,9 +30,9 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first,
 )
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.protocols.base64_texts import base64_texts
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS, Dialect
 
 Image: TypeAlias = Sequence[pa.Array]
 """The images of many rows: an array of canonical texts per sent column."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.protocols import go_float
-from ticdc_producer.protocols import go_json
-from ticdc_producer.protocols import jsoniter
-from ticdc_producer.protocols.json_strings import JSONStrings
-from ticdc_producer.protocols.arrow_text import Renderer
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.protocols import go_float, go_json, jsoniter
+from ticdc_producer.protocols.arrow_text import Renderer
+from ticdc_producer.protocols.json_strings import JSONStrings
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from ticdc_producer.protocols import go_quote
-from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import (
@@ -27,6 +25,8 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
+from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
 
 JSONValue: TypeAlias = int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ticdc_producer.protocols.simple import avro_layout as layout
-from ticdc_producer.protocols.value_parsers import BadValue, Reader
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.protocols.simple import avro_layout as layout
+from ticdc_producer.protocols.value_parsers import BadValue, Reader
 
 _TEXTS = frozenset({"char", "varchar", "var_string", "tinytext", "text", "mediumtext", "longtext"})
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.avro.cursor import Cursor
 from ticdc_producer.protocols.simple import avro_layout as layout
 from ticdc_producer.protocols.simple.avro_cell import AvroCell
@@ -18,7 +19,6 @@ from ticdc_producer.protocols.simple.envelope import (
     TableSchema,
 )
 from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, WATERMARK
-from ticdc_producer.model.tso import MAX_TS
 
 T = TypeVar("T")
 

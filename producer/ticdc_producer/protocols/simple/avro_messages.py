@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.protocols.avro.column_schema import bit_literal
-from ticdc_producer.protocols.craft.varint import varint
-from ticdc_producer.protocols.simple import avro_layout as layout
-from ticdc_producer.protocols.simple.event_type import EXCHANGE_PARTITION, ddl_word
-from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.simple.control_encoder import build_ts, shown_table
-from ticdc_producer.protocols.simple.table_schema import listed_columns, listed_indexes
-from ticdc_producer.protocols.stored_default import stored_default
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType, bare_name
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.avro.column_schema import bit_literal
+from ticdc_producer.protocols.craft.varint import varint
+from ticdc_producer.protocols.simple import avro_layout as layout
+from ticdc_producer.protocols.simple.control_encoder import build_ts, shown_table
+from ticdc_producer.protocols.simple.event_type import EXCHANGE_PARTITION, ddl_word
+from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.simple.table_schema import listed_columns, listed_indexes
+from ticdc_producer.protocols.stored_default import stored_default
 
 T = MySQLType
 _VERSION = varint(1)

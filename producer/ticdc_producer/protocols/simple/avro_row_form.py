@@ -12,17 +12,18 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Piece, Pieces, joined, numbers
 from ticdc_producer.protocols.avro import binary
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.varint import varint
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, joined, numbers
 from ticdc_producer.protocols.simple import avro_layout as layout
 from ticdc_producer.protocols.simple.avro_messages import counted, head
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
-from ticdc_producer.model.tso import LOGICAL_BITS
 
 T = MySQLType
 _PLAIN = (INTEGERS | {T.YEAR, T.ENUM}) - {T.LONGLONG}

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ticdc_producer.protocols.arrow_text import Numbers
-from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Numbers
+from ticdc_producer.protocols.simple.options import SimpleOptions
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ Source: tiflow ``pkg/sink/codec/simple/message.go`` (``newDDLMessage``, ``newRes
 
 from __future__ import annotations
 
+from ticdc_producer.model.event import DDLEvent
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, EXCHANGE_PARTITION, WATERMARK, ddl_word
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.table_schema import table_schema
-from ticdc_producer.model.event import DDLEvent
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import physical
 
 _DROP_TABLE, _DROP_VIEW = 4, 24
 

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeAlias
 
-from ticdc_producer.protocols.compression import plain
-from ticdc_producer.protocols.simple.avro_envelope import is_avro, opened_avro
-from ticdc_producer.protocols.simple.schema_cache import DescribedTable
-from ticdc_producer.protocols.simple.envelope import Envelope, TableSchema, opened
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_WORDS, OPS, WATERMARK, told_action
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
+from ticdc_producer.protocols.compression import plain
+from ticdc_producer.protocols.simple.avro_envelope import is_avro, opened_avro
+from ticdc_producer.protocols.simple.envelope import Envelope, TableSchema, opened
+from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_WORDS, OPS, WATERMARK, told_action
+from ticdc_producer.protocols.simple.schema_cache import DescribedTable
 
 _Version: TypeAlias = tuple[str, str, int]
 """Database, table, version."""

@@ -7,7 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
+from ticdc_producer.model.mysql_type import LOBS, STRINGS
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_json
+from ticdc_producer.protocols.arrow_text import joined, numbers
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
@@ -15,17 +19,12 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.keyless_messages import KeylessMessages, RowTexts
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
 from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row, woven
-from ticdc_producer.protocols.arrow_text import joined, numbers
-from ticdc_producer.protocols.simple import avro_messages
-from ticdc_producer.protocols.simple import control_encoder
+from ticdc_producer.protocols.simple import avro_messages, control_encoder
 from ticdc_producer.protocols.simple.avro_row_form import avro_table_forms
 from ticdc_producer.protocols.simple.bootstraps import Bootstraps
 from ticdc_producer.protocols.simple.fidelity import SimpleLosses
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.row_form import table_forms
-from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
-from ticdc_producer.model.mysql_type import LOBS, STRINGS
-from ticdc_producer.model.table import TableInfo
 
 _DESCRIPTION = "bootstrap"
 """``type`` of the messages that describe a table and hold no event."""

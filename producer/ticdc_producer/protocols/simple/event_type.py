@@ -6,9 +6,9 @@ Source: tiflow ``pkg/sink/codec/simple/message.go`` (``getDDLType``) with the ac
 
 from __future__ import annotations
 
-from ticdc_producer.protocols.ddl_keywords import DDLWords
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.protocols.ddl_keywords import DDLWords
 
 EXCHANGE_PARTITION = 42
 WATERMARK, BOOTSTRAP = "WATERMARK", "BOOTSTRAP"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.simple.event_type import ddl_word, told_action
-from ticdc_producer.protocols.simple.control_encoder import shown_table
 from ticdc_producer.model.event import DDLEvent
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.simple.control_encoder import shown_table
+from ticdc_producer.protocols.simple.event_type import ddl_word, told_action
 
 TOLD_FLAGS = int(ColumnFlag.BINARY | ColumnFlag.HANDLE_KEY | ColumnFlag.NULLABLE | ColumnFlag.UNSIGNED)
 

@@ -9,14 +9,14 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.arrow_text import Piece, integers, joined
-from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.simple.values import ColumnPlan, column_plans
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Piece, integers, joined
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.simple.values import ColumnPlan, column_plans
 
 
 @dataclass(frozen=True, slots=True)

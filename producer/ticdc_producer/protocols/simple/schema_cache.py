@@ -6,12 +6,18 @@ import binascii
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ticdc_producer.protocols.simple.avro_cell import AvroCell, cell_text
-from ticdc_producer.protocols.simple.envelope import ColumnJSON, IndexJSON, RowJSON, TableSchema, TimestampJSON
-from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import EventColumn, Image, Value
 from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.protocols.simple.avro_cell import AvroCell, cell_text
+from ticdc_producer.protocols.simple.envelope import (
+    ColumnJSON,
+    IndexJSON,
+    RowJSON,
+    TableSchema,
+    TimestampJSON,
+)
+from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
 
 _UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})

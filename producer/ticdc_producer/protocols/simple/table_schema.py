@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.arrow_text import NULL
-from ticdc_producer.protocols.stored_default import stored_default
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType, bare_name
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import NULL
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.stored_default import stored_default
 
 T = MySQLType
 

@@ -10,13 +10,14 @@ from functools import partial
 
 import pyarrow as pa
 
-from ticdc_producer.protocols.base64_texts import base64_texts
-from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.arrow_text import Pieces, Renderer, quoted, surrounded
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.arrow_text import Pieces, Renderer, quoted, surrounded
+from ticdc_producer.protocols.base64_texts import base64_texts
+from ticdc_producer.protocols.go_json import STRINGS
 
 
 @dataclass(frozen=True, slots=True)

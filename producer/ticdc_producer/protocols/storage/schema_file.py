@@ -11,12 +11,13 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.stored_default import stored_bits, stored_default
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import DEFAULT_LENGTHS, FLOATS, INTEGERS, LOBS, MySQLType, bare_name
 from ticdc_producer.model.mysql_type import STRINGS as TEXTS
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.stored_default import stored_bits, stored_default
 
 T = MySQLType
 _FORMAT = 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.storage.schema_file import MOST_COLUMNS, Members, SchemaFile, array
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.storage.schema_file import MOST_COLUMNS, Members, SchemaFile, array
 
 _REPLACEMENT = "\ufffd".encode()
 _NAMES = {

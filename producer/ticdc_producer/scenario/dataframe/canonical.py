@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 )
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.dataframe.json_column import json_column
 from ticdc_producer.scenario.dataframe.member_text import enum_text, set_text
 from ticdc_producer.scenario.dataframe.number_text import (

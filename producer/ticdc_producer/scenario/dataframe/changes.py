@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.event import Op
 from ticdc_producer.model.dataframes import CHANGE_LOG, IMAGE, in_shape
+from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.old_row import given_old_row, with_previous_row
 from ticdc_producer.scenario.dataframe.operations import operation, order_numbers, serves

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.collation import pads_space, sort_key
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
 from ticdc_producer.model.collation import pads_space
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.scenario.dataframe.refusal import refused
 
 

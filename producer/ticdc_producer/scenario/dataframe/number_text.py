@@ -11,8 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.dataframe.float_column import float_text
 from ticdc_producer.scenario.dataframe.refusal import refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.column import ColumnInfo
 
 _SHOWN = 120
 

@@ -13,8 +13,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.key_part import encode_part, int_key, wrapped
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.dataframe.refusal import refused
 
 T = MySQLType

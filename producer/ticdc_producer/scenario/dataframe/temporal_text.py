@@ -12,8 +12,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, TimestampType
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN
 from ticdc_producer.scenario.dataframe.refusal import refused
 

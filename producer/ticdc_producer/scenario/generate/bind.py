@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.bind_added import check_added
 from ticdc_producer.scenario.generate.bind_column import bind_column, numbers_fit
 from ticdc_producer.scenario.generate.bind_reference import bind_reference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, integer_range
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.generate.bounds import Bounds, bounds_of
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan

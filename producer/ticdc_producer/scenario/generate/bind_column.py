@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.generate.column_form import ColumnForm
 from ticdc_producer.scenario.generate.domain import (
     REAL_STEPS,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.column_form import ColumnForm
 from ticdc_producer.scenario.generate.domain import is_string, usual_range
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference

@@ -12,9 +12,17 @@ from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TEMPORALS, MySQLType, integer_range
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    STRINGS,
+    TEMPORALS,
+    MySQLType,
+    integer_range,
+)
 from ticdc_producer.scenario.generate.edges import edge_texts
 
 T = MySQLType

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, integer_range
-from ticdc_producer.model.table import ColumnInfo
 
 T = MySQLType
 

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.event import Op
 from ticdc_producer.model.dataframes import CHANGE_LOG, IMAGE, in_shape
+from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.dataframe.key_part import int_key
 from ticdc_producer.scenario.dataframe.row_key import stored_key
 from ticdc_producer.scenario.generate.cells import cell

@@ -7,8 +7,9 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.column_form import Distribution
 from ticdc_producer.scenario.generate.turns import ALWAYS, Turns
 

@@ -16,13 +16,13 @@ from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.coerce_temporal import allowed, to_moment, to_span
 from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.coerce_vector import vector_text
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
 from ticdc_producer.model.json_text import parse_json
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import as_number, integer_prefix
 from ticdc_producer.model.sql_mode import SQLMode, shown_value
 from ticdc_producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue, Unsigned
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN
 
 T = MySQLType

@@ -12,10 +12,10 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant

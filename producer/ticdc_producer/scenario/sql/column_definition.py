@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
+from ticdc_producer.model.column import ColumnInfo, Generated
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.table import ColumnInfo, Generated
 from ticdc_producer.scenario.sql.column_default import read_default, read_now, with_default
 from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, TypeSpec, fitted_lob, read_type
 from ticdc_producer.scenario.sql.cursor import Cursor

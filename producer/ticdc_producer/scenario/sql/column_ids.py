@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 T = MySQLType
 _TEXTS = STRINGS | LOBS

@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.sql.assign import (
     apply_assignments,
     assigned_value,

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
-from ticdc_producer.model.table import ColumnInfo, IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft, read_clustered
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.generated import hidden_column

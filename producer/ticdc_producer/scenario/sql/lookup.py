@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
 from ticdc_producer.model.row_key import index_key, int_key
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.coerce import read
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.row_selection import chosen_rows
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.row_selection import chosen_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Table
 

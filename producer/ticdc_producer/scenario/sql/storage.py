@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
 from ticdc_producer.model.sql_mode import shown_value
-from ticdc_producer.model.table import IndexInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, charset_of
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.column_definition import (
     ColumnDraft,
     make_column,

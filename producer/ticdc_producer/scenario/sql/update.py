@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import apply_assignments, check_assignments
-from ticdc_producer.scenario.sql.row_selection import chosen_rows
 from ticdc_producer.scenario.sql.insert import update_row
+from ticdc_producer.scenario.sql.row_selection import chosen_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.record import Record
 from ticdc_producer.model.dataframes import MESSAGES, MESSAGES_ARROW
+from ticdc_producer.model.record import Record
 from ticdc_producer.targets.kafka.read import Range, read
 
 _CHUNK = 1000

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.targets.decoding.claims import whole_rows
-from ticdc_producer.targets.decoding.schema_messages import with_descriptions
 from ticdc_producer.targets.decoding.event_batch import event_batch
 from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.decoding.schema_messages import with_descriptions
 
 _CHUNK = 1024
 

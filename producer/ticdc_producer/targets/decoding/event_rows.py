@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, ResolvedEvent, RowEvent
+from ticdc_producer.protocols.base import Decoder
 
 
 def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from ticdc_producer.protocols.detection import EVIDENCE, recognised
 from ticdc_producer.errors import RecognitionError
 from ticdc_producer.model.record import Record
+from ticdc_producer.protocols.detection import EVIDENCE, recognised
 
 _SEARCHED = 100
 """Messages that may come before the first one that tells; they are held meanwhile."""

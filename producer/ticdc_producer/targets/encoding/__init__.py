@@ -1,1 +1,1 @@
-"""."""
+"""The event stream to messages, inside Spark workers."""

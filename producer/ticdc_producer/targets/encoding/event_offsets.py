@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.model.dataframes import EVENT_PLACES, EVENT_PLACES_ARROW
-from ticdc_producer.targets.encoding.split_by_partition import by_place
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.message_rows import chunks
 from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.encoding.split_by_partition import by_place
 
 
 def event_places(events: DataFrame, plan: EncodePlan) -> DataFrame:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.protocols.message_batch import MessageBatch, of_messages, woven
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
-from ticdc_producer.model.event import Message
 from ticdc_producer.targets.encoding.row_batches import EncodedPart
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
-from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.model import tso
-from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.model.dataframes import MESSAGES_ARROW
+from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.protocols.arrow_text import Numbers
+from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.dataframes import MESSAGES
-from ticdc_producer.targets.encoding.split_by_partition import by_place
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.message_rows import MessageLines
 from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.encoding.split_by_partition import by_place
 
 REFUSED = "refused"
 """``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and

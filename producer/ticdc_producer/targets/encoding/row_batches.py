@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.protocols.base import Encoder, RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows, in_places
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Message, Op
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.base import Encoder, RowBatch
+from ticdc_producer.protocols.encoded_rows import EncodedRows, in_places
 
 _IMAGE = pa.list_(pa.binary())
 EVENTS_ARROW = pa.schema(

@@ -1,1 +1,1 @@
-"""."""
+"""Kafka topics: preparing, writing, resuming and reading them."""

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
 from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.message_batch import MessageBatch
 
 
 @dataclass

@@ -8,9 +8,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import PATIENCE_SECONDS, Brokers, Properties, connection
 from ticdc_producer.kafka.client_errors import failure
-from ticdc_producer.errors import BrokerError
 from ticdc_producer.model.record import Record
 
 _BATCH = 500

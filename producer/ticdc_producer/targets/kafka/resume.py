@@ -14,11 +14,11 @@ from time import monotonic
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
+from ticdc_producer.errors import DeliveryError, ForeignMessageError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
 from ticdc_producer.kafka.client_errors import advice, may_pass
-from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.errors import DeliveryError, ForeignMessageError
 from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import MessageBatch
 
 # Messages come up to max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
 from ticdc_producer.errors import RegistryError
+from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import SchemaRegistryClient

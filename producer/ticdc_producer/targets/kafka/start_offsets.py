@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.kafka.client_errors import failure
-from ticdc_producer.errors import BrokerError
 from ticdc_producer.targets.kafka.topics import Offsets
 
 _ATTEMPTS = 20

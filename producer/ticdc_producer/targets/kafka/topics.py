@@ -15,9 +15,9 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
 from ticdc_producer.kafka.client_errors import Refusals, failure, may_pass, unusable
-from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
 
 _PAUSE_SECONDS = 0.2
 _FIRST_SECONDS = 0.5

@@ -15,15 +15,15 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Delivered
 from pyspark.sql import DataFrame
 
+from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Properties
 from ticdc_producer.kafka.client_errors import advice
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
-from ticdc_producer.targets.kafka.delivery_stats import Account
 from ticdc_producer.targets.encoding.claims import ClaimWriter
-from ticdc_producer.targets.kafka.resume import Continuation
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.kafka.delivery_stats import Account
+from ticdc_producer.targets.kafka.resume import Continuation
 from ticdc_producer.targets.kafka.topics import Offsets
 
 DELIVERIES = (

@@ -17,10 +17,10 @@ import pyarrow as pa
 from fsspec import AbstractFileSystem
 
 from ticdc_producer.config.file_system import make_folder
-from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, contents, lengths, numbers
-from ticdc_producer.protocols.storage.layout import INDEX, data_name
 from ticdc_producer.model import tso
+from ticdc_producer.protocols.arrow_text import Numbers, contents, lengths, numbers
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.storage.layout import INDEX, data_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,18 @@ from dataclasses import dataclass
 from fsspec import AbstractFileSystem
 
 from ticdc_producer.config.file_system import failures, file_system, storage_error, there
-from ticdc_producer.protocols.storage.layout import EXTENSIONS, INDEX, METADATA, SchemaName, data_number, schema_name
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.protocols.storage.schema_reader import read_schema_file
 from ticdc_producer.errors import DecodeError, FolderError
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.storage.layout import (
+    EXTENSIONS,
+    INDEX,
+    METADATA,
+    SchemaName,
+    data_number,
+    schema_name,
+)
+from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.protocols.storage.schema_reader import read_schema_file
 
 MOST_BYTES = 1 << 30
 """TiCDC ends a file at 512 MiB; one beyond this is none of its files."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from fsspec import AbstractFileSystem
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.record import Record
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.records import CSVRecords
 from ticdc_producer.protocols.registry import Options, known
-from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.record import Record
 from ticdc_producer.targets.storage.listing import DataFile
 
 FILE_BITS = 32

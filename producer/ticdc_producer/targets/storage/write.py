@@ -9,15 +9,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ticdc_producer.config.file_system import failures, file_system, make_folder, storage_error, there
+from ticdc_producer.errors import FolderError, ProducerError, StorageError
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.registry import known
 from ticdc_producer.protocols.storage.layout import METADATA, metadata
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.errors import FolderError, ProducerError, StorageError
-from ticdc_producer.targets.encoding.split_by_partition import by_place
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.encoding.split_by_partition import by_place
 from ticdc_producer.targets.storage.data_files import DataFiles, FileRules, Tally
 
 _PARAMETER = "sink-uri"

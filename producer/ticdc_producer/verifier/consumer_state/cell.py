@@ -13,13 +13,23 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TypeAlias
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Losses
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.verifier.consumer_state.document_cell import enum_cell, json_cell, set_cell, vector_cell
-from ticdc_producer.verifier.consumer_state.number_cell import bit_cell, decimal_cell, float_cell, integer_cell
-from ticdc_producer.verifier.consumer_state.temporal_cell import DATETIME_CELL, date_cell, moment_cell, span_cell
+from ticdc_producer.verifier.consumer_state.number_cell import (
+    bit_cell,
+    decimal_cell,
+    float_cell,
+    integer_cell,
+)
+from ticdc_producer.verifier.consumer_state.temporal_cell import (
+    DATETIME_CELL,
+    date_cell,
+    moment_cell,
+    span_cell,
+)
 
 Reader: TypeAlias = Callable[[object], Value]
 UNREADABLE = b"\xff\x00"

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from decimal import Decimal
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import narrow, plain_text
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.verifier.consumer_state.number_cell import integer_cell
 
 

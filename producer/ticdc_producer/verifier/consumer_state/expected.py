@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.errors import FolderError, StateError, nearest
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.table_form import column_of
 
 _AGAIN = "write it again: ticdc-producer run SCENARIO --out DIR"

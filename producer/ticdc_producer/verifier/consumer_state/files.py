@@ -16,8 +16,8 @@ from ticdc_producer.model.json_value import from_json
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.cell import UNREADABLE
 from ticdc_producer.verifier.consumer_state.csv_rows import csv_columns, csv_reader
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 from ticdc_producer.verifier.consumer_state.dataframes import frame_rows
+from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 from ticdc_producer.verifier.consumer_state.plan import Comparable, TablePlan
 from ticdc_producer.verifier.consumer_state.rows import ROWS, batches, line_frame
 from ticdc_producer.verifier.consumer_state.source import BatchReader, Found, usual_names

@@ -8,8 +8,8 @@ from __future__ import annotations
 from decimal import Context, Decimal, InvalidOperation
 from math import isfinite
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import narrow, plain_text
-from ticdc_producer.model.table import ColumnInfo
 
 _EXACT = Context(prec=200)
 

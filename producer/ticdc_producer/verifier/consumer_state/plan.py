@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, TypeAlias
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.json_value import from_json
 from ticdc_producer.model.fidelity import Losses
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.json_value import from_json
 from ticdc_producer.verifier.consumer_state.cell import actual_reader, expected_reader
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 

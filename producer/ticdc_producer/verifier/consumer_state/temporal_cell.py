@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from ticdc_producer.model.table import ColumnInfo
+from ticdc_producer.model.column import ColumnInfo
 
 _MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden_events import event_files
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.restore import restored
-from tests.golden_events import event_files
 
 _PAIRS = 218
 

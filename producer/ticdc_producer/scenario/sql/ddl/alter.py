@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl import columns
-from ticdc_producer.scenario.sql.ddl import keys
-from ticdc_producer.scenario.sql.ddl import partitions
+from ticdc_producer.scenario.sql.ddl import columns, keys, partitions
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists
 from ticdc_producer.scenario.sql.ddl.options import alter_option

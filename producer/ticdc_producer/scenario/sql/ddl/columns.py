@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.table import ColumnInfo
 from ticdc_producer.scenario.sql.assign import default_value, zero_value
 from ticdc_producer.scenario.sql.column_default import read_default, with_default
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft, make_column, read_column

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey

@@ -9,7 +9,13 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
 from ticdc_producer.scenario.sql.foreign_key import free_name, missing_index, read_foreign_key
-from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, never_null, read_key, read_key_parts
+from ticdc_producer.scenario.sql.key_definition import (
+    KeyDraft,
+    add_keys,
+    never_null,
+    read_key,
+    read_key_parts,
+)
 from ticdc_producer.scenario.sql.partition_bounds import check_keys
 from ticdc_producer.scenario.sql.table_definition import read_check
 

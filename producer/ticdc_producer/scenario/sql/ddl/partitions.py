@@ -16,7 +16,11 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.table import partitioned
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, checked
-from ticdc_producer.scenario.sql.partition_definition import PartitionDraft, read_partition_by, read_partitions
+from ticdc_producer.scenario.sql.partition_definition import (
+    PartitionDraft,
+    read_partition_by,
+    read_partitions,
+)
 from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
 from ticdc_producer.scenario.sql.storage import Table
 

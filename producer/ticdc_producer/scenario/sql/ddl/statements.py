@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl import database
-from ticdc_producer.scenario.sql.ddl import other
-from ticdc_producer.scenario.sql.ddl import table
+from ticdc_producer.scenario.sql.ddl import database, other, table
 from ticdc_producer.scenario.sql.ddl.alter import alter_table, create_index, drop_index
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.view import create_view, drop_view

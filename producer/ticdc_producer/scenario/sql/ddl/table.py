@@ -10,7 +10,12 @@ from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.allocator import row_ids
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists, quoted
-from ticdc_producer.scenario.sql.ddl.foreign_keys import check_dropped, check_new, check_truncated, follow_table
+from ticdc_producer.scenario.sql.ddl.foreign_keys import (
+    check_dropped,
+    check_new,
+    check_truncated,
+    follow_table,
+)
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey, free_name
 from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
 from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft

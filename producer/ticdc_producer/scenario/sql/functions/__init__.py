@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from ticdc_producer.errors import UnsupportedSQL, nearest
-from ticdc_producer.scenario.sql.functions import clock
-from ticdc_producer.scenario.sql.functions import control
-from ticdc_producer.scenario.sql.functions import digest
-from ticdc_producer.scenario.sql.functions import interval
-from ticdc_producer.scenario.sql.functions import json_change
-from ticdc_producer.scenario.sql.functions import json_make
-from ticdc_producer.scenario.sql.functions import json_search
-from ticdc_producer.scenario.sql.functions import datetime_format
-from ticdc_producer.scenario.sql.functions import datetime_make
-from ticdc_producer.scenario.sql.functions import datetime_part
-from ticdc_producer.scenario.sql.functions import network
-from ticdc_producer.scenario.sql.functions import number
-from ticdc_producer.scenario.sql.functions import number_text
-from ticdc_producer.scenario.sql.functions import pattern
-from ticdc_producer.scenario.sql.functions import text
-from ticdc_producer.scenario.sql.functions import text_make
-from ticdc_producer.scenario.sql.functions import text_search
+from ticdc_producer.scenario.sql.functions import (
+    clock,
+    control,
+    datetime_format,
+    datetime_make,
+    datetime_part,
+    digest,
+    interval,
+    json_change,
+    json_make,
+    json_search,
+    network,
+    number,
+    number_text,
+    pattern,
+    text,
+    text_make,
+    text_search,
+)
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.rejected import REFUSED
 

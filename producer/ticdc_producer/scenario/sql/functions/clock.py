@@ -9,8 +9,8 @@ from datetime import UTC, timedelta
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Moment, SQLValue
 from ticdc_producer.model.temporal_text import moment_of, span_of
-from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.datetime_argument import fsp_of
+from ticdc_producer.scenario.sql.functions.function import Function
 
 
 def _local(arguments: Sequence[SQLValue], mode: SQLMode) -> Moment:

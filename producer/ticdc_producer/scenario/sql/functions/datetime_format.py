@@ -12,9 +12,9 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Moment, SQLValue
-from ticdc_producer.scenario.sql.functions.function import Function, wrong_value
 from ticdc_producer.scenario.sql.functions.datetime_argument import moment, span
 from ticdc_producer.scenario.sql.functions.datetime_parse import parse_by_format
+from ticdc_producer.scenario.sql.functions.function import Function, wrong_value
 from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS, week_of
 
 

@@ -15,7 +15,6 @@ from ticdc_producer.model.number_text import as_number, rounded
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Moment, Span, SQLValue
 from ticdc_producer.model.temporal_text import MAX_FSP, moment_of, shifted, two_digit_year
-from ticdc_producer.scenario.sql.functions.function import Function, of_values, whole, wrong_value
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     clipped,
     moment,
@@ -25,6 +24,7 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     span,
 )
 from ticdc_producer.scenario.sql.functions.datetime_format import formatted
+from ticdc_producer.scenario.sql.functions.function import Function, of_values, whole, wrong_value
 from ticdc_producer.scenario.sql.zone import time_zone
 
 _LAST_UNIX_TIME = 32536771199

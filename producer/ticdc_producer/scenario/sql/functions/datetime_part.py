@@ -15,7 +15,6 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Moment, Span, SQLValue
 from ticdc_producer.model.temporal_text import days_in_month, shifted
 from ticdc_producer.scenario.sql.functions.clock import unix_seconds
-from ticdc_producer.scenario.sql.functions.function import Function, whole
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     moment,
     on_moment,
@@ -23,6 +22,7 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     real_moment,
     span,
 )
+from ticdc_producer.scenario.sql.functions.function import Function, whole
 from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS, week_of
 
 _YEAR_ZERO = 365

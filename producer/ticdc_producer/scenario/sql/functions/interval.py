@@ -18,8 +18,8 @@ from ticdc_producer.model.number_text import numeric_prefix
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Moment, Span, SQLValue
 from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, moment_of
-from ticdc_producer.scenario.sql.functions.function import Function, whole, wrong_value
 from ticdc_producer.scenario.sql.functions.datetime_argument import DAY, clipped, names_clock, real_moment
+from ticdc_producer.scenario.sql.functions.function import Function, whole, wrong_value
 
 _SECOND = 1_000_000
 _SINGLE = {

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import TokenType
-
-# The grammar is recursive: a bracket may hold a query, a query holds expressions.
-from ticdc_producer.scenario.sql.restore import functions
-from ticdc_producer.scenario.sql.restore import query
+from ticdc_producer.scenario.sql.restore import functions, query
+from ticdc_producer.scenario.sql.restore.grammar import production, read_expressions
+from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
 from ticdc_producer.scenario.sql.restore.literal import read_literal
 from ticdc_producer.scenario.sql.restore.names import (
     introduced_string,
-    listed,
     read_collation,
     read_column_name,
     string,
 )
+from ticdc_producer.scenario.sql.restore.subquery_ahead import starts_subquery
 
 _COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
 _NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
@@ -33,6 +32,7 @@ _TYPED_LITERALS = ("DATE", "TIME", "TIMESTAMP")
 _ODBC_LITERALS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 
 
+@production
 def read_expression(cursor: Cursor) -> str:
     """The expression that stands here.
 
@@ -42,11 +42,6 @@ def read_expression(cursor: Cursor) -> str:
     while cursor.accept_any("OR", "||"):
         text += " OR " + _exclusive_or(cursor)
     return text
-
-
-def read_expressions(cursor: Cursor) -> list[str]:
-    """One or more expressions between commas."""
-    return listed(cursor, read_expression)
 
 
 def _exclusive_or(cursor: Cursor) -> str:
@@ -125,7 +120,7 @@ def _predicate(cursor: Cursor) -> str:
 
 
 def _members(cursor: Cursor) -> str:
-    if query.starts_subquery(cursor, doubled=False):
+    if starts_subquery(cursor, doubled=False):
         return query.read_subquery(cursor)
     cursor.expect("(")
     members = read_expressions(cursor)
@@ -153,12 +148,13 @@ def _bits(cursor: Cursor, above: int = 0) -> str:
     while operator := _next_operator(cursor, above):
         if operator in "+-" and _is_interval(cursor):
             function = "DATE_ADD" if operator == "+" else "DATE_SUB"
-            text = f"{function}({text}, {functions.read_interval(cursor)})"
+            text = f"{function}({text}, {read_interval(cursor)})"
         else:
             text += _SAME_OPERATOR.get(operator, operator) + _bits(cursor, _OPERATORS[operator])
     return text
 
 
+@production
 def read_arithmetic(cursor: Cursor) -> str:
     """An expression without comparisons and logic."""
     return _bits(cursor)
@@ -185,11 +181,11 @@ def _is_interval(cursor: Cursor) -> bool:
             return False
         depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
         ahead += 1
-    return functions.is_unit(Cursor(cursor.statement, cursor.place + ahead))
+    return is_unit(Cursor(cursor.statement, cursor.place + ahead))
 
 
 def _leading_interval(cursor: Cursor) -> str:
-    interval = functions.read_interval(cursor)
+    interval = read_interval(cursor)
     cursor.expect("+")
     return f"DATE_ADD({_bits(cursor, _SUM)}, {interval})"
 
@@ -209,7 +205,7 @@ def _operand(cursor: Cursor) -> str:
     if cursor.accept("BINARY"):
         return "BINARY " + _simple(cursor)
     if word == "(":
-        subquery = query.starts_subquery(cursor, doubled=False)
+        subquery = starts_subquery(cursor, doubled=False)
         return query.read_subquery(cursor) if subquery else _bracketed(cursor)
     if cursor.accept("EXISTS"):
         return "EXISTS " + query.read_subquery(cursor)

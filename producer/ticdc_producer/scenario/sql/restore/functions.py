@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import TokenType
-from ticdc_producer.scenario.sql.restore import expression
-from ticdc_producer.scenario.sql.restore import window
+from ticdc_producer.scenario.sql.restore import grammar, window
 from ticdc_producer.scenario.sql.restore.cast import read_cast_type
+from ticdc_producer.scenario.sql.restore.interval import read_interval, read_unit
 from ticdc_producer.scenario.sql.restore.names import (
     introduced_string,
     read_charset,
@@ -26,36 +26,9 @@ _WITHOUT_BRACKETS = (
     "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
     "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
 )  # fmt: skip
-_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-_UNITS = frozenset({
-    *_SIMPLE_UNITS, "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND",
-    "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
-})  # fmt: skip
 _OTHER_NAMES = {
     "STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP", "INSERT": "INSERT_FUNC",
 }  # fmt: skip
-_TSI = "SQL_TSI_"
-
-
-def is_unit(cursor: Cursor) -> bool:
-    """Whether a unit of time stands here."""
-    return cursor.word().removeprefix(_TSI) in _UNITS
-
-
-def read_unit(cursor: Cursor) -> str:
-    """A unit of time."""
-    if not is_unit(cursor):
-        raise cursor.error("expected a unit of time")
-    unit = cursor.word().removeprefix(_TSI)
-    cursor.place += 1
-    return unit
-
-
-def read_interval(cursor: Cursor) -> str:
-    """``INTERVAL expression unit``."""
-    cursor.expect("INTERVAL")
-    amount = expression.read_expression(cursor)
-    return f"INTERVAL {amount} {read_unit(cursor)}"
 
 
 def read_call(cursor: Cursor) -> str:
@@ -91,7 +64,7 @@ def _rest(cursor: Cursor) -> list[str]:
     """Arguments up to the closing bracket."""
     if cursor.accept(")"):
         return []
-    arguments = expression.read_expressions(cursor)
+    arguments = grammar.read_expressions(cursor)
     cursor.expect(")")
     return arguments
 
@@ -104,7 +77,7 @@ def _plain(cursor: Cursor, word: str) -> str:
 
 
 def _one(cursor: Cursor) -> str:
-    text = expression.read_expression(cursor)
+    text = grammar.read_expression(cursor)
     cursor.expect(")")
     return text
 
@@ -116,7 +89,7 @@ def _count(cursor: Cursor, word: str) -> str:
 
 
 def _modulo(cursor: Cursor, _: str) -> str:
-    left = expression.read_expression(cursor)
+    left = grammar.read_expression(cursor)
     cursor.expect(",")
     return f"{left}%{_one(cursor)}"
 
@@ -127,14 +100,14 @@ def _row(cursor: Cursor, _: str) -> str:
 
 def _char(cursor: Cursor, _: str) -> str:
     """TiDB prints its own name of CHAR(), and the charset as the last argument."""
-    codes = expression.read_expressions(cursor)
+    codes = grammar.read_expressions(cursor)
     charset = string(read_charset(cursor)) if cursor.accept("USING") else "NULL"
     cursor.expect(")")
     return f"CHAR_FUNC({', '.join(codes)}, {charset})"
 
 
 def _cast(cursor: Cursor, _: str) -> str:
-    value = expression.read_expression(cursor)
+    value = grammar.read_expression(cursor)
     cursor.expect("AS")
     kind = read_cast_type(cursor) + " ARRAY" * cursor.accept("ARRAY")
     cursor.expect(")")
@@ -142,7 +115,7 @@ def _cast(cursor: Cursor, _: str) -> str:
 
 
 def _convert(cursor: Cursor, _: str) -> str:
-    value = expression.read_expression(cursor)
+    value = grammar.read_expression(cursor)
     if cursor.accept("USING"):
         text = f"CONVERT({value} USING {string(read_charset(cursor))})"
     else:
@@ -159,7 +132,7 @@ def _extract(cursor: Cursor, _: str) -> str:
 
 
 def _position(cursor: Cursor, _: str) -> str:
-    part = expression.read_arithmetic(cursor)
+    part = grammar.read_arithmetic(cursor)
     cursor.expect("IN")
     return f"POSITION({part} IN {_one(cursor)})"
 
@@ -168,7 +141,7 @@ def _trim(cursor: Cursor, _: str) -> str:
     side = cursor.accept_any("BOTH", "LEADING", "TRAILING")
     if side and cursor.accept("FROM"):
         return f"TRIM({side} {introduced_string(' ')} FROM {_one(cursor)})"
-    text = (side + " " if side else "") + expression.read_expression(cursor)
+    text = (side + " " if side else "") + grammar.read_expression(cursor)
     if cursor.accept("FROM"):
         return f"TRIM({text} FROM {_one(cursor)})"
     cursor.expect(")")
@@ -177,23 +150,23 @@ def _trim(cursor: Cursor, _: str) -> str:
 
 def _substring(cursor: Cursor, word: str) -> str:
     """``SUBSTRING(x FROM y FOR z)`` is written with commas."""
-    arguments = [expression.read_expression(cursor)]
+    arguments = [grammar.read_expression(cursor)]
     if not cursor.accept("FROM"):
         cursor.expect(",")
         return f"{word}({', '.join(arguments + _rest(cursor))})"
-    arguments.append(expression.read_expression(cursor))
+    arguments.append(grammar.read_expression(cursor))
     if cursor.accept("FOR"):
-        arguments.append(expression.read_expression(cursor))
+        arguments.append(grammar.read_expression(cursor))
     cursor.expect(")")
     return f"{word}({', '.join(arguments)})"
 
 
 def _date_arithmetic(cursor: Cursor, word: str) -> str:
     """ADDDATE and SUBDATE take a number of days as well."""
-    date = expression.read_expression(cursor)
+    date = grammar.read_expression(cursor)
     cursor.expect(",")
     interval = (
-        f"INTERVAL {expression.read_expression(cursor)} DAY"
+        f"INTERVAL {grammar.read_expression(cursor)} DAY"
         if cursor.word() != "INTERVAL"
         else read_interval(cursor)
     )
@@ -222,7 +195,7 @@ def _column_of(cursor: Cursor, word: str) -> str:
 def _group_concat(cursor: Cursor, _: str) -> str:
     distinct = "DISTINCT " * bool(cursor.accept_any("DISTINCT", "DISTINCTROW"))
     cursor.accept("ALL")
-    text = ", ".join(expression.read_expressions(cursor)) + read_order(cursor)
+    text = ", ".join(grammar.read_expressions(cursor)) + read_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
     return f"GROUP_CONCAT({distinct}{text} SEPARATOR {string(separator)})"

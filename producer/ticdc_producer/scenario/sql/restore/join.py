@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore import expression
-from ticdc_producer.scenario.sql.restore import query
+from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name, read_table_name
+from ticdc_producer.scenario.sql.restore.subquery_ahead import starts_subquery
 
 _AFTER_TABLE = frozenset({
     ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",
@@ -133,15 +133,15 @@ def _join_words(cursor: Cursor) -> str | None:
 
 def _condition(cursor: Cursor) -> str:
     if cursor.accept("ON"):
-        return " ON " + expression.read_expression(cursor)
+        return " ON " + grammar.read_expression(cursor)
     if cursor.accept("USING"):
         return f" USING ({','.join(bracketed(cursor, read_name))})"
     return ""
 
 
 def _factor(cursor: Cursor) -> Join | Table:
-    if query.starts_subquery(cursor):
-        text = query.read_subquery(cursor)
+    if starts_subquery(cursor):
+        text = grammar.read_subquery(cursor)
         cursor.accept("AS")
         return Table(f"{text} AS {read_name(cursor)}", derived=True)
     if cursor.accept("("):

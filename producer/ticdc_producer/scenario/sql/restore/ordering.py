@@ -6,7 +6,7 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``OrderByClause``, ``ByItem``).
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore import expression
+from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.restore.names import listed
 
 
@@ -20,7 +20,7 @@ def read_order(cursor: Cursor) -> str:
 
 def read_sorted(cursor: Cursor) -> str:
     """An expression and its direction."""
-    return expression.read_expression(cursor) + read_direction(cursor)
+    return grammar.read_expression(cursor) + read_direction(cursor)
 
 
 def read_direction(cursor: Cursor) -> str:

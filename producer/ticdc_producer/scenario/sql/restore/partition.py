@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
-from ticdc_producer.scenario.sql.restore.functions import is_unit, read_unit
+from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
 from ticdc_producer.scenario.sql.restore.names import bracketed, listed, read_column_name, read_name
 from ticdc_producer.scenario.sql.restore.table_option import read_table_option
 

@@ -6,48 +6,23 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``SelectStmt``, ``SetOprStmt``, ``WithCla
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore import expression
-from ticdc_producer.scenario.sql.restore import join
-from ticdc_producer.scenario.sql.restore import window
+from ticdc_producer.scenario.sql.restore import grammar, join, window
+from ticdc_producer.scenario.sql.restore.grammar import production
 from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name
 from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
+from ticdc_producer.scenario.sql.restore.subquery_ahead import SET_OPERATORS
 
 _OPTIONS = (  # in TiDB's order; SQL_CACHE says nothing
     "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
     "DISTINCT", "ALL", "STRAIGHT_JOIN",
 )  # fmt: skip
-_SET_OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
-_GOES_ON = (*_SET_OPERATORS, "ORDER", "LIMIT")
 _AFTER_FIELDS = frozenset({
     ",", ")", "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "FOR", "LOCK", "INTO", "WITH",
-    *_SET_OPERATORS,
+    *SET_OPERATORS,
 })  # fmt: skip
 
 
-def starts_subquery(cursor: Cursor, *, doubled: bool = True) -> bool:
-    """Whether a query in brackets stands here, and not an expression or a join that starts with one.
-
-    :param doubled: whether more brackets around a bracketed query are the query's, too.
-    """
-    outer = 0
-    while cursor.word(outer) == "(":
-        outer += 1
-    if not outer or cursor.word(outer) not in ("SELECT", "WITH"):
-        return False
-    ahead = depth = outer
-    while outer > 1:  # what follows the inner query's closing bracket says what the bracket around it is
-        if cursor.place + ahead >= len(cursor.statement.tokens):
-            return False
-        depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
-        ahead += 1
-        if depth < outer:
-            closes = cursor.word(ahead) == ")" and (doubled or outer > 2)
-            if not closes and cursor.word(ahead) not in _GOES_ON:
-                return False
-            outer = depth
-    return True
-
-
+@production
 def read_subquery(cursor: Cursor) -> str:
     """A query in brackets; several pairs of them are one."""
     cursor.expect("(")
@@ -65,7 +40,7 @@ def read_query(cursor: Cursor) -> str:
 
 
 def _continued(cursor: Cursor, text: str) -> str:
-    while operator := cursor.accept_any(*_SET_OPERATORS):
+    while operator := cursor.accept_any(*SET_OPERATORS):
         everything = cursor.accept_any("ALL", "DISTINCT") == "ALL"
         text += f" {operator}{' ALL' * everything} {_term(cursor)}"
     return text + _ordered(cursor)
@@ -123,7 +98,7 @@ def _select(cursor: Cursor) -> str:
         text += " GROUP BY " + ",".join(listed(cursor, read_sorted))
         text += " WITH ROLLUP" * cursor.accept("WITH", "ROLLUP")
     if cursor.accept("HAVING"):
-        text += " HAVING " + expression.read_expression(cursor)
+        text += " HAVING " + grammar.read_expression(cursor)
     if cursor.accept("WINDOW"):
         text += " WINDOW " + ",".join(listed(cursor, window.read_named_window))
     return text + _ordered(cursor)
@@ -150,14 +125,14 @@ def _from(cursor: Cursor) -> str:
         tables = " FROM " + join.read_tables(cursor)
     if not cursor.accept("WHERE"):
         return tables
-    return f"{tables or ' FROM DUAL'} WHERE {expression.read_expression(cursor)}"
+    return f"{tables or ' FROM DUAL'} WHERE {grammar.read_expression(cursor)}"
 
 
 def _field(cursor: Cursor) -> str:
     star = _star(cursor)
     if star:
         return star
-    text = expression.read_expression(cursor)
+    text = grammar.read_expression(cursor)
     if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
         return f"{text} AS {name(cursor.string()) if cursor.is_string() else read_name(cursor)}"
     return text

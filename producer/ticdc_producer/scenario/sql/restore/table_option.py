@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.functions import read_unit
+from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
 from ticdc_producer.scenario.sql.restore.names import (
     accept_charset_words,

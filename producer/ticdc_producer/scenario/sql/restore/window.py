@@ -6,8 +6,8 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``WindowSpec``, ``FrameClause``); ``funct
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore import expression
-from ticdc_producer.scenario.sql.restore import functions
+from ticdc_producer.scenario.sql.restore import grammar
+from ticdc_producer.scenario.sql.restore.interval import read_interval
 from ticdc_producer.scenario.sql.restore.names import listed, read_name
 from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
 
@@ -65,9 +65,9 @@ def _bound(cursor: Cursor) -> str:
     if cursor.accept("UNBOUNDED"):
         amount = "UNBOUNDED"
     elif cursor.word() == "INTERVAL":
-        amount = functions.read_interval(cursor)
+        amount = read_interval(cursor)
     else:
-        amount = expression.read_expression(cursor)
+        amount = grammar.read_expression(cursor)
     side = cursor.accept_any("PRECEDING", "FOLLOWING")
     if not side:
         raise cursor.error("expected PRECEDING or FOLLOWING")

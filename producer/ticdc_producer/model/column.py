@@ -1,0 +1,93 @@
+"""Columns and indexes of a table, as TiDB's metadata describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ticdc_producer.model.mysql_type import MySQLType, bare_name
+
+Generated = Literal["", "virtual", "stored"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnInfo:
+    """One column of one version of a table.
+
+    :param name: in the case of the definition.
+    :param id: TiDB's, which grows with each column that is added; 0 where it is not known.
+    :param type: MySQL type code.
+    :param length: TiDB's ``flen``: display width, characters, bytes or digits, by type; -1 unspecified.
+    :param decimal: scale or fsp; -1 unspecified.
+    :param unsigned: UNSIGNED or ZEROFILL; always true of BIT and YEAR.
+    :param charset: ``binary`` for every type that bears no charset.
+    :param elements: members of an ENUM or SET.
+    :param default: canonical value of the DEFAULT, None where there is none or it is NULL.
+    :param default_text: of numbers the DEFAULT as the user wrote it, which TiDB keeps beside its value.
+    :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
+    :param origin_default: what rows written before ``ADD COLUMN`` show for this column.
+    :param auto_random: AUTO_RANDOM: what it gives depends on TiDB's clock.
+    :param generated: ``virtual`` columns are in no message; ``stored`` ones are.
+    :param expression: SQL text of a generated column.
+    :param hidden: column of an expression index.
+    """
+
+    name: str
+    type: MySQLType
+    length: int = -1
+    decimal: int = -1
+    unsigned: bool = False
+    zerofill: bool = False
+    charset: str = "binary"
+    collation: str = "binary"
+    elements: tuple[str, ...] = ()
+    nullable: bool = True
+    default: bytes | None = None
+    has_default: bool = False
+    default_text: bytes | None = None
+    default_expression: str = ""
+    on_update_now: bool = False
+    origin_default: bytes | None = None
+    auto_increment: bool = False
+    auto_random: bool = False
+    generated: Generated = ""
+    expression: str = ""
+    hidden: bool = False
+    comment: str = ""
+    id: int = 0
+
+    @property
+    def binary(self) -> bool:
+        """Whether TiCDC sets BinaryFlag: every type without a charset, and the byte strings."""
+        return self.charset == "binary"
+
+    @property
+    def is_virtual(self) -> bool:
+        """Generated and stored nowhere: it is in no message."""
+        return self.generated == "virtual"
+
+    @property
+    def type_name(self) -> str:
+        """SQL type without parameters, such as ``int unsigned``."""
+        return bare_name(self.type, binary=self.binary, unsigned=self.unsigned)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexInfo:
+    """One index.
+
+    :param id: grows with creation order; the lowest wins between equal handle key candidates.
+    :param offsets: columns as offsets into ``TableInfo.columns``, in index order.
+    :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
+    :param clustered: for a primary key: whether rows are stored under it.
+    :param implicit: made by CREATE TABLE for a foreign key: TiDB sets no column flags for it.
+    """
+
+    id: int
+    name: str
+    offsets: tuple[int, ...]
+    lengths: tuple[int, ...] = ()
+    unique: bool = False
+    primary: bool = False
+    clustered: bool = False
+    implicit: bool = False

@@ -1,0 +1,37 @@
+"""Intervals and units of time as TiDB prints them.
+
+Rules: tidb ``pkg/parser/ast/functions.go`` (``TimeUnitExpr``); ``parser.y`` (``TimeUnit``).
+"""
+
+from __future__ import annotations
+
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.restore import grammar
+
+_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_UNITS = frozenset({
+    *_SIMPLE_UNITS, "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND",
+    "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+})  # fmt: skip
+_TSI = "SQL_TSI_"
+
+
+def is_unit(cursor: Cursor) -> bool:
+    """Whether a unit of time stands here."""
+    return cursor.word().removeprefix(_TSI) in _UNITS
+
+
+def read_unit(cursor: Cursor) -> str:
+    """A unit of time."""
+    if not is_unit(cursor):
+        raise cursor.error("expected a unit of time")
+    unit = cursor.word().removeprefix(_TSI)
+    cursor.place += 1
+    return unit
+
+
+def read_interval(cursor: Cursor) -> str:
+    """``INTERVAL expression unit``."""
+    cursor.expect("INTERVAL")
+    amount = grammar.read_expression(cursor)
+    return f"INTERVAL {amount} {read_unit(cursor)}"
