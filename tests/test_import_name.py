@@ -11,6 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
+THEIR_TEST = """
+import producer
+import pytest
+
+
+@pytest.mark.ticdc(scenario="seed_t1")
+def test_it(ticdc_protocol):
+    assert producer.NAME == "theirs"
+"""
 LOADS_EVERYTHING = """
 import collections, pkgutil, sys
 import ticdc_producer
@@ -26,9 +35,7 @@ print(*(file for file, times in files.items() if times > 1 and file and "ticdc_p
 def project(tmp_path: Path) -> Path:
     """A folder of a user's with a ``producer.py``, and a test that takes a fixture of our plugin."""
     (tmp_path / "producer.py").write_text('NAME = "theirs"\n')
-    (tmp_path / "test_theirs.py").write_text(
-        "import producer\nimport pytest\n\n\n@pytest.mark.ticdc(scenario="seed_t1")\ndef test_it(ticdc_protocol):\n    assert producer.NAME == 'theirs'\n"
-    )
+    (tmp_path / "test_theirs.py").write_text(THEIR_TEST)
     return tmp_path
 
 
