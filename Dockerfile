@@ -1,4 +1,4 @@
-# The command in a container; Java comes from PyPI with the rest, Kafka is fetched where no sink URI names one:
+# The command in a container. Java is a PyPI dependency; Kafka is downloaded if the sink URI names no host:
 #   docker build -t ticdc-producer .
 #   docker run --rm --network host ticdc-producer run seed_t1 --sink-uri 'kafka://localhost:9092/seed_t1'
 FROM python:3.12-slim

@@ -1,4 +1,4 @@
-"""Measures everything side by side, and writes a table and a plot of it beside the bounds.
+"""Runs the benchmarks, and writes a table and a plot of the figures with their bounds.
 
     python -m benchmarks --out measured            # all parts: an hour on two cores
     python -m benchmarks --only encoders decoders  # some of them
@@ -28,7 +28,7 @@ _VERSIONS = ("pyspark", "pyarrow", "confluent-kafka", "ticdc-producer")
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The machine and the versions on which the figures are measured."""
     return {
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -40,13 +40,13 @@ def machine() -> dict[str, Any]:
 
 def table(figures: Sequence[Figure], known: dict[str, Bound], where: dict[str, Any]) -> str:
     """A Markdown table; figures that miss their bound in bold."""
-    told = ", ".join(f"{name} {value}" for name, value in where.items())
-    lines = [f"Measured with {told}.", "", "| figure | measured | wanted | |", "|---|---|---|---|"]
+    environment = ", ".join(f"{name} {value}" for name, value in where.items())
+    lines = [f"Measured with {environment}.", "", "| figure | measured | wanted | |", "|---|---|---|---|"]
     for figure in figures:
         bound = bound_of(figure, known)
         value = f"{figure.value:.2f} {figure.unit}".strip()
-        shown = value if bound is None or bound.met(figure.value) else f"**{value}**"
-        lines.append(f"| {figure.name} | {shown} | {bound or ''} | {figure.told} |")
+        cell = value if bound is None or bound.met(figure.value) else f"**{value}**"
+        lines.append(f"| {figure.name} | {cell} | {bound or ''} | {figure.detail} |")
     return "\n".join(lines) + "\n"
 
 
@@ -55,9 +55,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
-    parser.add_argument("--transactions", type=int, default=250_000, help="end to end, four changes each")
-    parser.add_argument("--changes", nargs="+", type=int, default=[1_000_000, 4_000_000], help="of scale")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="where there is room")
+    parser.add_argument(
+        "--transactions", type=int, default=250_000, help="transactions of end-to-end, four changes each"
+    )
+    parser.add_argument(
+        "--changes",
+        nargs="+",
+        type=int,
+        default=[1_000_000, 4_000_000],
+        help="row changes of the runs of scale",
+    )
+    parser.add_argument(
+        "--work", type=Path, default=Path(tempfile.gettempdir()), help="folder with enough free disk space"
+    )
     parser.add_argument("--out", type=Path, default=Path("measured"))
     options = parser.parse_args()
     sizes = Sizes(transactions=options.transactions, changes=tuple(options.changes), work=options.work)
@@ -65,7 +75,7 @@ def main() -> None:
     figures: list[Figure] = []
     for part in options.only:
         for figure in PARTS[part](sizes):
-            print(f"{figure.name:<44} {figure.value:9.3f} {figure.unit:<12} {figure.told}", file=sys.stderr)
+            print(f"{figure.name:<44} {figure.value:9.3f} {figure.unit:<12} {figure.detail}", file=sys.stderr)
             figures.append(figure)
     options.out.mkdir(parents=True, exist_ok=True)
     report = {"machine": where, "figures": [asdict(figure) for figure in figures]}

@@ -1,10 +1,10 @@
-"""What ``array<binary>`` images cost at the JVM–Python boundary, against typed columns.
+"""The cost of ``array<binary>`` images at the JVM–Python boundary, compared with typed columns.
 
-Rows of sysbench's ``sbtest`` (id int, k int, c char(120), pad char(60)) lie cached in the JVM in both forms.
-Each form is read through ``mapInArrow`` by a function that does what a worker does to get at the columns,
-and the result is thrown away; once without and once with the Open Protocol encoder behind it. The forms
-alternate as A B B A, so that a drift of the machine meets both; what counts is the median of the ratios of
-the rounds, each of which holds both forms twice.
+Rows of sysbench's ``sbtest`` (id int, k int, c char(120), pad char(60)) are cached in the JVM in both forms.
+Each form is read through ``mapInArrow`` by a function that accesses the columns like a worker and discards
+the result; once without and once with the Open Protocol encoder. The forms alternate as A B B A, so that a
+drift of the machine's speed affects both. The result is the median of the ratios of the rounds, each of which
+measures both forms twice.
 
     python benchmarks/boundary.py --rows 1000000 --rounds 7 --json
 """
@@ -49,7 +49,7 @@ _RULE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to bring rows across: a cached input and how its batches are read."""
+    """One representation of rows: a cached input, and a function that reads its batches."""
 
     input: DataFrame
     reader: Reader
@@ -81,19 +81,19 @@ def as_image(typed: DataFrame) -> DataFrame:
 
 
 def image_columns(batch: pa.RecordBatch) -> Columns:
-    """As ``sink.row_batches`` does it."""
+    """The columns of row images, read as in ``targets.encoding.row_batches``."""
     images = batch.column("after")
     first = images.offsets.to_numpy()[: len(images)]
-    return [images.values.take(pa.array(first + place)) for place in range(_WIDTH)]
+    return [images.values.take(pa.array(first + index)) for index in range(_WIDTH)]
 
 
 def typed_columns(batch: pa.RecordBatch) -> Columns:
-    """Each column by itself, its values turned into the same bytes that an image holds."""
+    """The typed columns, with their values converted to the bytes of an image."""
     return [column.cast(pa.string()).cast(pa.binary()) for column in batch.columns]
 
 
 def reading(reader: Reader) -> Worker:
-    """Reads the columns; what comes back is their size, so that nothing can be left out."""
+    """Reads the columns and returns their size, so that no work can be optimised away."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -126,14 +126,14 @@ def _counted(number: int) -> pa.RecordBatch:
 
 
 def seconds(form: Form, worker: Worker) -> float:
-    """One run, start to end."""
+    """The time of one run."""
     start = time.perf_counter()
     form.input.mapInArrow(worker, "n bigint").write.format("noop").mode("overwrite").save()
     return time.perf_counter() - start
 
 
 def same_work(image: Form, typed: Form, task: Callable[[Reader], Worker]) -> None:
-    """Both forms must come to the same total, or the times mean nothing."""
+    """Check that both forms have the same total; otherwise their times are not comparable."""
     totals = [
         form.input.mapInArrow(task(form.reader), "n bigint").agg(F.sum("n")).collect()
         for form in (image, typed)
@@ -144,7 +144,7 @@ def same_work(image: Form, typed: Form, task: Callable[[Reader], Worker]) -> Non
 
 def measured(image: Form, typed: Form, task: Callable[[Reader], Worker], rounds: int) -> dict[str, Any]:
     """Rounds of A B B A, where A is the image in even rounds."""
-    same_work(image, typed, task)  # warms both up, too
+    same_work(image, typed, task)  # also warms both up
     times: dict[str, list[float]] = {"image": [], "typed": []}
     ratios = []
     forms = {"image": (image, task(image.reader)), "typed": (typed, task(typed.reader))}
@@ -165,7 +165,7 @@ def measured(image: Form, typed: Form, task: Callable[[Reader], Worker], rounds:
 
 
 def machine(spark: SparkSession) -> dict[str, Any]:
-    """What the numbers depend on."""
+    """The machine and the versions on which the numbers are measured."""
     java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
     return {
         "cores": os.cpu_count(),

@@ -1,9 +1,9 @@
-"""Our encoders beside TiCDC's: microseconds per row of ``bench encode`` over those of the Go encoder.
+"""Our encoders compared with TiCDC's: microseconds per row of ``bench encode`` relative to the Go encoder.
 
-TiCDC's encoders (Go, one core) were measured on the same rows on another machine. What carries them over to
-this one is an anchor that was timed there, too: ``json.dumps`` of the same rows in the shape of Canal-JSON
-and of Open Protocol. It is timed here in the same run, before and after; Debezium, Craft and Simple are
-carried over by the one of Canal-JSON.
+TiCDC's encoders (Go, one core) were measured on the same rows on another machine. Their times are scaled to
+this machine by an anchor that was measured on both: ``json.dumps`` of the same rows in the shape of
+Canal-JSON and of Open Protocol. It is measured here in the same run, before and after; Debezium, Craft and
+Simple are scaled by the anchor of Canal-JSON.
 
     python benchmarks/encoders.py --json
 """
@@ -24,7 +24,7 @@ from ticdc_producer.bench.encode import measure_encoders
 from ticdc_producer.bench.recorded import RecordedRow, recorded_rows
 
 ROWS = Path(__file__).parents[1] / "tests" / "golden" / "bench"
-# Per set of rows and operation: TiCDC's µs per row by encoder, then the anchors where that was measured.
+# Rows and operation → TiCDC's µs per row by encoder, and the anchors on the machine of that measurement.
 TICDC = {
     ("t1", "insert"): ((1.671, 0.839, 0.334, 4.356, 0.904, 1.201), (2.52, 3.55)),
     ("sysbench", "insert"): ((2.146, 1.305, 0.628, 5.141, 1.102, 1.735), (3.96, 4.40)),
@@ -59,12 +59,12 @@ def _canal_json(row: RecordedRow) -> Any:
 
 
 def _open_protocol(row: RecordedRow) -> Any:
-    facts = list(zip(row.table.sent_columns, row.table.sent_flags, strict=True))
+    columns = list(zip(row.table.sent_columns, row.table.sent_flags, strict=True))
 
     def image(values: Sequence[bytes | None]) -> Any:
         return {
             column.name: {"t": int(column.type), "h": True, "f": flag, "v": _text(value)}
-            for (column, flag), value in zip(facts, values, strict=True)
+            for (column, flag), value in zip(columns, values, strict=True)
         }
 
     images = {} if row.after is None else {"u": image(row.after)}
@@ -86,26 +86,26 @@ def anchor(rows: Sequence[RecordedRow], shape: Callable[[RecordedRow], Any]) -> 
 
 
 def ratios(name: str) -> dict[str, dict[str, float]]:
-    """By encoder: µs per row here, bytes per row, and the ratio to TiCDC's encoder."""
+    """Encoder → µs per row on this machine, bytes per row, and the ratio to TiCDC's encoder."""
     path = ROWS / f"{name}.events.jsonl"
     rows = list(recorded_rows(path))
-    operations = sorted({row.op.word for row in rows})
-    parts = {op: [row for row in rows if row.op.word == op] for op in operations}
-    here = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
+    operations = sorted({row.op.label for row in rows})
+    parts = {op: [row for row in rows if row.op.label == op] for op in operations}
+    before = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
     measured = measure_encoders(path).encoders
-    again = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
+    after = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
     found = {}
-    for place, encoder in enumerate(ENCODERS):
+    for index, encoder in enumerate(ENCODERS):
         kind = 0 if encoder == "open-protocol" else 1
-        carried = mean(
-            TICDC[name, op][0][place] * min(here[op][kind], again[op][kind]) / TICDC[name, op][1][kind]
+        scaled = mean(
+            TICDC[name, op][0][index] * min(before[op][kind], after[op][kind]) / TICDC[name, op][1][kind]
             for op in operations
         )
         speed = measured[encoder]
         found[encoder] = {
             "us_per_row": round(speed.us_per_row, 3),
             "bytes_per_row": round(speed.bytes_per_row, 1),
-            "ratio": round(speed.us_per_row / carried, 3),
+            "ratio": round(speed.us_per_row / scaled, 3),
         }
     return found
 
@@ -127,8 +127,8 @@ def main() -> None:
     print(f"load {report['machine']['load']:.1f}; ratio to TiCDC's encoder (wanted)")
     for name in names:
         for encoder, speed in report["rows"][name].items():
-            shown = f"{speed['us_per_row']:8.2f} µs  ratio {speed['ratio']:5.2f} ({WANTED[encoder]})"
-            print(f"{name:<10} {encoder:<24} {shown}")
+            figures = f"{speed['us_per_row']:8.2f} µs  ratio {speed['ratio']:5.2f} ({WANTED[encoder]})"
+            print(f"{name:<10} {encoder:<24} {figures}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A whole run into Kafka beside a bare loop of ``produce()``, on the same cores and the same broker.
+"""A whole run into Kafka compared with a loop of ``produce()``, on the same cores and the same broker.
 
-``run sysbench --only messages`` draws the changes, orders, encodes and sends them. The loop sends exactly the
-messages of that run, read from parquet, with the same settings. Both go to the embedded broker, four
-partitions, dispatched by ``index-value``, acks=all, idempotent. They take turns, and what counts is the ratio
+``run sysbench --only messages`` draws, orders, encodes and sends the changes. The loop sends exactly the
+messages of that run, read from Parquet, with the same settings. Both write to the embedded broker: four
+partitions, dispatched by ``index-value``, acks=all, idempotent. They alternate, and the result is the ratio
 of the medians.
 
     python benchmarks/end_to_end.py --transactions 1000000 --json
@@ -37,23 +37,29 @@ ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a
 
 
 class Sent:
-    """One protocol's messages, sent in two ways."""
+    """The messages of one protocol, sent by a run and by a loop."""
 
     def __init__(self, protocol: str, transactions: int, bootstrap: str, work: Path) -> None:
-        self._sets = [f"steps[1].generate.transactions={transactions}"]
+        self._overrides = [f"steps[1].generate.transactions={transactions}"]
         self._uri = f"kafka://{bootstrap}/{{}}?protocol={protocol}&partition-num=4"
         self._messages = work / protocol / "messages.parquet"
         self._bootstrap = bootstrap
         self.rows = transactions * ROWS_PER_TRANSACTION
-        run("sysbench", out=work / protocol, sets=self._sets, sink_uri=self._uri.format("x"), only="messages")
+        run(
+            "sysbench",
+            out=work / protocol,
+            overrides=self._overrides,
+            sink_uri=self._uri.format("x"),
+            messages_only=True,
+        )
 
     def by_run(self, topic: str) -> None:
-        run("sysbench", sets=self._sets, sink_uri=self._uri.format(topic), only="messages")
+        run("sysbench", overrides=self._overrides, sink_uri=self._uri.format(topic), messages_only=True)
 
     def by_loop(self, topic: str) -> None:
-        feed = self._changefeed(topic)
-        Topics(self._bootstrap).prepare(feed, [topic], append=False)
-        producer = Producer(feed.producer_properties(self._bootstrap))
+        changefeed = self._changefeed(topic)
+        Topics(self._bootstrap).prepare(changefeed, [topic], append=False)
+        producer = Producer(changefeed.producer_properties(self._bootstrap))
         for batch in pq.ParquetDataset(self._messages).read(["partition", "key", "value"]).to_batches():
             for partition, key, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 while True:
@@ -66,18 +72,18 @@ class Sent:
         producer.flush()
 
     def _changefeed(self, topic: str) -> Changefeed:
-        return prepare("sysbench", sets=self._sets, sink_uri=self._uri.format(topic)).changefeed
+        return prepare("sysbench", overrides=self._overrides, sink_uri=self._uri.format(topic)).changefeed
 
 
 def seconds(work: Callable[[str], None], topic: str) -> float:
-    """One run from its call to its last acknowledgement; the Spark session is there."""
+    """Time from the call to the last acknowledgement; the Spark session has been started before."""
     start = perf_counter()
     work(topic)
     return perf_counter() - start
 
 
 def measured(protocol: str, transactions: int, bootstrap: str, work: Path) -> dict[str, Any]:
-    """Both ways in turn, after one of each that does not count."""
+    """Measure run and loop in alternation, after one warm-up of each."""
     sent = Sent(protocol, transactions, bootstrap, work)
     ways = {"run": sent.by_run, "loop": sent.by_loop}
     times: dict[str, list[float]] = {"run": [], "loop": []}
@@ -99,7 +105,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transactions", type=int, default=1_000_000, help="of sysbench, four changes each")
+    parser.add_argument(
+        "--transactions", type=int, default=1_000_000, help="transactions of sysbench, four changes each"
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION)
@@ -114,8 +122,8 @@ def main() -> None:
         return
     for protocol, one in report["protocols"].items():
         speed = one["rows_per_second"]
-        told = f"run {speed['run']:,} rows/s, produce() {speed['loop']:,} rows/s"
-        print(f"{protocol:<14} {told}, ratio {one['ratio']:.2f} (wanted {WANTED})")
+        rates = f"run {speed['run']:,} rows/s, produce() {speed['loop']:,} rows/s"
+        print(f"{protocol:<14} {rates}, ratio {one['ratio']:.2f} (wanted {WANTED})")
 
 
 if __name__ == "__main__":

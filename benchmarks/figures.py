@@ -1,4 +1,4 @@
-"""What was measured, and what is wanted of it."""
+"""Measured figures and their bounds."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ BOUNDS = Path(__file__).with_name("bounds.yaml")
 class Figure:
     """One number.
 
-    :param name: path-like, such as ``encoder/t1/craft``; the bounds know it by that.
+    :param name: path-like, such as ``encoder/t1/craft``; patterns of the bounds match it.
     :param unit: empty for a ratio.
-    :param told: what it is made of.
+    :param detail: the measurements from which the figure is computed.
     """
 
     name: str
     value: float
     unit: str = ""
-    told: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What is wanted of a figure."""
+    """The bound of a figure."""
 
     direction: Literal["at-most", "at-least"]
     value: float
 
     def share(self, value: float) -> float:
-        """How much of what is allowed a figure takes; more than 1 misses the bound."""
+        """The figure relative to the bound; more than 1 misses it."""
         return value / self.value if self.direction == "at-most" else self.value / value
 
     def met(self, value: float, generous: float = 1.0) -> bool:
@@ -48,13 +48,13 @@ class Bound:
 
 
 def bounds(path: Path = BOUNDS) -> dict[str, Bound]:
-    """By pattern of names."""
+    """Pattern of figure names → bound."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {pattern: Bound(*next(iter(bound.items()))) for pattern, bound in content.items()}
 
 
 def bound_of(figure: Figure, known: dict[str, Bound]) -> Bound | None:
-    """The first that fits."""
+    """The bound of the first pattern that matches."""
     return next((bound for pattern, bound in known.items() if fnmatchcase(figure.name, pattern)), None)
 
 

@@ -1,4 +1,4 @@
-"""What ``python -m benchmarks`` measures, part by part."""
+"""The parts of ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _STARTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How much is measured.
+    """The sizes of the measurements.
 
-    :param transactions: of sysbench, end to end; four changes each.
-    :param changes: of the runs that are compared by their cost per change; the first is the base.
-    :param work: where there is room.
+    :param transactions: transactions of sysbench, end to end; four changes each.
+    :param changes: row changes of the runs whose cost per change is compared; the first run is the base.
+    :param work: a folder with enough free disk space.
     """
 
     transactions: int
@@ -34,24 +34,24 @@ class Sizes:
 
 
 def encoder_figures(_sizes: Sizes) -> Iterator[Figure]:
-    """Our encoders over TiCDC's."""
+    """Time of our encoders relative to TiCDC's."""
     for rows in sorted({name for name, _ in encoders.TICDC}):
         for name, one in encoders.ratios(rows).items():
-            yield Figure(f"encoder/{rows}/{name}", one["ratio"], told=f"{one['us_per_row']:.2f} µs a row")
+            yield Figure(f"encoder/{rows}/{name}", one["ratio"], detail=f"{one['us_per_row']:.2f} µs a row")
 
 
 def decoder_figures(_sizes: Sizes) -> Iterator[Figure]:
-    """Our decoders over ``json.loads``."""
+    """Time of our decoders relative to a minimal consumer with ``json.loads``."""
     for rows in sorted({name for name, _ in encoders.TICDC}):
         report = measure_decoders(encoders.ROWS / f"{rows}.events.jsonl")
         for name, one in report.decoders.items():
             if one.plain is not None:
-                told = f"{one.us_per_row:.1f} µs a row beside {one.plain:.1f}"
-                yield Figure(f"decoder/{rows}/{name}", one.us_per_row / one.plain, told=told)
+                detail = f"{one.us_per_row:.1f} µs a row beside {one.plain:.1f}"
+                yield Figure(f"decoder/{rows}/{name}", one.us_per_row / one.plain, detail=detail)
 
 
 def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
-    """A small scenario from the shell to its verified folder, caches warm."""
+    """Time of a small scenario, from the shell command to its verified folder, with warm caches."""
     command = [sys.executable, "-m", "ticdc_producer", "run", "seed_t1", "--out"]
     times = []
     for _ in range(_STARTS):
@@ -63,32 +63,32 @@ def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
 
 
 def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
-    """Runs into Kafka beside ``produce()`` of their messages: rows per second over rows per second."""
+    """Rows per second of runs into Kafka, relative to a loop of ``produce()`` with the same messages."""
     spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory(dir=sizes.work) as work:
         for protocol in end_to_end.PROTOCOLS:
             one = end_to_end.measured(protocol, sizes.transactions, broker.bootstrap, Path(work))
             speed = one["rows_per_second"]
-            told = f"{speed['run']:,} of {speed['loop']:,} rows a second, {one['rows']:,} rows"
-            yield Figure(f"end-to-end/{protocol}", one["ratio"], told=told)
+            detail = f"{speed['run']:,} of {speed['loop']:,} rows a second, {one['rows']:,} rows"
+            yield Figure(f"end-to-end/{protocol}", one["ratio"], detail=detail)
     spark.stop()
 
 
 def scale_figures(sizes: Sizes) -> Iterator[Figure]:
-    """What a change costs in large runs over what it costs in the smallest, and memory likewise."""
+    """Time per change and memory of large runs, relative to the smallest run."""
     for target in scale.TARGETS:
         base: dict[str, float] = {}
         for changes in sizes.changes:
             one = scale.in_process(target, changes, sizes.work)
             name = f"{target}/{changes}"
             memory = one["driver_peak_mb"] + one["workers_peak_mb"]
-            told = f"{one['us_per_change']:.1f} µs a change, {memory:,} MB, disk {one['disk_peak_mb']:,} MB"
+            detail = f"{one['us_per_change']:.1f} µs a change, {memory:,} MB, disk {one['disk_peak_mb']:,} MB"
             if base:
-                yield Figure(f"scale/cost/{name}", one["us_per_change"] / base["cost"], told=told)
-                yield Figure(f"scale/memory/{name}", memory / base["memory"], told=told)
+                yield Figure(f"scale/cost/{name}", one["us_per_change"] / base["cost"], detail=detail)
+                yield Figure(f"scale/memory/{name}", memory / base["memory"], detail=detail)
             else:
                 base = {"cost": one["us_per_change"], "memory": memory}
-                yield Figure(f"scale/base/{name}", one["us_per_change"], "µs a change", told)
+                yield Figure(f"scale/base/{name}", one["us_per_change"], "µs a change", detail)
 
 
 PARTS = {

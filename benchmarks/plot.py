@@ -1,4 +1,4 @@
-"""Figures beside their bounds, as a picture."""
+"""Plots figures relative to their bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INCHES_PER_BAR = 0.28
 
 
 def plot(figures: Sequence[Figure], known: dict[str, Bound], path: Path) -> None:
-    """One bar per figure that has a bound: how much of what is allowed it takes."""
+    """One bar per figure that has a bound: the figure relative to the bound."""
     shares = [
         (figure.name, bound.share(figure.value))
         for figure in figures
@@ -33,5 +33,5 @@ def plot(figures: Sequence[Figure], known: dict[str, Bound], path: Path) -> None
         axes.xaxis.set_major_formatter("{x:g}")
         axes.margins(x=0.15)
         axes.invert_yaxis()
-        axes.set_xlabel("share of what is allowed (1 is the bound; less is better)")
+        axes.set_xlabel("figure relative to its bound (1 is the bound; less is better)")
         picture.savefig(path, metadata={"Date": None})

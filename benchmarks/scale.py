@@ -1,8 +1,8 @@
-"""What a large run costs: sysbench's writes into a folder and into Kafka, by size.
+"""The cost of large runs by size: sysbench written to a folder and to Kafka.
 
-Each measurement is a process of its own that starts a Spark session, then times ``run --only messages`` from
-there; a thread of it looks at the memory of the driver's JVM and of the Python workers, and at the disk that
-spills, topics and files take. All of it lies in one folder, which is removed.
+Each measurement is a process of its own that starts a Spark session and then measures ``run --only
+messages``; a thread samples the memory of the driver's JVM and of the Python workers, and the disk space of
+spills, topics and files. All files are in one folder, which is removed.
 
     python benchmarks/scale.py 1000000 10000000 100000000 --targets folder --work /mnt/large
     python benchmarks/scale.py 1000000 20000000 --targets kafka
@@ -35,7 +35,7 @@ _SAMPLE_SECONDS = 0.5
 _TABLES, _CHANGES_PER_TRANSACTION = 4, 4
 
 
-def sets(changes: int) -> list[str]:
+def overrides(changes: int) -> list[str]:
     """Settings of the sysbench scenario: a tenth of the changes are the rows inserted first."""
     rows = changes // 10 // _TABLES
     transactions = (changes - rows * _TABLES) // _CHANGES_PER_TRANSACTION
@@ -44,7 +44,7 @@ def sets(changes: int) -> list[str]:
 
 @dataclass
 class Peaks:
-    """The most that was seen, in bytes."""
+    """Maximum of the samples, in bytes."""
 
     driver: int = 0
     workers: int = 0
@@ -52,7 +52,7 @@ class Peaks:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def watch(self, jvm: int, folder: Path) -> None:
-        """Look again and again until ``ended``."""
+        """Sample until ``ended`` is set."""
         while not self.ended.wait(_SAMPLE_SECONDS):
             self.driver = max(self.driver, _memory(jvm))
             below = _children(jvm)
@@ -78,14 +78,14 @@ def _disk(folder: Path) -> int:
     total = 0
     for above, _, names in os.walk(folder):
         for name in names:
-            with suppress(OSError):  # spills go while they are counted
+            with suppress(OSError):  # Spark deletes spill files meanwhile
                 total += (Path(above) / name).stat().st_blocks * 512
     return total
 
 
 @contextmanager
 def watched(jvm: int, folder: Path) -> Iterator[Peaks]:
-    """Peaks of the block."""
+    """Sample memory and disk space during the block."""
     peaks = Peaks()
     thread = threading.Thread(target=peaks.watch, args=(jvm, folder), daemon=True)
     thread.start()
@@ -97,12 +97,12 @@ def watched(jvm: int, folder: Path) -> Iterator[Peaks]:
 
 
 def measure(target: str, changes: int, work: Path) -> dict[str, Any]:
-    """One run, in this process."""
+    """Measure one run in this process."""
     spark_session(rows=changes)
     out = work / "out" if target == "folder" else None
     with watched(_jvm(), work) as peaks:
         start = time.perf_counter()
-        report = run("sysbench", out=out, sets=sets(changes), only="messages")
+        report = run("sysbench", out=out, overrides=overrides(changes), messages_only=True)
         seconds = time.perf_counter() - start
     totals = [
         sum(kind[name] for kind in report.to_json()["kinds"].values()) for name in ("messages", "bytes")
@@ -127,14 +127,14 @@ def _jvm() -> int:
 
 
 def in_process(target: str, changes: int, parent: Path) -> dict[str, Any]:
-    """One run in a process of its own, whose files are removed."""
+    """Measure one run in a process of its own, whose files are removed."""
     work = Path(tempfile.mkdtemp(prefix="scale-", dir=parent))
     (work / "tmp").mkdir()
-    places = {"SPARK_LOCAL_DIRS": str(work / "spill"), "TMPDIR": str(work / "tmp")}
+    directories = {"SPARK_LOCAL_DIRS": str(work / "spill"), "TMPDIR": str(work / "tmp")}
     command = [sys.executable, __file__, str(changes), "--one", target, "--work", str(work)]
     try:
         done = subprocess.run(
-            command, env={**os.environ, **places}, stdout=subprocess.PIPE, text=True, check=True
+            command, env={**os.environ, **directories}, stdout=subprocess.PIPE, text=True, check=True
         )
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
@@ -146,7 +146,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("changes", nargs="+", type=int, help="row changes of each run")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=["folder", "kafka"])
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="where there is room")
+    parser.add_argument(
+        "--work", type=Path, default=Path(tempfile.gettempdir()), help="folder with enough free disk space"
+    )
     parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

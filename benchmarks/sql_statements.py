@@ -1,9 +1,9 @@
-"""How fast a big ``.sql`` file runs: plain INSERT, UPDATE and DELETE by primary key, one commit each.
+"""Speed of a large ``.sql`` file: plain INSERT, UPDATE and DELETE by primary key, one commit each.
 
-The same file every time: of ten statements six insert, three update and one deletes, on a table with a
-secondary unique key. Besides the whole, the two parts before anything is evaluated are timed by themselves:
-cutting the script into statements, and finding their trees. ``--cli`` times ``scenario validate`` on the
-file, too, with the start of Python in it.
+The file is always the same: of ten statements six insert, three update and one deletes, on a table with a
+secondary unique key. The two steps before the evaluation are also measured separately: splitting the script
+into statements, and parsing them. ``--cli`` also measures ``scenario validate`` on the file, including the
+start of Python.
 
     python benchmarks/sql_statements.py --statements 100000 --rounds 3 --cli --json
 """
@@ -28,7 +28,7 @@ import sqlglot
 
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statement_cache import Shapes
+from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.statements import split_statements
 
 _TABLE = """\
@@ -36,7 +36,7 @@ CREATE TABLE accounts (id BIGINT PRIMARY KEY, email VARCHAR(60) NOT NULL, balanc
   note VARCHAR(120), seen DATETIME(3), UNIQUE KEY email (email));
 """
 _STEP = 7_919
-"""A prime: what UPDATE and DELETE hit is spread over all rows."""
+"""A prime, which spreads the rows of UPDATE and DELETE over the whole table."""
 _GOAL = 60.0
 
 
@@ -73,20 +73,20 @@ def run(text: str) -> None:
     session.history()
 
 
-def cut(text: str) -> None:
+def split(text: str) -> None:
     for _ in split_statements(text):
         pass
 
 
-def cut_and_parse(text: str) -> None:
-    shapes = Shapes(lambda statement: parse_dml(statement.sql, statement.line))
+def split_and_parse(text: str) -> None:
+    cache = StatementCache(lambda statement: parse_dml(statement.sql, statement.line))
     for statement in split_statements(text):
         if statement.verb != "CREATE":
-            shapes.parsed(statement)
+            cache.parsed(statement)
 
 
 def validate(text: str) -> None:
-    """As a user runs it; byte code may be cached, as it is for users."""
+    """Run the command as users do, with cached byte code."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "big.sql"
@@ -96,7 +96,7 @@ def validate(text: str) -> None:
 
 
 def seconds(task: Callable[[str], None], text: str, rounds: int) -> list[float]:
-    """Each round by itself."""
+    """The time of each round."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -106,9 +106,9 @@ def seconds(task: Callable[[str], None], text: str, rounds: int) -> list[float]:
 
 
 def measure(count: int, rounds: int, *, cli: bool) -> dict[str, Any]:
-    """All tasks on one file."""
+    """Measure all tasks on the same file."""
     text = "".join(statements(count))
-    tasks: dict[str, Callable[[str], None]] = {"run": run, "cut": cut, "cut and parse": cut_and_parse}
+    tasks: dict[str, Callable[[str], None]] = {"run": run, "cut": split, "cut and parse": split_and_parse}
     if cli:
         tasks["scenario validate"] = validate
     times = {name: seconds(task, text, rounds) for name, task in tasks.items()}

@@ -13,7 +13,7 @@ TABLE = "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNI
 
 
 class Table:
-    """Rows wait until a resolved-ts has reached them, and are then applied by commit-ts."""
+    """Buffers rows until the resolved-ts has reached them, and then applies them ordered by commit-ts."""
 
     def __init__(self, database, partitions):
         self.database = database
@@ -31,7 +31,7 @@ class Table:
         reached = self.resolved[partition]
         due = [one for one in self.waiting if one[0] == partition and commit_ts(one[1]) <= reached]
         self.waiting = [one for one in self.waiting if one not in due]
-        # At one commit-ts deletes come before inserts.
+        # Within a commit-ts, deletes are applied before inserts.
         for _, event in sorted(due, key=lambda one: (commit_ts(one[1]), one[1]["type"] != "DELETE")):
             self.apply(event)
 
@@ -52,7 +52,7 @@ def commit_ts(event):
 
 
 def messages(bootstrap, topic):
-    """Partition and value of each message; the numbers of the partitions first."""
+    """Yields the list of partitions first, then partition and value of each message."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "sqlite", "enable.partition.eof": True}
     consumer = Consumer(settings | {"enable.auto.commit": False})
     open_partitions = set(consumer.list_topics(topic, 30).topics[topic].partitions)
@@ -61,7 +61,7 @@ def messages(bootstrap, topic):
     while open_partitions:
         message = consumer.poll(30)
         if message is None:
-            raise TimeoutError(f"nothing comes from {topic}")
+            raise TimeoutError(f"no message from {topic}")
         if message.error() is None:
             yield message.partition(), message.value()
         elif message.error().code() == KafkaError._PARTITION_EOF:

@@ -1,7 +1,7 @@
-"""A testee of `ticdc-producer conformance`: what a consumer in Python might decode, with nothing but Python.
+"""A testee of `ticdc-producer conformance`: a decoder as a Python consumer may have, without any libraries.
 
-It reads Open Protocol and Canal-JSON by hand, and leaves the other protocols and compressed values out.
-What it is known to get wrong stands in testee_python.failures.
+It decodes Open Protocol and Canal-JSON, and skips the other protocols and compressed values.
+testee_python.failures lists the cases that it is known to fail.
 """
 
 import base64
@@ -21,14 +21,14 @@ DDL_TYPES = {"CREATE": 3, "RENAME": 14, "ERASE": 4, "TRUNCATE": 11}
 
 
 def value_json(content: bytes) -> Any:
-    """A value as answers have it: text where it is UTF-8."""
+    """A value in the form of answers: text if it is UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError:
         return {"b64": base64.b64encode(content).decode()}
 
 
-# Open Protocol: 8 bytes of version, then in key and value blocks of JSON, each behind its length.
+# Open Protocol: a version of 8 bytes; key and value are blocks of JSON, each after its length.
 
 
 def blocks(part: bytes, start: int) -> list[bytes]:
@@ -37,7 +37,7 @@ def blocks(part: bytes, start: int) -> list[bytes]:
         length = int.from_bytes(part[start : start + 8], "big")
         start += 8 + length
         if length > len(part) or start > len(part):
-            raise ValueError("a block is cut off")
+            raise ValueError("a block is truncated")
         found.append(part[start - length : start])
     return found
 
@@ -47,7 +47,7 @@ def open_protocol(key: bytes, value: bytes) -> list[Event]:
         raise ValueError("version 1 of Open Protocol was expected")
     keys, values = blocks(key, 8), blocks(value, 0)
     if values == [b""]:
-        values = []  # a resolved event has no value, or one of no bytes
+        values = []  # a resolved event has no value, or an empty one
     heads = [json.loads(one) for one in keys]
     if len(values) != sum(head["t"] != 3 for head in heads):
         raise ValueError("key and value hold different numbers of events")
@@ -58,64 +58,64 @@ def open_event(head: dict[str, Any], content: bytes) -> Event:
     if head["t"] == 3:
         return {"kind": "resolved", "commit_ts": head["ts"]}
     event = {"commit_ts": head["ts"], "schema": head.get("scm", ""), "table": head.get("tbl", "")}
-    told = json.loads(content)
+    value = json.loads(content)
     if head["t"] == 2:
-        return {**event, "kind": "ddl", "query": told["q"], "ddl_type": told["t"]}
+        return {**event, "kind": "ddl", "query": value["q"], "ddl_type": value["t"]}
     if head["t"] != 1:
-        raise ValueError(f"no type of event: {head['t']}")
-    new, old = told.get("u"), told.get("p")
-    op = "delete" if "d" in told else "insert" if old is None else "update"
-    images = (told["d"], None) if op == "delete" else (old, new)
+        raise ValueError(f"unknown type of event: {head['t']}")
+    new, old = value.get("u"), value.get("p")
+    op = "delete" if "d" in value else "insert" if old is None else "update"
+    images = (value["d"], None) if op == "delete" else (old, new)
     before, after = (None if image is None else {c: open_value(image[c]) for c in image} for image in images)
     event |= {"kind": "row", "op": op, "before": before, "after": after, "table_id": head.get("ptn", 0)}
     return {**event, "handle_key_only": bool(head.get("ohk") or head.get("ccl"))}
 
 
 def open_value(column: dict[str, Any]) -> Any:
-    code, shown, flag = column["t"], column["v"], column.get("f", 0)
-    if shown is None:
+    code, value, flag = column["t"], column["v"], column.get("f", 0)
+    if value is None:
         return None
     if code in LOBS:
-        return value_json(base64.b64decode(shown, validate=True))
+        return value_json(base64.b64decode(value, validate=True))
     if code in STRINGS and flag & BINARY:
-        return value_json(go_bytes(shown))
+        return value_json(go_bytes(value))
     if code in FLOATS:
-        return format(Decimal(repr(float(shown))), "f")
-    return str(shown)
+        return format(Decimal(repr(float(value))), "f")
+    return str(value)
 
 
-def go_bytes(shown: str) -> bytes:
+def go_bytes(literal: str) -> bytes:
     """The bytes of a Go string literal: text as UTF-8, single bytes as \\x and two digits."""
     found = b""
-    for byte, four, eight, single, text in GO_LITERAL.findall(shown):
+    for byte, four, eight, single, text in GO_LITERAL.findall(literal):
         rune = four or eight
         found += bytes.fromhex(byte) if byte else chr(int(rune, 16)).encode() if rune else b""
         found += GO_ESCAPES.get(single, single).encode() + text.encode()
     return found
 
 
-# Canal-JSON: one JSON object; values are strings, bytes one character each.
+# Canal-JSON: one JSON object; values are strings, and each byte of binary values is one character.
 
 
 def canal_json(value: bytes) -> list[Event]:
-    told = json.loads(value)
-    extension = told.get("_tidb") or {}
-    commit_ts = extension.get("commitTs") or told["es"] << 18
-    if told["type"] == "TIDB_WATERMARK":
+    body = json.loads(value)
+    extension = body.get("_tidb") or {}
+    commit_ts = extension.get("commitTs") or body["es"] << 18
+    if body["type"] == "TIDB_WATERMARK":
         return [{"kind": "resolved", "commit_ts": extension["watermarkTs"]}]
-    event = {"commit_ts": commit_ts, "schema": told["database"], "table": told["table"]}
-    if told["isDdl"]:
-        return [{**event, "kind": "ddl", "query": told["sql"], "ddl_type": DDL_TYPES.get(told["type"], 0)}]
-    op = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}[told["type"]]
-    types = told["mysqlType"]
-    row = canal_image(told["data"][0], types)
+    event = {"commit_ts": commit_ts, "schema": body["database"], "table": body["table"]}
+    if body["isDdl"]:
+        return [{**event, "kind": "ddl", "query": body["sql"], "ddl_type": DDL_TYPES.get(body["type"], 0)}]
+    op = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}[body["type"]]
+    types = body["mysqlType"]
+    row = canal_image(body["data"][0], types)
     images = {"before": None, "after": row}
     if op == "update":
-        images["before"] = canal_image(told["old"][0], types)
+        images["before"] = canal_image(body["old"][0], types)
     elif op == "delete":
         images = {"before": row, "after": None}
-    short = bool(extension.get("onlyHandleKey"))
-    return [{**event, "kind": "row", "op": op, **images, "handle_key_only": short}]
+    handle_key_only = bool(extension.get("onlyHandleKey"))
+    return [{**event, "kind": "row", "op": op, **images, "handle_key_only": handle_key_only}]
 
 
 def canal_image(texts: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""A testee that keeps tables: the apply level of `ticdc-producer conformance`, on top of testee_python.py.
+"""A testee of the apply level of `ticdc-producer conformance`: it applies events to tables.
 
-It is handed a whole topic and sorts it. A consumer that runs for ever sorts what its partitions have all
-resolved, and applies it in the same way.
+It decodes with testee_python.py. It receives a whole topic and sorts its events. A consumer that runs forever
+sorts the events up to the smallest resolved-ts of its partitions, and applies them in the same way.
 """
 
 import base64
@@ -15,14 +15,14 @@ import testee_python as decoder
 
 Row: TypeAlias = dict[str, Any]
 Tables: TypeAlias = dict[str, dict[str, Row]]
-"""Table to its rows by their keys."""
+"""Table → key → row."""
 
 PROTOCOLS = ("open-protocol", "canal-json")
 DROP_DATABASE, DROP_TABLE, TRUNCATE = 2, 4, 11
 
 
 def changes(request: dict[str, Any]) -> Iterator[tuple[decoder.Event, list[str]]]:
-    """The events of a topic, each with the columns of its key; copies and all."""
+    """The events of a topic, including duplicates, each with the columns of its handle key."""
     for message in request["messages"]:
         key, value = (base64.b64decode(message[part] or "") for part in ("key", "value"))
         if request["protocol"] == "open-protocol":
@@ -34,29 +34,29 @@ def changes(request: dict[str, Any]) -> Iterator[tuple[decoder.Event, list[str]]
 
 
 def open_keys(events: list[decoder.Event], value: bytes) -> list[list[str]]:
-    """The handle key of each event's row; none of a DDL or a resolved event."""
+    """The handle key's columns of each event; empty for DDLs and resolved events."""
     if events[0]["kind"] == "resolved":
         return [[]]
     found = []
     for block in decoder.blocks(value, 0):
-        told = json.loads(block)
-        columns = told.get("u") or told.get("d") or {}
+        content = json.loads(block)
+        columns = content.get("u") or content.get("d") or {}
         found.append([name for name, column in columns.items() if column.get("h")])
     return found
 
 
 def in_order(events: Iterable[tuple[decoder.Event, list[str]]]) -> list[tuple[decoder.Event, list[str]]]:
-    """By commit-ts; of one, deletes before other rows, and a DDL behind its rows."""
+    """Sorted by commit-ts; within one, deletes come before other rows, and rows before DDLs."""
 
-    def place(one: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
+    def sort_key(one: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
         event = one[0]
         return event["commit_ts"], event["kind"] == "ddl", event.get("op") != "delete"
 
-    return sorted(events, key=place)
+    return sorted(events, key=sort_key)
 
 
 def tables_of(request: dict[str, Any]) -> Tables:
-    """The tables as of the time stamp that is asked, or at the end."""
+    """The tables as of the requested time stamp, or at the end."""
     until, tables = request["resolved_ts"], defaultdict[str, dict[str, Row]](dict)
     for event, key in in_order(changes(request)):
         if until is not None and event["commit_ts"] > until:
@@ -69,13 +69,13 @@ def tables_of(request: dict[str, Any]) -> Tables:
 
 
 def apply_row(rows: dict[str, Row], event: decoder.Event, key: list[str]) -> None:
-    """A copy of an event changes nothing: what it says is true already."""
+    """Apply a row event; applying a duplicate has no effect."""
 
     def name(image: Row) -> str:
         return json.dumps([image[column] for column in key])
 
     after, before = event["after"], event["before"]
-    # An old image may have changed columns alone.
+    # An old image may contain only the changed columns.
     if before is not None:
         rows.pop(name({**(after or {}), **before}), None)
     if after is not None:
@@ -83,7 +83,7 @@ def apply_row(rows: dict[str, Row], event: decoder.Event, key: list[str]) -> Non
 
 
 def apply_ddl(tables: Tables, event: decoder.Event) -> None:
-    """Of the DDLs those that empty tables; the rows themselves tell their columns."""
+    """Apply DDLs that remove rows; others can be ignored, because row events contain their columns."""
     if event["ddl_type"] == DROP_DATABASE:
         for name in [name for name in tables if name.startswith(f"{event['schema']}.")]:
             tables[name].clear()

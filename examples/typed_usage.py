@@ -9,15 +9,15 @@ import ticdc_producer
 
 
 def golden(scenario: str, folder: Path) -> ticdc_producer.RunReport:
-    """A golden folder of a scenario; what is wrong with the scenario is on one line."""
+    """Write a golden folder of a scenario; errors of the scenario are printed in one line."""
     try:
-        return ticdc_producer.run(scenario, out=folder, seed=7, say=print)
+        return ticdc_producer.run(scenario, out=folder, seed=7, on_status=print)
     except ticdc_producer.ProducerError as error:
         sys.exit(f"{error.where}: {error.what} ({error.hint})")
 
 
 def findings(folder: Path) -> list[str]:
-    """The invariants that a folder breaks."""
+    """The invariants that a folder violates."""
     verdict: ticdc_producer.Verdict = ticdc_producer.verify(folder=folder)
     return [finding.id for finding in verdict.findings if finding.severity == "error"]
 

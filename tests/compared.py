@@ -1,4 +1,4 @@
-"""How much of the golden data was compared, said at the end of a run."""
+"""Prints at the end of a test run how much of the golden data was compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMPARED = "golden messages compared"
 
 @pytest.fixture
 def compared(record_property: Callable[[str, object], None]) -> Compared:
-    """Notes what a test compared, and how many of it; the sums stand at the end of the output."""
+    """A function that records what a test compared and how much; the output ends with the sums."""
 
     def note(what: str, count: int) -> None:
         record_property(_COMPARED, (what, count))

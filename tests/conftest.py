@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, one Kafka broker."""
+"""Fixtures of all tests: one Spark session, one Kafka broker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.spark.session import spark_session
 
-# How long an example takes is no property of the code: other tests may have the cores.
+# No deadline: the time of an example depends on the other tests that use the cores.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
@@ -20,8 +20,8 @@ pytest_plugins = ["tests.compared", "pytester"]
 
 
 def pytest_configure() -> None:
-    """Children must meet signals as in a terminal: a shell that runs tests behind itself, or ``nohup``,
-    has them ignored, and children inherit that."""
+    """Restore the default signal handlers: a background job of a shell, or ``nohup``, ignores these signals,
+    and child processes would inherit that."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -35,6 +35,6 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[EmbeddedKafka]:
-    """A real broker for all tests; each uses topics of its own."""
+    """A real broker for all tests; each test uses its own topics."""
     with EmbeddedKafka() as broker:
         yield broker

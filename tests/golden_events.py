@@ -1,7 +1,7 @@
-"""The golden ``*.events.jsonl`` as typed objects: what real TiCDC handed to its encoders.
+"""The golden ``*.events.jsonl`` as typed objects: the events that real TiCDC passed to its encoders.
 
-Values come as the canonical text of DESIGN "Value", so that a test can feed them to a stage or an
-encoder and compare the outcome with what lies beside the file.
+Values are canonical text (docs/design.md#values), so that a test can pass them to a stage or an
+encoder and compare the result with the golden messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["GOLDEN", "GoldenRow", "Image", "image_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class GoldenDDL:
-    """A DDL event; ``query`` is the text that is sent, ``query_job`` what the user typed."""
+    """A DDL event; ``query`` is the text that is sent, ``query_job`` the text that the user typed."""
 
     seq: int
     commit_ts: int
@@ -40,7 +40,7 @@ class GoldenResolved:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldenLeftOut:
-    """What TiCDC did not send: a discarded DDL, rows of an ineligible table, a refused DDL."""
+    """An event that TiCDC did not send: a discarded DDL, rows of an ineligible table, a rejected DDL."""
 
     kind: str
     commit_ts: int
@@ -53,19 +53,19 @@ GoldenEvent: TypeAlias = GoldenRow | GoldenDDL | GoldenResolved | GoldenLeftOut
 
 
 def event_files() -> list[Path]:
-    """All event files of visible and fuzz."""
+    """All event files in ``visible`` and ``fuzz``."""
     return sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.events.jsonl"))
 
 
 def load_events(path: Path) -> Iterator[GoldenEvent]:
-    """Every line of one file, in its order."""
+    """All lines of a file in order."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield _event(json.loads(line))
 
 
 def load_rows(path: Path) -> Iterator[GoldenRow]:
-    """The row events of one file."""
+    """The row events of a file."""
     return (event for event in load_events(path) if isinstance(event, GoldenRow))
 
 

@@ -1,11 +1,10 @@
-"""What a topic holds, read by a client that is not ours."""
+"""Reads a topic with another Kafka client than the one that the package uses."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from kafka import KafkaConsumer
-from kafka import TopicPartition as Place
+from kafka import KafkaConsumer, TopicPartition
 
 Message: TypeAlias = tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]
 """Key, value and headers."""
@@ -14,13 +13,13 @@ Message: TypeAlias = tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]
 def read_topic(bootstrap: str, topic: str) -> dict[int, list[Message]]:
     """All messages of a topic by partition."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
-    places = [Place(topic, n) for n in sorted(consumer.partitions_for_topic(topic))]
-    consumer.assign(places)
-    ends = consumer.end_offsets(places)
-    got: dict[int, list[Message]] = {place.partition: [] for place in places}
-    while any(len(got[place.partition]) < ends[place] for place in places):
+    partitions = [TopicPartition(topic, n) for n in sorted(consumer.partitions_for_topic(topic))]
+    consumer.assign(partitions)
+    ends = consumer.end_offsets(partitions)
+    messages: dict[int, list[Message]] = {one.partition: [] for one in partitions}
+    while any(len(messages[one.partition]) < ends[one] for one in partitions):
         for records in consumer.poll(timeout_ms=10_000).values():
             for record in records:
-                got[record.partition].append((record.key, record.value, list(record.headers)))
+                messages[record.partition].append((record.key, record.value, list(record.headers)))
     consumer.close()
-    return got
+    return messages

@@ -1,7 +1,7 @@
-"""The golden events of the newer TiCDC, told by how they differ from the classic ones.
+"""The golden events of TiCDC's new architecture.
 
-Its event files describe tables more briefly: a row's table is that of a classic row of the same table
-and transaction.
+Its event files do not describe tables completely. The table of a row is taken from a classic row of the same
+table and transaction.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _RECORD_KEY_OF_INTEGER = 19  # t, table id, _r, handle
 
 
 def is_new(path: Path) -> bool:
-    """Whether a file is of the newer TiCDC."""
+    """Whether a file is of the new architecture."""
     return path.parent.name == "new"
 
 
 def classic_file(path: Path) -> Path:
-    """A name of the classic events of the same SQL, for a file of the newer TiCDC."""
+    """The classic file with the same SQL as a file of the new architecture."""
     return GOLDEN / "visible" / path.name.replace(".new-", ".", 1)
 
 
@@ -40,7 +40,7 @@ def raw_events(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def as_new(path: Path, classic: Mapping[int, E]) -> dict[int, E]:
-    """The events of a message file of the newer TiCDC, by number.
+    """The events of a message file of the new architecture, by number.
 
     :param classic: the classic events of the same SQL.
     """
@@ -77,8 +77,8 @@ def _other(classic: Any, raw: dict[str, Any]) -> Any:
     if isinstance(classic, GoldenResolved):
         assert classic.commit_ts == raw["commit_ts"]
         return classic
-    told = {name: raw[name] for name in ("schema", "table", "query", "ddl_type", "commit_ts")}
+    fields = {name: raw[name] for name in ("schema", "table", "query", "ddl_type", "commit_ts")}
     if isinstance(classic, GoldenDDL):
-        return replace(classic, **told)
+        return replace(classic, **fields)
     assert is_dataclass(classic)  # a DDL with its tables
-    return replace(classic, event=msgspec.structs.replace(classic.event, **told))
+    return replace(classic, event=msgspec.structs.replace(classic.event, **fields))

@@ -1,4 +1,4 @@
-"""Whether what a command prints is of the form that ``schemas/`` publishes."""
+"""Checks the output of a command with a JSON Schema of ``schemas/``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import jsonschema
 
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 
 
 def schema(name: str) -> Any:
     """A schema by its file's name."""
-    return json.loads((shipped_folder("schemas") / name).read_text("utf-8"))
+    return json.loads((bundled_dir("schemas") / name).read_text("utf-8"))
 
 
 def strict(schema: Any) -> Any:
-    """The schema without room for keys that it does not name: none of ours shall be undocumented."""
+    """The schema with additional keys forbidden, so that all keys of this tool are documented."""
     if isinstance(schema, list):
         return [strict(part) for part in schema]
     if not isinstance(schema, dict):
@@ -26,7 +26,7 @@ def strict(schema: Any) -> Any:
 
 
 def check(output: Any, schema: Any) -> None:
-    """:raises jsonschema.ValidationError: if the output is not of that form, or has a key beside it."""
+    """:raises jsonschema.ValidationError: if the output does not match the schema, or has another key."""
     jsonschema.Draft7Validator.check_schema(schema)
     jsonschema.validate(output, schema)
     jsonschema.validate(output, strict(schema))

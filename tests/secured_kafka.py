@@ -25,11 +25,11 @@ from cryptography.hazmat.primitives import serialization
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 PASSWORD = "p&ss=w%rd/+ 1@2"
-"""Of all users; every character of it that a URI has other plans for is percent-encoded there."""
+"""The password of all users; its special characters must be percent-encoded in a URI."""
 WRITER = "writer"
-"""May do what runs need."""
+"""A user with the permissions that runs need."""
 STRANGER = "stranger"
-"""Has a password and no permission."""
+"""A user with a password and no permission."""
 _LOGIN = "org.apache.kafka.common.security"
 
 
@@ -46,9 +46,9 @@ class SecuredKafka:
     def uri(self, topic: str, *, password: str = quote(PASSWORD, safe=""), **parameters: str) -> str:
         """A sink URI for the listener ``SAFE`` with the credentials of ``WRITER``.
 
-        :param parameters: instead of or beside its own, ``_`` for ``-``.
+        :param parameters: override the default parameters or add to them; ``_`` for ``-``.
         """
-        given = {
+        merged = {
             "protocol": "open-protocol",
             "partition_num": "2",
             "ca": str(self.folder / "ca.pem"),
@@ -57,7 +57,7 @@ class SecuredKafka:
             "sasl_password": password,
             **parameters,
         }
-        query = "&".join(f"{name.replace('_', '-')}={value}" for name, value in given.items() if value)
+        query = "&".join(f"{name.replace('_', '-')}={value}" for name, value in merged.items() if value)
         return f"kafka://{self.broker.address('SAFE')}/{topic}?{query}"
 
     def client(self, password: str) -> list[str]:
@@ -79,7 +79,7 @@ class SecuredKafka:
 
 @contextmanager
 def secured_kafka(folder: Path) -> Iterator[SecuredKafka]:
-    """The broker for as long as the block lasts.
+    """Run the broker while the block runs.
 
     :param folder: for certificates and keys.
     """
@@ -99,7 +99,7 @@ def _certificates(folder: Path) -> None:
     client.private_key_pem.write_to_path(folder / "client.key")
     broker = authority.issue_cert("127.0.0.1")
     key = serialization.load_pem_private_key(broker.private_key_pem.bytes(), None)
-    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()  # Kafka reads no other
+    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()  # Kafka reads only this format
     text = key.private_bytes(serialization.Encoding.PEM, *form)
     (folder / "broker.pem").write_bytes(text + b"".join(part.bytes() for part in broker.cert_chain_pems))
 
@@ -138,7 +138,7 @@ def _users(admin: AdminClient) -> None:
 
 
 def _permissions() -> list[AclBinding]:
-    """What docs/clusters.md and docs/testing.md say that a user needs; on ``read-only.*`` no Write."""
+    """The permissions that docs/clusters.md and docs/testing.md require; no Write on ``read-only.*``."""
     topic, group = ResourceType.TOPIC, ResourceType.GROUP
     wanted = [
         *((topic, "secured", operation) for operation in ("DESCRIBE", "READ", "WRITE", "CREATE")),

@@ -110,7 +110,7 @@ def test_decoding_a_file_loads_no_spark() -> None:
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
         "from ticdc_producer.conformance import case, corpus_folder, decode_spec, report, runner; "
-        "list(map(case.build, decode_spec.tellings()[:9]))"
+        "list(map(case.build_decode_case, decode_spec.decode_cases()[:9]))"
     )
     assert "pyspark" not in _loads(statement)
 

@@ -1,10 +1,10 @@
-"""Hints that name the nearest word."""
+"""Hints that name the nearest name."""
 
 from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import MOST_LISTED, nearest
+from ticdc_producer.errors import MAX_LISTED, nearest
 
 MANY = [f"word-{number:03}" for number in range(100)]
 
@@ -24,7 +24,7 @@ def test_the_nearest_word_or_all_of_them(name: str, allowed: list[str], hint: st
 
 
 def test_many_words_do_not_hide_the_sentence() -> None:
-    assert nearest("xyz", MANY, listed="traps list") == "traps list tells the 100 that are allowed"
-    told = nearest("xyz", MANY)
-    assert told.endswith(f", and {100 - MOST_LISTED} more")
-    assert told.count("word-") == MOST_LISTED
+    assert nearest("xyz", MANY, listed="traps list") == "traps list prints the 100 allowed ones"
+    hint_text = nearest("xyz", MANY)
+    assert hint_text.endswith(f", and {100 - MAX_LISTED} more")
+    assert hint_text.count("word-") == MAX_LISTED

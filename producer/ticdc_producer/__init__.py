@@ -1,4 +1,4 @@
-"""ticdc-producer: the sink side of TiCDC, simulated, for those who write its consumers.
+"""ticdc-producer simulates the sink side of TiCDC, for developers of its consumers.
 
 ::
 
@@ -7,7 +7,7 @@
     report = ticdc_producer.run("seed_t1")                   # an embedded Kafka, verified
     verdict = ticdc_producer.verify(folder="golden/seed_t1")  # or sink_uri="kafka://…"
 
-Nothing heavy is imported until a name is used.
+Modules are imported when a name is first used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if __name__ != "ticdc_producer":
-    # With the repository root on sys.path, `producer` is a namespace package: all would load a second time.
+    # With the repository root on sys.path, `producer.ticdc_producer` would load every module a second time.
     raise ImportError(f"import ticdc_producer, not {__name__}")
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         decode,
         run,
         run_changes,
-        run_paced,
+        run_realtime,
         tables,
         verify,
         verify_state,
@@ -49,7 +49,7 @@ __all__ = [
     "decode",
     "run",
     "run_changes",
-    "run_paced",
+    "run_realtime",
     "tables",
     "verify",
     "verify_state",
@@ -63,5 +63,5 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module 'producer' has no attribute {name!r}")
+        raise AttributeError(f"module 'ticdc_producer' has no attribute {name!r}")
     return getattr(import_module(_HOMES.get(name, "ticdc_producer.api")), name)

@@ -1,9 +1,9 @@
-"""``python -m ticdc_producer``, and the program that ``spark-submit`` is given."""
+"""``python -m ticdc_producer``, and the program for ``spark-submit``."""
 
 import sys
 from pathlib import Path
 
-# spark-submit puts a program's own folder on the path: `kafka` and `spark` would be packages of ours.
+# spark-submit puts a program's own folder on the path; `kafka` and `spark` would then be our packages.
 sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
 
 from ticdc_producer.cli import main  # noqa: E402

@@ -1,11 +1,11 @@
-"""What the command line and Python users call."""
+"""The public functions, called by the command line and by Python users."""
 
 from __future__ import annotations
 
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.runs.run import run
 from ticdc_producer.runs.run_changes import run_changes
-from ticdc_producer.runs.run_realtime import run_paced
+from ticdc_producer.runs.run_realtime import run_realtime
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.runs.verify_state import verify_state
@@ -21,7 +21,7 @@ __all__ = [
     "decode",
     "run",
     "run_changes",
-    "run_paced",
+    "run_realtime",
     "tables",
     "verify",
     "verify_state",

@@ -1,4 +1,4 @@
-"""Where this package keeps what it fetched or made once: jars and the Java shim."""
+"""The cache folder: downloaded jars, the Java shim and class archives."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every error a user can meet, under one root.
+"""All errors that users see, derived from ``ProducerError``.
 
-An error says what is wrong, where, and what to do about it; each of the three is a field, and
-``str(error)`` puts them together. ``exit_code`` is the exit status of the command that met it.
+An error has fields for what is wrong, where, and what to do about it; ``str(error)`` joins them.
+``exit_code`` is the exit status of a command that fails with the error.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from difflib import get_close_matches
 
 USAGE = 2
 ENVIRONMENT = 3
-MOST_LISTED = 24
-"""So many allowed words fit a hint; more of them hide the sentence before it."""
+MAX_LISTED = 24
+"""Allowed names that a hint lists; longer lists would bury the message before them."""
 
 
 class ProducerError(Exception):
-    """Root of all errors of this package.
+    """Base class of all errors of this package.
 
     :param what: one sentence, what is wrong.
-    :param where: the place: ``file:line``, ``topic/partition@offset``…; empty where there is none.
-    :param hint: what to do about it; empty where the sentence says it already.
+    :param where: the location, such as ``file:line`` or ``topic/partition@offset``; empty if there is none.
+    :param hint: what to do about it; empty if that follows from ``what``.
     """
 
     exit_code = USAGE
@@ -32,18 +32,18 @@ class ProducerError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        advice = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.what}{advice}"
+        location = f"{self.where}: " if self.where else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{location}{self.what}{hint}"
 
 
 class ScenarioError(ProducerError):
-    """A scenario that cannot be run: its form, its SQL or a value in it.
+    """A scenario that cannot be run, because of its structure, its SQL or a value in it.
 
     :param file: the scenario file as the user named it.
-    :param line: line in that file, from 1; 0 where the whole file is meant.
-    :param column: the table column concerned, if any.
-    :param value: the offending value as text, if any.
+    :param line: line in that file, from 1; 0 for the whole file.
+    :param column: name of the table column, if any.
+    :param value: the invalid value as text, if any.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class ScenarioError(ProducerError):
         value: str = "",
         hint: str = "",
     ) -> None:
-        place = f"{file}:{line}" if file and line else file or (f"line {line}" if line else "")
-        super().__init__(what, where=place, hint=hint)
+        where = f"{file}:{line}" if file and line else file or (f"line {line}" if line else "")
+        super().__init__(what, where=where, hint=hint)
         self.file = file
         self.line = line
         self.column = column
         self.value = value
 
     def at(self, file: str, line: int) -> ScenarioError:
-        """The same error, placed: for the caller that knows where the statement stands."""
+        """The same error with file and line, for the caller that knows the location of the statement."""
         return type(self)(
             self.what,
             file=self.file or file,
@@ -76,11 +76,11 @@ class ScenarioError(ProducerError):
 
 
 class UnsupportedSQL(ScenarioError):
-    """SQL that parses and that this tool does not run (yet); refused by name, never skipped."""
+    """SQL that parses but is not supported; rejected with its name, never skipped."""
 
 
 class ScenarioProblems(ProducerError):
-    """Everything that is wrong with one scenario file, reported at once.
+    """All errors of one scenario file.
 
     :param problems: one error per problem, in file order.
     """
@@ -91,9 +91,9 @@ class ScenarioProblems(ProducerError):
 
 
 class ChangefeedError(ProducerError):
-    """A sink URI, changefeed file or option that TiCDC or this tool would not accept.
+    """A sink URI, changefeed file or option that TiCDC or this tool rejects.
 
-    :param parameter: the key concerned, as the user would spell it.
+    :param parameter: the key, as users write it.
     """
 
     def __init__(self, what: str, *, parameter: str = "", where: str = "", hint: str = "") -> None:
@@ -101,34 +101,34 @@ class ChangefeedError(ProducerError):
         self.parameter = parameter
 
     def below(self, key: str) -> ChangefeedError:
-        """The same error, with the key of the changefeed file that it stands below."""
+        """The same error, with the parent key in the changefeed file."""
         where = f"{key}: {self.where}" if self.where else key
         return ChangefeedError(self.what, parameter=f"{key}.{self.parameter}", where=where, hint=self.hint)
 
-    def at(self, place: str) -> ChangefeedError:
-        """The same error, with the file that its key stands in."""
-        where = f"{place}: {self.where}" if self.where else place
+    def at(self, location: str) -> ChangefeedError:
+        """The same error, with the file or ``file:line`` of its key."""
+        where = f"{location}: {self.where}" if self.where else location
         return ChangefeedError(self.what, parameter=self.parameter, where=where, hint=self.hint)
 
 
 class PluginError(ProducerError):
-    """A codec of another package that cannot be used, or that fails.
+    """A codec of another package that cannot be loaded, or that fails.
 
-    :param protocol: its name.
-    :param package: who made it.
+    :param protocol: name of its protocol.
+    :param package: name of the package.
     """
 
     def __init__(self, what: str, *, protocol: str, package: str) -> None:
-        hint = "it is no part of ticdc-producer; ask its makers, or uninstall it"
+        hint = "it is not part of ticdc-producer; report the problem to its authors, or uninstall it"
         super().__init__(what, where=f"codec {protocol} of {package}", hint=hint)
         self.protocol = protocol
         self.package = package
 
 
 class FaultError(ProducerError):
-    """A trap that does not exist, or that cannot be set here.
+    """A trap that does not exist, or that cannot be injected here.
 
-    :param trap: its id as the user wrote it.
+    :param trap: its id, as the user wrote it.
     """
 
     def __init__(self, what: str, *, trap: str = "", where: str = "", hint: str = "") -> None:
@@ -137,11 +137,11 @@ class FaultError(ProducerError):
 
 
 class EncodeError(ProducerError):
-    """An event that TiCDC's encoder refuses; its changefeed would stop here.
+    """An event that TiCDC's encoder rejects; its changefeed would stop here.
 
-    :param code: TiCDC's own error name, such as ``CDC:ErrMessageTooLarge``.
+    :param code: TiCDC's error name, such as ``CDC:ErrMessageTooLarge``.
     :param table: ``schema.table``.
-    :param commit_ts: commit-ts of the event, 0 if unknown.
+    :param commit_ts: commit-ts of the event, a TSO; 0 if unknown.
     """
 
     def __init__(self, what: str, *, code: str, table: str = "", commit_ts: int = 0, hint: str = "") -> None:
@@ -154,10 +154,10 @@ class EncodeError(ProducerError):
 class DecodeError(ProducerError):
     """Bytes that are not a message of the protocol.
 
-    :param code: short stable name of the rule that is broken, such as ``OPEN-KEY-SHORT``.
-    :param part: ``key`` or ``value``, or ``claim`` for the object that holds a large row.
-    :param byte: offset in that part at which decoding failed.
-    :param expected: what had to stand there.
+    :param code: short stable name of the violated rule, such as ``OPEN-KEY-SHORT``.
+    :param expected: what the rule requires at this position.
+    :param part: ``key`` or ``value``, or ``claim`` for the claim-check object of a large row.
+    :param byte: byte offset in that part at which decoding failed.
     """
 
     def __init__(
@@ -171,8 +171,8 @@ class DecodeError(ProducerError):
         partition: int = -1,
         offset: int = -1,
     ) -> None:
-        place = f"{topic}/{partition}@{offset}" if topic else ""
-        super().__init__(f"{code} at {part} byte {byte}: expected {expected}", where=place)
+        where = f"{topic}/{partition}@{offset}" if topic else ""
+        super().__init__(f"{code} at {part} byte {byte}: expected {expected}", where=where)
         self.code = code
         self.expected = expected
         self.part = part
@@ -182,7 +182,7 @@ class DecodeError(ProducerError):
         self.offset = offset
 
     def at(self, topic: str, partition: int, offset: int) -> DecodeError:
-        """The same error, placed in its topic."""
+        """The same error with the position of its message."""
         return DecodeError(
             self.code,
             self.expected,
@@ -206,9 +206,11 @@ def _rebuild_decode_error(
 
 
 class RecognitionError(ProducerError):
-    """Messages whose protocol nobody named, and whose bytes do not tell it, or tell two.
+    """The protocol was not given and cannot be detected unambiguously.
 
-    :param offset: of the message concerned.
+    :param topic: topic of the message from which detection failed.
+    :param partition: its partition.
+    :param offset: its offset.
     """
 
     def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
@@ -221,7 +223,7 @@ class RecognitionError(ProducerError):
 class FolderError(ProducerError):
     """A golden folder that cannot be read or must not be written.
 
-    :param path: the file or folder concerned.
+    :param path: the file or folder.
     """
 
     def __init__(self, what: str, *, path: str, hint: str = "") -> None:
@@ -230,9 +232,9 @@ class FolderError(ProducerError):
 
 
 class StateError(ProducerError):
-    """A consumer's tables that cannot be found or named so.
+    """A consumer's tables that cannot be found, or an invalid option that names them.
 
-    :param source: the URL (without its password), file or option concerned.
+    :param source: the URL (without its password), file or option.
     """
 
     def __init__(self, what: str, *, source: str, hint: str = "") -> None:
@@ -241,9 +243,9 @@ class StateError(ProducerError):
 
 
 class ReportError(ProducerError):
-    """A report that cannot be made or written.
+    """A report that cannot be created or written.
 
-    :param path: of the report.
+    :param path: path of the report.
     """
 
     def __init__(self, what: str, *, path: str, hint: str = "") -> None:
@@ -252,7 +254,7 @@ class ReportError(ProducerError):
 
 
 class ArgumentError(ProducerError):
-    """An argument of a test's marker, fixture or strategy that makes no sense.
+    """An invalid argument of a command, or of a marker, fixture or strategy of the pytest plugin.
 
     :param argument: its name.
     """
@@ -263,7 +265,7 @@ class ArgumentError(ProducerError):
 
 
 class TopicError(ProducerError):
-    """A topic that is not in the state this command needs.
+    """A topic that is not in the state that the command requires.
 
     :param topic: its name.
     """
@@ -274,10 +276,10 @@ class TopicError(ProducerError):
 
 
 class ForeignMessageError(TopicError):
-    """A partition that holds something else than the run wrote there.
+    """A partition that contains messages of somebody else within the messages of the run.
 
     :param partition: number of the partition.
-    :param offset: of the first message that is not the run's.
+    :param offset: offset of the first foreign message.
     """
 
     def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
@@ -288,27 +290,27 @@ class ForeignMessageError(TopicError):
 
 
 class ConformanceError(ProducerError):
-    """Cases or a failure list of a conformance run that do not fit what there is."""
+    """A conformance run with an invalid selection of cases or an invalid failure list."""
 
 
 class EnvironmentFailure(ProducerError):
-    """Something outside of the input failed: Java, the network, a broker."""
+    """Something outside of the input failed, such as Java, the network or a broker."""
 
     exit_code = ENVIRONMENT
 
 
 class JavaError(EnvironmentFailure):
-    """No Java that Spark and Kafka can run on."""
+    """No Java installation that Spark and Kafka can use."""
 
 
 class SparkError(EnvironmentFailure):
-    """A Spark session in which this job cannot run."""
+    """A Spark session with settings in which the job cannot run."""
 
 
-class NoTesteeError(EnvironmentFailure):
+class TesteeStartError(EnvironmentFailure):
     """A program under test that does not start.
 
-    :param command: as the user gave it.
+    :param command: its command line.
     """
 
     def __init__(self, what: str, *, command: str, hint: str = "") -> None:
@@ -319,7 +321,7 @@ class NoTesteeError(EnvironmentFailure):
 class StateSourceError(EnvironmentFailure):
     """A consumer's database or files that cannot be reached or read.
 
-    :param source: the URL without its password, or the file.
+    :param source: the URL (without its password) or file.
     """
 
     def __init__(self, what: str, *, source: str, hint: str = "") -> None:
@@ -328,9 +330,9 @@ class StateSourceError(EnvironmentFailure):
 
 
 class StorageError(EnvironmentFailure):
-    """A storage of claim-check objects that does not take them.
+    """A storage sink or claim-check storage that cannot be reached or written.
 
-    :param location: of the object or of the storage.
+    :param location: URI or path of the object or the storage.
     """
 
     def __init__(self, what: str, *, location: str, hint: str = "") -> None:
@@ -339,9 +341,9 @@ class StorageError(EnvironmentFailure):
 
 
 class BrokerError(EnvironmentFailure):
-    """A Kafka broker that cannot be fetched, started or reached.
+    """A Kafka broker that cannot be downloaded, started or reached.
 
-    :param address: ``host:port`` where known.
+    :param address: ``host:port``, if known.
     """
 
     def __init__(self, what: str, *, address: str = "", hint: str = "") -> None:
@@ -350,7 +352,7 @@ class BrokerError(EnvironmentFailure):
 
 
 class RegistryError(EnvironmentFailure):
-    """A registry of Avro's schemas that cannot be reached, or does not take a schema.
+    """A schema registry that cannot be reached or rejects a schema.
 
     :param address: its URL, without user and password.
     """
@@ -361,23 +363,23 @@ class RegistryError(EnvironmentFailure):
 
 
 class AuthenticationError(BrokerError):
-    """Credentials that the brokers do not take."""
+    """The brokers rejected the credentials."""
 
 
 class TLSError(BrokerError):
-    """A secure connection that does not come about: another authority, another name, no TLS there."""
+    """TLS failed: untrusted CA, hostname mismatch, or plaintext port."""
 
 
 class AuthorizationError(BrokerError):
-    """A user of Kafka who may not do what a command needs."""
+    """A Kafka user without a permission that the command requires."""
 
 
 class DeliveryError(EnvironmentFailure):
-    """Messages that the broker did not take.
+    """Messages that the broker did not acknowledge.
 
     :param topic: topic of the first message that failed.
     :param partition: its partition.
-    :param delivered: messages acknowledged before, by ``(topic, partition)``.
+    :param delivered: number of acknowledged messages by ``(topic, partition)``.
     """
 
     def __init__(
@@ -396,17 +398,17 @@ class DeliveryError(EnvironmentFailure):
 
 
 def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
-    """A hint that names the closest allowed word, or lists a few of them.
+    """A hint with the closest allowed name, or with a list of the allowed names.
 
-    :param listed: what tells all of them, for words that are too many for one line.
+    :param listed: what lists all of them, such as a command, if they are too many for one line.
     """
     choices = sorted(allowed)
     by_lower = {choice.lower(): choice for choice in choices}
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if close:
         return f"did you mean {by_lower[close[0]]!r}?"
-    if len(choices) <= MOST_LISTED:
+    if len(choices) <= MAX_LISTED:
         return "allowed: " + ", ".join(choices) if choices else ""
     if listed:
-        return f"{listed} tells the {len(choices)} that are allowed"
-    return f"allowed: {', '.join(choices[:MOST_LISTED])}, and {len(choices) - MOST_LISTED} more"
+        return f"{listed} prints the {len(choices)} allowed ones"
+    return f"allowed: {', '.join(choices[:MAX_LISTED])}, and {len(choices) - MAX_LISTED} more"

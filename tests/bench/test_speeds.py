@@ -1,4 +1,4 @@
-"""``bench``: rows through the worker's own path, which take as many bytes as in TiCDC."""
+"""``bench``: a row takes as many bytes as in TiCDC, on the same path as in a worker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.golden_events import GOLDEN
 from tests.pipeline import test_golden_streams
 from ticdc_producer.bench import decode, encode
-from ticdc_producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
+from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
 from ticdc_producer.bench.decode import measure_decoders
 from ticdc_producer.bench.encode import measure_encoders
 from ticdc_producer.cli.app import main
@@ -26,7 +26,7 @@ NAMES = ("open-protocol", "canal-json", "craft", "debezium", "debezium-disable-s
 TICDC_BYTES = {"t1": (156, 246, 24, 2354, 396, 194), "mixed": (1346, 1683, 539, 6154, 1112, 979)}
 
 
-def test_what_is_measured_is_what_workers_run_and_golden_tests_compare() -> None:
+def test_the_measured_encoder_is_that_of_workers_and_golden_tests() -> None:
     assert encode.PartitionEncoder is messages.PartitionEncoder is test_golden_streams.PartitionEncoder
 
 
@@ -35,11 +35,11 @@ def test_a_row_takes_as_many_bytes_as_in_ticdc(name: str) -> None:
     report = measure_encoders(GOLDEN / "bench" / f"{name}.events.jsonl", passes=1)
     sizes = {encoder: round(speed.bytes_per_row) for encoder, speed in report.encoders.items()}
     assert sizes == dict(zip(NAMES, TICDC_BYTES[name], strict=True))
-    assert report.rows == LEAST_ROWS
+    assert report.rows == MIN_ROWS
     assert all(speed.us_per_row > 0 for speed in report.encoders.values())
 
 
-def test_rows_go_round_until_there_are_enough() -> None:
+def test_rows_are_repeated_up_to_the_minimum() -> None:
     catalog, batches = event_batches(ROWS, 700)
     assert [batch.num_rows for batch in batches] == [700]
     images = batches[0].column("after").to_pylist()
@@ -50,7 +50,7 @@ def test_rows_go_round_until_there_are_enough() -> None:
 def test_the_report_of_the_encoders_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "encode", "--rows", str(ROWS), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["rows"] == LEAST_ROWS
+    assert report["rows"] == MIN_ROWS
     assert set(report["encoders"]) == set(NAMES)
     assert all(set(speed) == {"us_per_row", "bytes_per_row"} for speed in report["encoders"].values())
 
@@ -58,7 +58,7 @@ def test_the_report_of_the_encoders_for_machines(capsys: pytest.CaptureFixture[s
 def test_the_report_of_the_decoders_for_machines(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decode, "LEAST_ROWS", 500)
+    monkeypatch.setattr(decode, "MIN_ROWS", 500)
     assert main(["bench", "decode", "--rows", str(ROWS), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == 500
@@ -72,27 +72,27 @@ def test_every_decoder_reads_every_row() -> None:
     catalog, batches = event_batches(ROWS, 700)
     for protocol, options in ENCODERS.values():
         plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
-        sent = PartitionEncoder(plan).messages(batches)
+        encoded = PartitionEncoder(plan).messages(batches)
         decoder = registry.decoder(protocol, options)
-        assert sum(1 for one in sent for _ in decoder.events(one.key or b"", one.value or b"")) == 700
+        assert sum(1 for one in encoded for _ in decoder.events(one.key or b"", one.value or b"")) == 700
 
 
 @pytest.mark.parametrize("measure", [measure_encoders, measure_decoders])
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("", "has no row events"),
-        ("{}\n", ":1: this line is no recorded event"),
-        ("nonsense", ":1: this line is no recorded event"),
-        ("\udcff", ":1: this line is no recorded event"),
+        ("{}\n", ":1: this line is not a recorded event"),
+        ("nonsense", ":1: this line is not a recorded event"),
+        ("\udcff", ":1: this line is not a recorded event"),
     ],
 )
 def test_a_file_without_rows_is_refused(
-    tmp_path: Path, measure: Callable[[Path], object], content: str, told: str
+    tmp_path: Path, measure: Callable[[Path], object], content: str, message: str
 ) -> None:
     path = tmp_path / "x.events.jsonl"
     path.write_text(content, errors="surrogateescape")
-    with pytest.raises(FolderError, match=told):
+    with pytest.raises(FolderError, match=message):
         measure(path)
     with pytest.raises(FolderError, match="cannot be read"):
         measure(tmp_path / "missing")

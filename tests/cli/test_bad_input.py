@@ -50,12 +50,19 @@ SQL = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "place", "parts"), [(sql, place, parts) for sql, place, *parts in SQL])
+@pytest.mark.parametrize(
+    ("sql", "location", "parts"), [(sql, location, parts) for sql, location, *parts in SQL]
+)
 def test_sql(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write, sql: str, place: str, parts: list[str]
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write: Write,
+    sql: str,
+    location: str,
+    parts: list[str],
 ) -> None:
-    path = write(place.partition(":")[0], sql)
-    _refused(capsys, tmp_path, ["run", path, "--out", str(tmp_path / "out")], place, *parts)
+    path = write(location.partition(":")[0], sql)
+    _refused(capsys, tmp_path, ["run", path, "--out", str(tmp_path / "out")], location, *parts)
 
 
 def test_a_yaml_reports_everything_that_is_wrong_at_once(
@@ -126,7 +133,7 @@ def test_a_row_over_the_limit_stops_before_anything_is_written_or_is_skipped_on_
     assert [row["after"]["id"] for row in rows if row["kind"] == "row"] == ["1", "3"]
 
 
-def test_a_broker_that_does_not_answer_is_said_within_seconds(
+def test_a_broker_that_does_not_answer_is_an_error_within_seconds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
 ) -> None:
     with socket.socket() as unused:
@@ -142,12 +149,18 @@ def test_golden_folders_that_are_damaged(
     folder = tmp_path / "golden"
     assert main(["run", write("good.sql", GOOD), "--out", str(folder)]) == 0
     capsys.readouterr()
-    _refused(capsys, tmp_path, ["run", write("good.sql", GOOD), "--out", str(folder)], "exists already")
+    _refused(capsys, tmp_path, ["run", write("good.sql", GOOD), "--out", str(folder)], "already exists")
     messages = folder / "messages.jsonl"
     whole = messages.read_bytes()
     messages.write_bytes(whole[:-20])
     for command in ("verify", "decode"):
-        _refused(capsys, tmp_path, [command, "--in", str(folder)], "messages.jsonl", "not what the manifest")
+        _refused(
+            capsys,
+            tmp_path,
+            [command, "--in", str(folder)],
+            "messages.jsonl",
+            "differs from what the manifest lists",
+        )
     messages.unlink()
     _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
     _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
@@ -155,7 +168,7 @@ def test_golden_folders_that_are_damaged(
     del manifest["files"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     for command in ("verify", "decode"):
-        _refused(capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", "files are no mapping")
+        _refused(capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", "files are not a mapping")
     (folder / "manifest.json").write_text("{")
     _refused(capsys, tmp_path, ["decode", "--in", str(folder)], "manifest.json", "not JSON")
 
@@ -163,7 +176,7 @@ def test_golden_folders_that_are_damaged(
 def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
 ) -> None:
-    _refused(capsys, tmp_path, ["decode", write("a.jsonl", "{}\n")], "a.jsonl:1", "no message")
+    _refused(capsys, tmp_path, ["decode", write("a.jsonl", "{}\n")], "a.jsonl:1", "not a message")
     damaged = {"topic": "t", "partition": 1, "offset": 7, "key": "AAAA", "value": None}
     path = write("b.jsonl", json.dumps(damaged) + "\n")
     assert main(["decode", path, "--protocol", "open-protocol"]) == 1
@@ -173,14 +186,14 @@ def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
 _HOST = ("--sink-uri", "kafka://127.0.0.1:1/t")
 PACED = [
     (["--duration", "10m"], "--rate"),
-    (["--rate", "fast"], "no rate"),
+    (["--rate", "fast"], "not a rate"),
     (["--rate", "5/s", "--resume"], "--resume"),
     (["--rate", "5/s", "--out", "x"], "--out"),
-    (["--rate", "5/s", "--duration", "long"], "no duration"),
+    (["--rate", "5/s", "--duration", "long"], "not a duration"),
     (["--rate", "999999999/s"], "microsecond"),
-    (["--resume"], "--resume needs the broker"),
-    (["--rate", "5/s", "--append"], "--append needs the broker"),
-    (["--rate", "5/s", "--keep", *_HOST], "--keep is of the embedded broker"),
+    (["--resume"], "--resume requires a sink URI with a broker"),
+    (["--rate", "5/s", "--append"], "--append requires a sink URI with a broker"),
+    (["--rate", "5/s", "--keep", *_HOST], "--keep applies to the embedded broker"),
 ]
 
 
@@ -192,13 +205,16 @@ def test_options_of_long_runs(
 
 
 OF_A_BROKER = [
-    (["--keep", "--out", "x"], "--keep does not go with --out (without a host in the sink URI"),
-    (["--append", "--out", "x"], "--append does not go with --out (without a host in the sink URI"),
-    (["--append", "--only", "messages", "--out", "x"], "--append does not go with --out"),
-    (["--keep", "--dry-run"], "--keep does not go with --dry-run (which writes nothing)"),
-    (["--append", "--dry-run", *_HOST], "--append does not go with --dry-run (which writes nothing)"),
-    (["--append"], "--append needs the broker that holds the topic (kafka://HOST:PORT/TOPIC"),
-    (["--keep", *_HOST], "--keep is of the embedded broker, which this run does not start"),
+    (["--keep", "--out", "x"], "--keep cannot be combined with --out (the sink URI names no host"),
+    (["--append", "--out", "x"], "--append cannot be combined with --out (the sink URI names no host"),
+    (["--append", "--only", "messages", "--out", "x"], "--append cannot be combined with --out"),
+    (["--keep", "--dry-run"], "--keep cannot be combined with --dry-run (a dry run writes nothing)"),
+    (
+        ["--append", "--dry-run", *_HOST],
+        "--append cannot be combined with --dry-run (a dry run writes nothing)",
+    ),
+    (["--append"], "--append requires a sink URI with a broker (kafka://HOST:PORT/TOPIC"),
+    (["--keep", *_HOST], "--keep applies to the embedded broker, which this run does not start"),
 ]
 
 
@@ -210,14 +226,14 @@ def test_options_of_a_broker_that_a_run_does_not_have(
 
 
 @pytest.mark.parametrize("options", [["--out", "zz"], ["--protocol", "all"]])
-def test_options_of_golden_before_the_command_below_it(
+def test_options_of_golden_before_its_subcommand(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str]
 ) -> None:
-    part = f"{options[0]} is of golden, and golden diff has options of its own (golden diff A B)"
+    part = f"{options[0]} is not an option of `golden diff` (golden diff A B)"
     _refused(capsys, tmp_path, ["golden", *options, "diff", str(tmp_path), str(tmp_path)], part)
 
 
 def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody answers there: what is refused is the broker, not the options."""
+    """No broker answers at the address: the broker fails, the options are accepted."""
     assert main(["run", "seed_t1", "--append", "--out", "x", *_HOST]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err

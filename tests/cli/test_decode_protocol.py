@@ -1,4 +1,4 @@
-"""``decode`` finds out the protocol where nobody says it."""
+"""``decode`` detects the protocol if it is not given."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ NAMES = ["open", "craft.floatfix", "canal-json", "debezium"]
 def _lines(variant: str, *, topic: str = "t", first: int = 0) -> list[str]:
     """A golden file as the lines that ``decode`` reads."""
     golden = (GOLDEN / "visible" / f"seed_t1.{variant}.jsonl").read_text("utf-8").splitlines()
-    place = {"topic": topic, "partition": 0}
+    position = {"topic": topic, "partition": 0}
     return [
-        json.dumps({**place, "offset": offset, **{part: json.loads(line)[part] for part in ("key", "value")}})
+        json.dumps(
+            {**position, "offset": offset, **{part: json.loads(line)[part] for part in ("key", "value")}}
+        )
         for offset, line in enumerate(golden, start=first)
     ]
 
@@ -51,7 +53,7 @@ def test_standard_input_is_read_likewise() -> None:
     assert "insert" in done.stdout
 
 
-def test_messages_before_the_first_that_tells_are_of_its_protocol(
+def test_messages_before_the_first_recognized_one_have_its_protocol(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert _decode(tmp_path, [DAMAGED, *_lines("open")]) == 1
@@ -86,9 +88,7 @@ def test_two_protocols_are_named_where_they_meet(capsys: pytest.CaptureFixture[s
     assert "DEBEZIUM-JSON" in capsys.readouterr().out
 
 
-def test_what_config_says_is_not_asked_of_the_messages(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_protocol_of_the_config_is_not_detected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "changefeed.toml"
     config.write_text('[sink]\nprotocol = "open-protocol"\n')
     assert _decode(tmp_path, _lines("craft.floatfix"), "--config", str(config)) == 1

@@ -1,4 +1,4 @@
-"""``decode`` of Simple: rows come with the description of their table, and none is passed over in silence."""
+"""``decode`` of Simple: rows come with the description of their table, and none is skipped silently."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _decoded(
     return code, capsys.readouterr().out.splitlines()
 
 
-def test_rows_that_came_first_are_shown_with_the_description(
+def test_rows_that_came_first_are_printed_with_the_description(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, lines = _decoded(tmp_path, [*ROWS, CREATE], capsys)

@@ -23,7 +23,7 @@ def test_a_dry_run_counts_and_writes_nothing(
     assert report["verdict"] is None
     assert report["kinds"]["row"]["events"] == 7
     assert set(report["partitions"]) == {"nowhere/0", "nowhere/1"}
-    assert sum(place["bytes"] for place in report["partitions"].values()) > 0
+    assert sum(counts["bytes"] for counts in report["partitions"].values()) > 0
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("dry run of seed_t1\n")
     assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ def test_what_breaks_because_of_an_interrupt_is_an_interrupt(
     assert capsys.readouterr().err == "interrupted\n"
 
 
-def test_an_interrupted_command_says_so(
+def test_an_interrupted_command_prints_that(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""The command as a process: what it prints, how it ends, and that nothing of it stays behind."""
+"""The command as a process: its output, its exit code, and that no process of it remains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-m", "ticdc_producer"]
 
 
 def _ours(mark: str) -> list[psutil.Process]:
-    """Processes that carry a mark in their environment: all that a command started, wherever it stands."""
+    """Processes with a mark in their environment: all that a command started."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -41,14 +41,14 @@ def _marked(mark: str, base: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def _without_java(folder: Path) -> dict[str, str]:
-    """An environment in which everything that is on the PATH is there but Java."""
+    """An environment with every program of the PATH except Java."""
     for part in os.environ["PATH"].split(os.pathsep):
         for program in Path(part).glob("[!j]*"):
             link = folder / program.name
             if not link.is_symlink():
                 link.symlink_to(program)
-    kept = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
-    return {**kept, "PATH": str(folder)}
+    environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
+    return {**environment, "PATH": str(folder)}
 
 
 def test_the_main_job_without_a_broker_and_without_java(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -64,7 +64,7 @@ def test_the_main_job_without_a_broker_and_without_java(tmp_path_factory: pytest
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert readme_session.shown(done.stdout) == readme_session.told()
+    assert readme_session.with_fixed_port(done.stdout) == readme_session.documented_output()
     assert "WARN" not in done.stderr
     assert _nothing_left(mark)
     assert list(tmp_path.iterdir()) == []
@@ -102,8 +102,8 @@ def test_interrupted_while_a_jvm_starts_or_runs(tmp_path: Path, number: int, at:
         if line.startswith(at):
             break
     process.send_signal(number)
-    out, said = process.communicate(timeout=120)
-    assert process.returncode == 130, said
-    assert said == "interrupted\n"
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert errors == "interrupted\n"
     assert out == ""
     assert _nothing_left(mark)

@@ -125,14 +125,14 @@ def test_quiet_prints_errors_and_the_verdict(
     assert main([*verify, str(work / "golden")]) == 0
     assert capsys.readouterr() == ("verified\n", "")
     assert main([*verify, str(_damaged(work)), "--scenario", "seed_t1"]) == 1
-    out, said = capsys.readouterr()
+    out, errors = capsys.readouterr()
     assert out.splitlines()[0].startswith("error  events differ from the scenario: 1 missing")
     assert out.splitlines()[-1].startswith("VIOLATED: ")
     assert "invariants" not in out
-    assert said == ""
+    assert errors == ""
 
 
-def test_a_report_without_a_place_ends_before_the_work(
+def test_a_report_that_cannot_be_written_ends_the_command_before_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for option in ("--html", "--junit-xml"):
@@ -141,7 +141,7 @@ def test_a_report_without_a_place_ends_before_the_work(
         assert main(["run", "seed_t1", option, str(tmp_path)]) == 2
         assert "this is a folder" in capsys.readouterr().err
         assert main(["run", "seed_t1", "--dry-run", option, str(tmp_path / "report")]) == 2
-        assert "nothing will be verified" in capsys.readouterr().err
+        assert "a report requires a verified run" in capsys.readouterr().err
 
 
 def test_a_missing_library_is_named_with_its_extra(
@@ -151,14 +151,14 @@ def test_a_missing_library_is_named_with_its_extra(
         "ticdc_producer.reports.extra.find_spec", lambda name: None if name == "jinja2" else name
     )
     assert main(["verify", "--in", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
-    said = capsys.readouterr().err
-    assert "an HTML report needs jinja2" in said
-    assert "pip install 'ticdc-producer[report]'" in said
+    errors = capsys.readouterr().err
+    assert "an HTML report needs jinja2" in errors
+    assert "pip install 'ticdc-producer[report]'" in errors
 
 
-def test_the_manifest_tells_the_columns_of_each_state(ran: dict[str, Any], work: Path) -> None:
+def test_the_manifest_contains_the_columns_of_each_state(ran: dict[str, Any], work: Path) -> None:
     manifest = json.loads((work / "golden" / "manifest.json").read_text("utf-8"))
-    (place, table), *others = manifest["tables"].items()
-    assert (place, others) == ("state/test.t1.jsonl", [])
+    (file, table), *others = manifest["tables"].items()
+    assert (file, others) == ("state/test.t1.jsonl", [])
     assert [column["name"] for column in table["columns"]] == ["id", "val"]
     assert table["handle_key"] == ["id"]

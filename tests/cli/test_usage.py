@@ -11,7 +11,7 @@ USAGE = [
     (["run", "bank", "--seed", "abc"], "Invalid value for '--seed': "),
     (["run", "bank", "--only", "rows"], "Invalid value for '--only': 'rows' is not one of 'messages' ("),
     (["run", "bank", "--nonsense"], "No such option: --nonsense"),
-    (["verify", "--in", "x", "--witnesses", "0"], "Invalid value for '--witnesses': "),
+    (["verify", "--in", "x", "--examples", "0"], "Invalid value for '--examples': "),
     (
         ["verify", "state", "--expected", "x"],
         "Missing option '--actual' (ticdc-producer verify state --help)",
@@ -21,12 +21,12 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), USAGE)
-def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
+def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"ticdc-producer: {told}")
+    assert err.startswith(f"ticdc-producer: {message}")
     assert len(err.splitlines()) == 1
     assert "Value error" not in err
 
@@ -42,29 +42,29 @@ def test_a_group_of_commands_alone_shows_its_help_and_nothing_else(
 
 
 MISPLACED = [
-    (["verify", "--in", "x", "--set", "seed=1"], "--set is of a scenario, and none is given"),
-    (["verify", "--in", "x", "--inject", "lost-row"], "--inject is of a scenario, and none is given"),
-    (["decode", "--in", "x", "--config", "y"], "leave --config out"),
-    (["run", "bank", "--only", "messages", "--dry-run"], "--only messages does not go with --dry-run"),
-    (["run", "bank", "--state-at", "5"], "--state-at needs a folder to write to"),
-    (["run", "bank", "--out", "x", "--state-at", "-5"], "--state-at: -5 is no time stamp (TSO): 1 to "),
-    (["run", "bank", "--seed", "-1"], "--seed: -1 is no seed: 0 to 9223372036854775807"),
+    (["verify", "--in", "x", "--set", "seed=1"], "--set requires --scenario"),
+    (["verify", "--in", "x", "--inject", "lost-row"], "--inject requires --scenario"),
+    (["decode", "--in", "x", "--config", "y"], "--config cannot be combined with --in"),
+    (["run", "bank", "--only", "messages", "--dry-run"], "--only messages cannot be combined with --dry-run"),
+    (["run", "bank", "--state-at", "5"], "--state-at requires --out"),
+    (["run", "bank", "--out", "x", "--state-at", "-5"], "--state-at: -5 is not a time stamp (TSO): 1 to "),
+    (["run", "bank", "--seed", "-1"], "--seed: -1 is not a seed: 0 to 9223372036854775807"),
     (["run", "bank", "--sink-uri", ""], "sink URI: it is empty"),
     (["run", "./bank"], "./bank: a scenario is a .yaml or a .sql file"),
     (
         ["run", "bank", "--inject", "lost-row:rate=5"],
         "rate: input should be less than or equal to 1, not 5.0",
     ),
-    (["run", "bank", "--inject", "nosuch"], "ticdc-producer traps list tells the "),
+    (["run", "bank", "--inject", "nosuch"], "ticdc-producer traps list prints the "),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), MISPLACED)
+@pytest.mark.parametrize(("arguments", "message"), MISPLACED)
 def test_options_that_have_no_effect_or_no_meaning_are_refused(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert told in err
+    assert message in err
     assert len(err.splitlines()) == 1

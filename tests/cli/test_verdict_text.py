@@ -17,8 +17,8 @@ MIXED = verdict(
 )
 
 
-def printed(capsys: pytest.CaptureFixture[str], judged: Verdict, *, quiet: bool = False) -> list[str]:
-    show(judged, quiet=quiet)
+def printed(capsys: pytest.CaptureFixture[str], displayed: Verdict, *, quiet: bool = False) -> list[str]:
+    show(displayed, quiet=quiet)
     return capsys.readouterr().out.splitlines()
 
 

@@ -1,4 +1,4 @@
-"""What workers refuse is told as what the driver refuses is: a sentence, and the exit code of its kind."""
+"""Errors of workers are reported like errors of the driver: one message, and the exit code of their class."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ def test_an_error_of_ours_in_a_worker_keeps_its_sentence_and_exit_code(
     frame = spark.range(1).mapInArrow(silent, "id long")
     with pytest.raises(Exception, match="no answer") as raised:
         ACTIONS[action](frame)
-    told = worker_failure(raised.value)
-    assert told is not None
-    assert (str(told), told.exit_code) == ("kafka:9092: no answer within 30 s (is it there?)", ENVIRONMENT)
+    failure = worker_failure(raised.value)
+    assert failure is not None
+    assert (str(failure), failure.exit_code) == (
+        "kafka:9092: no answer within 30 s (is it there?)",
+        ENVIRONMENT,
+    )
 
 
 def test_other_failures_are_not_taken_for_ours() -> None:

@@ -1,4 +1,4 @@
-"""What is refused with Avro, as TiCDC refuses it, and what of its registry is told."""
+"""Changefeeds that Avro refuses, as TiCDC does, and secrets of the registry's URL."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_a_topic_per_table_is_accepted() -> None:
     assert resolve(URI + REGISTRY, {"sink": {"dispatchers": [rule]}}).protocol == "avro"
 
 
-def test_the_registry_may_stand_in_the_file() -> None:
-    feed = resolve(URI, {"sink": {"schema-registry": "https://registry:8081"}})
-    assert feed.schema_registry == "https://registry:8081"
+def test_the_registry_may_be_set_in_the_file() -> None:
+    changefeed = resolve(URI, {"sink": {"schema-registry": "https://registry:8081"}})
+    assert changefeed.schema_registry == "https://registry:8081"
 
 
 def test_without_a_broker_no_registry_is_needed() -> None:
@@ -62,19 +62,19 @@ def test_ddl_is_sent_with_watermarks_alone(query: str, sent: bool) -> None:
     assert resolve(f"kafka:///t?protocol=avro{query}").output_ddl is sent
 
 
-def test_the_password_of_a_registry_is_shown_nowhere() -> None:
-    feed = resolve(f"{URI}&schema-registry=http://me:{SECRET}@registry:8081")
-    assert SECRET in feed.schema_registry
-    assert SECRET not in repr(feed) + str(feed.as_manifest()) + str(feed.model_dump())
+def test_the_password_of_a_registry_appears_in_no_text() -> None:
+    changefeed = resolve(f"{URI}&schema-registry=http://me:{SECRET}@registry:8081")
+    assert SECRET in changefeed.schema_registry
+    assert SECRET not in repr(changefeed) + str(changefeed.as_manifest()) + str(changefeed.model_dump())
 
 
-def test_a_registry_that_is_no_url_is_not_shown_either() -> None:
+def test_an_invalid_registry_url_appears_in_no_error() -> None:
     with pytest.raises(ChangefeedError) as error:
         resolve(f"{URI}&schema-registry=me:{SECRET}@registry")
     assert SECRET not in str(error.value)
 
 
 @pytest.mark.parametrize("option", ["schema-registry=http://r:8081", "avro-enable-watermark=true"])
-def test_other_protocols_have_none_of_it(option: str) -> None:
+def test_other_protocols_refuse_options_of_avro(option: str) -> None:
     with pytest.raises(ChangefeedError, match="open-protocol has no option"):
         resolve(f"kafka:///t?{option}")

@@ -1,4 +1,4 @@
-"""Storages for which something is missing on this machine, or that do not do what they are asked to."""
+"""Storages whose library is missing or that fail."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class BotoCoreError(Exception):
 
 
 class Buckets(MemoryFileSystem):
-    """An object storage with one bucket, ``there``."""
+    """An object storage with one bucket, ``existing``."""
 
     protocol = "s3"
     store: dict[str, object] = {}  # noqa: RUF012
     pseudo_dirs = [""]  # noqa: RUF012
 
     def find(self, path: str, *rest: object, **options: object) -> object:
-        if not path.strip("/").startswith("there"):
+        if not path.strip("/").startswith("existing"):
             raise FileNotFoundError("The specified bucket does not exist")
         return super().find(path, *rest, **options)
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        raise AssertionError(f"nobody asked for the bucket of {path}")
+        raise AssertionError(f"the bucket must not be created for {path}")
 
 
-class Deaf(MemoryFileSystem):
-    """An object storage that nobody reaches."""
+class Unreachable(MemoryFileSystem):
+    """An object storage that cannot be reached."""
 
     protocol = "s3"
     failure: Exception = BotoCoreError("Could not connect to the endpoint URL:\n http://127.0.0.1:1")
@@ -50,59 +50,65 @@ class Deaf(MemoryFileSystem):
 
 
 @pytest.mark.parametrize("error", [OSError, ImportError, ValueError])
-def test_what_is_missing_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+def test_a_missing_library_is_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
     def refuse(_uri: str) -> None:
         raise error("Unable to load libhdfs\ndlopen(libhdfs.so) failed")
 
     monkeypatch.setattr(file_system, "url_to_fs", refuse)
-    with pytest.raises(ChangefeedError) as refused:
+    with pytest.raises(ChangefeedError) as rejected:
         file_system.file_system("hdfs://h/d", "sink-uri")
-    assert str(refused.value).startswith("no file system for 'hdfs://h/d': Unable to load libhdfs (")
+    assert str(rejected.value).startswith("no file system for 'hdfs://h/d': Unable to load libhdfs (")
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, system: MemoryFileSystem) -> None:
     monkeypatch.setattr(file_system, "url_to_fs", lambda uri: (system, uri.removeprefix("s3://")))
 
 
-def test_a_library_s_own_exceptions_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    _serve(monkeypatch, Deaf())
+def test_exceptions_of_a_library_are_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    _serve(monkeypatch, Unreachable())
     monkeypatch.setitem(sys.modules, "botocore.exceptions", SimpleNamespace(BotoCoreError=BotoCoreError))
-    told = "Could not connect to the endpoint URL: http://127.0.0.1:1 (address and credentials are those of"
-    for refused, does in (
-        (lambda: check_empty("s3://there/p"), "files cannot be written to s3://there/p"),
-        (lambda: write_metadata("s3://there/p", 1), "files cannot be written to s3://there/p"),
-        (lambda: list_storage("s3://there/p", "csv"), "s3://there/p cannot be read"),
-        (lambda: check_claim_storage("s3://there/p"), "s3://there/p cannot be reached"),
+    message = (
+        "Could not connect to the endpoint URL: http://127.0.0.1:1 (address and credentials are those of"
+    )
+    for call, what in (
+        (lambda: check_empty("s3://existing/p"), "files cannot be written to s3://existing/p"),
+        (lambda: write_metadata("s3://existing/p", 1), "files cannot be written to s3://existing/p"),
+        (lambda: list_storage("s3://existing/p", "csv"), "s3://existing/p cannot be read"),
+        (lambda: check_claim_storage("s3://existing/p"), "s3://existing/p cannot be reached"),
     ):
         with pytest.raises(StorageError) as error:
-            refused()
-        assert str(error.value).startswith(f"{does}: {told}")
+            call()
+        assert str(error.value).startswith(f"{what}: {message}")
 
 
-def test_settings_that_make_no_sense_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = Deaf()
+def test_invalid_settings_are_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = Unreachable()
     monkeypatch.setattr(system, "failure", ValueError("Invalid endpoint: 127.0.0.1:9000"))
     _serve(monkeypatch, system)
-    with pytest.raises(StorageError, match=r"^files cannot be written to s3://there/p: Invalid endpoint: "):
-        check_empty("s3://there/p")
+    with pytest.raises(
+        StorageError, match=r"^files cannot be written to s3://existing/p: Invalid endpoint: "
+    ):
+        check_empty("s3://existing/p")
 
 
 def test_a_missing_bucket_is_refused_and_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     _serve(monkeypatch, Buckets())
-    for look in (check_empty, check_claim_storage, lambda place: list_storage(place, "csv")):
+    for look in (check_empty, check_claim_storage, lambda uri: list_storage(uri, "csv")):
         with pytest.raises(StorageError, match="The specified bucket does not exist"):
             look("s3://misspelt/p")
-    check_empty("s3://there/p")
-    check_claim_storage("s3://there/p")
+    check_empty("s3://existing/p")
+    check_claim_storage("s3://existing/p")
     with pytest.raises(FolderError, match="there is no such folder"):
-        list_storage("s3://there/p", "csv")
+        list_storage("s3://existing/p", "csv")
 
 
 def test_folders_are_not_made_in_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     system = Buckets()
     _serve(monkeypatch, system)
-    write_metadata("s3://there/p", 5)
-    ClaimWriter("s3://there/claims")
-    assert system.find("there") == ["/there/p/metadata"]
+    write_metadata("s3://existing/p", 5)
+    ClaimWriter("s3://existing/claims")
+    assert system.find("existing") == ["/existing/p/metadata"]
     with pytest.raises(FolderError, match="not empty"):
-        check_empty("s3://there/p")
+        check_empty("s3://existing/p")

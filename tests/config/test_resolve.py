@@ -154,7 +154,7 @@ def test_the_command_line_wins_over_the_scenario() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "key", "told"),
+    ("content", "key", "message"),
     [
         ({"snk": {}}, "snk", "did you mean 'sink'?"),
         ({"sink": {"protocl": "x"}}, "sink.protocl", "did you mean 'protocol'?"),
@@ -208,11 +208,11 @@ def test_the_command_line_wins_over_the_scenario() -> None:
         ),
     ],
 )
-def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, told: str) -> None:
+def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, message: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         resolve(None, content)
     assert caught.value.parameter == key
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -252,19 +252,19 @@ def test_an_option_of_other_protocols_is_refused_and_they_are_named(
         ("protocol=debezium&debezium-include-start-ts=true", "debezium-include-start-ts", "set profile=new"),
     ],
 )
-def test_what_only_one_program_has_is_refused_of_the_other(
+def test_options_of_one_profile_are_refused_with_the_other(
     parameters: str, parameter: str, hint: str
 ) -> None:
-    with pytest.raises(ChangefeedError) as refused:
+    with pytest.raises(ChangefeedError) as rejected:
         resolve(f"kafka:///t?{parameters}")
-    assert refused.value.parameter == parameter
-    assert hint in refused.value.hint
+    assert rejected.value.parameter == parameter
+    assert hint in rejected.value.hint
 
 
-def test_a_section_counts_for_its_own_protocol_only() -> None:
+def test_a_section_applies_to_its_own_protocol_only() -> None:
     file = {"sink": {"debezium": {"output-old-value": False}, "open": {"output-old-value": True}}}
     assert not resolve("kafka:///t?protocol=debezium", file).output_old_value
-    with pytest.raises(ChangefeedError, match=r"sink\.debezium is of no effect for protocol canal-json"):
+    with pytest.raises(ChangefeedError, match=r"sink\.debezium has no effect for protocol canal-json"):
         resolve("kafka:///t?protocol=canal-json", file)
 
 
@@ -284,27 +284,27 @@ def test_a_secret_of_a_file_is_in_no_error_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a = = 1", "changefeed.toml:1: not TOML: Invalid value, at column 5"),
         (
             "[sink]\ndispatchers = [{ matchr = [] }]",
             "unknown key 'sink.dispatchers[0].matchr' (did you mean 'matcher'?)",
         ),
-        ("sink-uri = 'kafka:///t'", "give --sink-uri"),
+        ("sink-uri = 'kafka:///t'", "use --sink-uri"),
         ("[snk]", "unknown key 'snk'"),
     ],
 )
-def test_a_file_that_is_no_changefeed_file(tmp_path: Path, text: str, told: str) -> None:
+def test_a_file_that_is_not_a_changefeed_file(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "changefeed.toml"
     path.write_text(text)
     with pytest.raises(ChangefeedError) as caught:
         load_changefeed_toml(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
 
-def test_a_file_in_another_encoding_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "changefeed.toml"
     path.write_bytes(b'[sink]\nprotocol = "\xe9"\n')
     with pytest.raises(ChangefeedError) as caught:
@@ -312,7 +312,7 @@ def test_a_file_in_another_encoding_is_told_with_its_line(tmp_path: Path) -> Non
     assert str(caught.value) == f"{path}:2: the changefeed file is not UTF-8"
 
 
-def test_a_sink_uri_that_is_empty_is_not_taken_for_none() -> None:
+def test_an_empty_sink_uri_is_not_treated_as_missing() -> None:
     with pytest.raises(ChangefeedError, match="it is empty"):
         resolve("")
 
@@ -327,11 +327,11 @@ def test_a_missing_file() -> None:
     [
         option
         for option in PARAMETERS
-        if option.file_key and option.state != State.REFUSED and not option.of_client
+        if option.file_key and option.state != State.REJECTED and not option.of_client
     ],
     ids=lambda option: option.name,
 )
-def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -> None:
+def test_a_file_accepts_the_file_keys_of_the_table(option: Parameter) -> None:
     value: Any = option.default
     if value is None:
         value = {"boolean": True, "integer": 1, "string": "10s"}.get(
@@ -347,7 +347,7 @@ def test_file_keys_of_the_table_are_those_that_a_file_takes(option: Parameter) -
     [option for option in PARAMETERS if option.of_client and option.name != "schema-registry"],
     ids=lambda option: option.name,
 )
-def test_a_file_says_how_kafka_is_reached_as_the_uri_does(option: Parameter) -> None:
+def test_a_file_has_the_same_connection_options_as_the_uri(option: Parameter) -> None:
     values: dict[str, Any] = {"enable-tls": True, "insecure-skip-verify": True, "sasl-mechanism": "plain"}
     value = values.get(option.name, "text")
     file = {"sink": {"kafka-config": {option.name: value}}}
@@ -371,7 +371,7 @@ def test_the_manifest_is_plain_json_without_the_unset_keys_of_a_rule() -> None:
     assert manifest["dispatchers"] == [{"matcher": ["*.*"], "partition": "ts"}]
 
 
-def test_a_manifest_of_before_an_option_was_there_is_read() -> None:
+def test_a_manifest_without_a_newer_option_is_read() -> None:
     changefeed = resolve("kafka:///t?partition-num=2")
     manifest = changefeed.as_manifest()
     del manifest["cluster-id"]
@@ -395,7 +395,7 @@ CLAIM_CHECK = {"large_message_handle_option": "claim-check", "claim_check_storag
 
 
 @pytest.mark.parametrize(
-    ("content", "parameter", "told"),
+    ("content", "parameter", "message"),
     [
         (_large("canal-json", **HANDLE_KEY), "large-message-handle-option", "needs the TiDB extension"),
         (_large("debezium", **HANDLE_KEY), "large-message-handle-option", "open-protocol, canal-json"),
@@ -410,11 +410,11 @@ CLAIM_CHECK = {"large_message_handle_option": "claim-check", "claim_check_storag
          "force-replicate", "must be off when large-message-handle-option is handle-key-only"),
     ],
 )  # fmt: skip
-def test_large_messages_have_conditions(content: dict[str, Any], parameter: str, told: str) -> None:
+def test_large_messages_have_conditions(content: dict[str, Any], parameter: str, message: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         resolve(None, content)
     assert caught.value.parameter == parameter
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_large_messages_are_handled_where_all_conditions_hold() -> None:
         ({"sink": {"send-all-bootstrap-at-start": True}}, "send-all-bootstrap-at-start"),
     ],
 )
-def test_what_would_change_messages_of_simple_is_refused_with_it_alone(
+def test_options_that_would_change_simple_messages_are_refused_only_with_simple(
     config: dict[str, Any], parameter: str
 ) -> None:
     resolve("kafka:///t?protocol=canal-json", config)
@@ -456,5 +456,5 @@ def test_what_would_change_messages_of_simple_is_refused_with_it_alone(
     assert error.value.parameter == parameter
 
 
-def test_simple_without_checksums_is_as_ever() -> None:
+def test_simple_accepts_integrity_check_level_none() -> None:
     resolve("kafka:///t?protocol=simple", {"integrity": {"integrity-check-level": "none"}})

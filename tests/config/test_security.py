@@ -22,7 +22,7 @@ def pem(tmp_path: Path) -> Path:
 
 
 def _client(query: str, *passed: str) -> dict[str, str]:
-    return dict(resolve(f"kafka://h:1/t?{query}", client=passed).client)
+    return dict(resolve(f"kafka://h:1/t?{query}", kafka_properties=passed).client)
 
 
 def test_without_security_clients_need_the_address_only() -> None:
@@ -60,7 +60,7 @@ def test_a_parameter_wins_over_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "parameter", "told"),
+    ("query", "parameter", "message"),
     [
         ("ca=PEM&cert=PEM", "cert", "belong together"),
         ("key=PEM", "key", "belong together"),
@@ -72,59 +72,61 @@ def test_a_parameter_wins_over_the_file() -> None:
         ("sasl-mechanism=plain&sasl-user=ann", "sasl-password", "needs sasl-password"),
     ],
 )
-def test_what_does_not_go_together(pem: Path, query: str, parameter: str, told: str) -> None:
+def test_invalid_combinations(pem: Path, query: str, parameter: str, message: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         _client(query.replace("PEM", str(pem)))
     assert caught.value.parameter == parameter
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_file_that_is_no_pem(tmp_path: Path) -> None:
+def test_a_file_that_is_not_pem(tmp_path: Path) -> None:
     (tmp_path / "store.jks").write_bytes(bytes(range(256)))
-    with pytest.raises(ChangefeedError, match="is no PEM file"):
+    with pytest.raises(ChangefeedError, match="is not a PEM file"):
         _client(f"ca={tmp_path / 'store.jks'}")
 
 
 @pytest.mark.parametrize(
-    ("passed", "told"),
+    ("passed", "message"),
     [
         (["enable.idempotence=false"], "the order of messages"),
         (["acks=1"], "the order of messages"),
         (["max.in.flight=100"], "the order of messages"),
-        (["compression.type=gzip"], "an option of the changefeed says it: compression"),
+        (["compression.type=gzip"], "set by an option of the changefeed: compression"),
         (["bootstrap.servers=h:2"], "the sink URI names the brokers"),
-        (["group.id=mine"], "what is read"),
+        (["group.id=mine"], "the tool decides which offsets are read"),
         (["client.id"], "not of the form name=value"),
-        (["client.id=a", "client.id=b"], "twice"),
+        (["client.id=a", "client.id=b"], "duplicate property 'client.id'"),
     ],
 )
-def test_properties_that_promises_rest_on_are_refused_by_name(passed: list[str], told: str) -> None:
+def test_properties_that_delivery_guarantees_depend_on_are_refused(passed: list[str], message: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         _client("", *passed)
     assert caught.value.parameter in (passed[0].split("=")[0], "")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_property_of_the_user_wins_over_ours() -> None:
-    changefeed = resolve("kafka://h:1/t", client=["linger.ms=5", "broker.address.family=any"])
+    changefeed = resolve("kafka://h:1/t", kafka_properties=["linger.ms=5", "broker.address.family=any"])
     properties = changefeed.producer_properties(changefeed.brokers)
     assert (properties["linger.ms"], properties["acks"]) == ("5", "all")
     assert connection(changefeed.brokers)["broker.address.family"] == "any"
 
 
-def test_brokers_know_the_clients_by_the_name_that_the_changefeed_gives_them() -> None:
+def test_clients_have_the_client_id_of_the_changefeed() -> None:
     assert _client("kafka-client-id=cdc-1") == {"client.id": "cdc-1"}
     assert _client("kafka-client-id=cdc-1", "client.id=other") == {"client.id": "other"}
 
 
-def test_secrets_are_in_no_text_that_is_kept() -> None:
-    changefeed = resolve(f"kafka://h:1/t?{SASL}&sasl-password=s3cret", client=["ssl.key.password=s3cret"])
-    told = [changefeed, changefeed.brokers, changefeed.as_manifest(), changefeed.model_dump_json()]
-    assert not [text for text in map(repr, told) if "s3cret" in text]
+def test_no_stored_text_contains_secrets() -> None:
+    changefeed = resolve(
+        f"kafka://h:1/t?{SASL}&sasl-password=s3cret", kafka_properties=["ssl.key.password=s3cret"]
+    )
+    texts = [changefeed, changefeed.brokers, changefeed.as_manifest(), changefeed.model_dump_json()]
+    assert not [text for text in map(repr, texts) if "s3cret" in text]
     assert Changefeed.from_manifest(changefeed.as_manifest()).client == {}
 
 
-def test_without_a_host_credentials_are_said_to_have_no_effect() -> None:
+def test_credentials_without_a_host_are_warned_about() -> None:
     assert resolve(f"kafka:///t?{SASL}&sasl-password=p").warnings == (
-        "TLS, SASL and -X are of no effect: the sink URI names no host",
+        "TLS, SASL and -X have no effect: the sink URI names no host",
     )

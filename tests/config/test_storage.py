@@ -13,7 +13,7 @@ CSV = "file:///tmp/out?protocol=csv"
 
 
 @pytest.mark.parametrize(
-    ("uri", "place", "topic"),
+    ("uri", "path", "topic"),
     [
         ("file:///tmp/out/", "file:///tmp/out", "out"),
         ("file:///tmp/a%20b", "file:///tmp/a b", "a b"),
@@ -21,15 +21,15 @@ CSV = "file:///tmp/out?protocol=csv"
         ("gcs://bucket", "gcs://bucket", "bucket"),
     ],
 )
-def test_a_storage_is_its_folder(uri: str, place: str, topic: str) -> None:
+def test_the_path_of_a_storage_is_its_folder(uri: str, path: str, topic: str) -> None:
     target = parse_sink_uri(f"{uri}?protocol=csv").target
-    assert (target.place, target.topic, str(target)) == (place, topic, place)
+    assert (target.path, target.topic, str(target)) == (path, topic, path)
     assert not target.embedded
     assert parse_sink_uri("kafka:///t").target == SinkURI(topic="t")
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "message"),
     [
         ("file://tmp/out", "three slashes"),
         ("file:///", "names no folder"),
@@ -40,15 +40,15 @@ def test_a_storage_is_its_folder(uri: str, place: str, topic: str) -> None:
         ("memory://p", "does not start with kafka://"),
     ],
 )
-def test_a_bad_folder(uri: str, told: str) -> None:
+def test_a_bad_folder(uri: str, message: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         parse_sink_uri(uri)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "message"),
     [
         ("kafka:///t?protocol=csv", "protocol csv is incompatible with Kafka sinks"),
         ("file:///tmp/out", "protocol open-protocol is incompatible with storage sinks"),
@@ -56,12 +56,12 @@ def test_a_bad_folder(uri: str, told: str) -> None:
         (CSV + "&flush-interval=5", "is not a duration"),
     ],
 )
-def test_what_the_sink_does_not_take(uri: str, told: str) -> None:
-    with pytest.raises(ChangefeedError, match=told):
+def test_a_protocol_or_value_that_the_sink_does_not_accept(uri: str, message: str) -> None:
+    with pytest.raises(ChangefeedError, match=message):
         resolve(uri)
 
 
-def test_nothing_else_takes_it_for_a_topic() -> None:
+def test_a_storage_has_no_brokers() -> None:
     with pytest.raises(ChangefeedError, match="needs topics of Kafka"):
         _ = resolve(CSV).brokers
 
@@ -77,12 +77,20 @@ def test_options_of_a_file() -> None:
             "kafka-config": {"output-raw-change-event": False, "partition-num": 7},
         }
     }
-    feed = resolve(CSV + "&flush-interval=1m30s", content)
-    assert (feed.terminator, feed.date_separator, feed.file_index_digit) == ("\n", "month", 6)
-    assert (feed.delimiter, feed.quote, feed.output_old_value) == ("|", "", True)
-    assert (feed.output_column_id, feed.output_raw_change_event, feed.flush_interval) == (True, True, 90_000)
-    assert feed.partition_num == 3
-    assert feed.warnings == ("partition-num is of no effect: it is of Kafka sinks",)
+    changefeed = resolve(CSV + "&flush-interval=1m30s", content)
+    assert (changefeed.terminator, changefeed.date_separator, changefeed.file_index_digit) == (
+        "\n",
+        "month",
+        6,
+    )
+    assert (changefeed.delimiter, changefeed.quote, changefeed.output_old_value) == ("|", "", True)
+    assert (changefeed.output_column_id, changefeed.output_raw_change_event, changefeed.flush_interval) == (
+        True,
+        True,
+        90_000,
+    )
+    assert changefeed.partition_num == 3
+    assert changefeed.warnings == ("partition-num has no effect: it is an option of Kafka sinks",)
     of_kafka = resolve("kafka:///t", content)
     assert (of_kafka.output_raw_change_event, of_kafka.partition_num) == (False, 7)
     assert (of_kafka.terminator, of_kafka.delimiter) == ("\r\n", ",")
@@ -98,11 +106,11 @@ def test_options_of_a_file() -> None:
         ("file-size=2000000", 2_000_000, None),
     ],
 )
-def test_numbers_out_of_bounds_become_the_bound(query: str, size: int, flush: int | None) -> None:
-    feed = resolve(f"{CSV}&{query}", {"sink": {"file-index-digit": 5}})
-    assert (feed.file_size, feed.flush_interval, feed.file_index_digit) == (size, flush, 20)
+def test_numbers_out_of_bounds_are_clamped(query: str, size: int, flush: int | None) -> None:
+    changefeed = resolve(f"{CSV}&{query}", {"sink": {"file-index-digit": 5}})
+    assert (changefeed.file_size, changefeed.flush_interval, changefeed.file_index_digit) == (size, flush, 20)
 
 
-def test_an_update_of_csv_shows_no_old_value_by_default() -> None:
+def test_an_update_of_csv_has_no_old_value_by_default() -> None:
     assert not resolve(CSV).output_old_value
     assert resolve("kafka:///t").output_old_value

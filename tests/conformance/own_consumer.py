@@ -1,4 +1,4 @@
-"""Consumers on the project's own decoders that are handed a whole topic: a right one, and some with a bug."""
+"""Consumers of a whole topic that use our own decoders: a correct one, and some with a bug."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Rows: TypeAlias = dict[_Key, _Image]
 
 
 class Stopped(Exception):
-    """The consumer does not go on."""
+    """The consumer stops with an error."""
 
 
 class Consumer:
@@ -36,7 +36,7 @@ class Consumer:
         for event in sorted(self.events(request), key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
-        return {name: [_told(row) for row in self.tables[name].values()] for name in request.tables}
+        return {name: [_answer_row(row) for row in self.tables[name].values()] for name in request.tables}
 
     def events(self, request: ApplyRequest) -> Iterator[Event]:
         options = {name.replace("-", "_"): value for name, value in request.options.items()}
@@ -44,11 +44,11 @@ class Consumer:
         for message in request.messages:
             key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
             for event in decoder.events(key, value):
-                self.seen(message.partition, event)
+                self.on_event(message.partition, event)
                 yield event
 
-    def seen(self, partition: int, event: Event) -> None:
-        """An event as it comes."""
+    def on_event(self, partition: int, event: Event) -> None:
+        """Called with each event in order of delivery."""
 
     def order(self, event: Event) -> tuple[int, ...]:
         return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
@@ -57,7 +57,7 @@ class Consumer:
         if isinstance(event, ResolvedEvent):
             return
         rows = self.tables.get(f"{event.schema}.{event.table}")
-        if rows is None:  # not asked
+        if rows is None:  # not requested
             return
         if isinstance(event, RowEvent):
             self.row(rows, event)
@@ -77,7 +77,7 @@ class Consumer:
 
 
 class AsDelivered(Consumer):
-    """Applies what comes when it comes."""
+    """Applies events in order of delivery."""
 
     def order(self, event: Event) -> tuple[int, ...]:
         return ()
@@ -92,7 +92,7 @@ class InsertsFirst(Consumer):
 
 
 class InsertsOnce(Consumer):
-    """Stops where a row is inserted that is there, or deleted that is not."""
+    """Stops at an insert of an existing row, or a delete of an absent one."""
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
         if event.op == Op.INSERT and _key(event, dict(event.after or {})) in rows:
@@ -103,7 +103,7 @@ class InsertsOnce(Consumer):
 
 
 class ComparesOldRow(Consumer):
-    """Stops where an update's old image is not the row that it has."""
+    """Stops at an update whose old image differs from the stored row."""
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
         if event.op == Op.UPDATE and rows.get(_key(event, dict(event.before or {}))) != event.before:
@@ -112,30 +112,30 @@ class ComparesOldRow(Consumer):
 
 
 class KeepsOldKey(Consumer):
-    """Writes an update under its new key, and leaves the row of the old one."""
+    """Writes an update under its new key, without removing the row of the old key."""
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
         super().row(rows, msgspec.structs.replace(event, before=None) if event.after else event)
 
 
 class IgnoresDDL(Consumer):
-    """Reads rows alone."""
+    """Ignores DDLs."""
 
     def ddl(self, rows: _Rows, event: DDLEvent) -> None:
         pass
 
 
 class ResolvedOnlyGrows(Consumer):
-    """Stops where a resolved-ts is lower than the one before."""
+    """Stops at a resolved-ts that is lower than the previous one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.resolved: defaultdict[int, int] = defaultdict(int)
 
-    def seen(self, partition: int, event: Event) -> None:
+    def on_event(self, partition: int, event: Event) -> None:
         if isinstance(event, ResolvedEvent):
             if event.commit_ts < self.resolved[partition]:
-                raise Stopped("resolved-ts went back")
+                raise Stopped("resolved-ts decreased")
             self.resolved[partition] = event.commit_ts
 
 
@@ -143,6 +143,6 @@ def _key(row: RowEvent, image: _Image) -> _Key:
     return tuple(image[column.name] for column in row.columns if column.flag & ColumnFlag.HANDLE_KEY)
 
 
-def _told(row: _Image) -> Image:
-    told: dict[str, Any] = {name: to_json(value) for name, value in row.items()}
-    return msgspec.convert(told, Image)
+def _answer_row(row: _Image) -> Image:
+    values: dict[str, Any] = {name: to_json(value) for name, value in row.items()}
+    return msgspec.convert(values, Image)

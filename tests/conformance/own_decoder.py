@@ -1,4 +1,4 @@
-"""The project's own decoders as a testee inside this process."""
+"""Our own decoders as a testee in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_producer.targets.decoding.event_rows import event_rows
 
 
 def decoded(request: Request) -> list[Event]:
-    """:raises DecodeError: for a message that does not decode."""
+    """:raises DecodeError: for a message that cannot be decoded."""
     options = {name.replace("-", "_"): value for name, value in request.options.items()}
     decoder = registry.decoder(request.protocol, options)
     for described in request.described or ():
@@ -20,13 +20,13 @@ def decoded(request: Request) -> list[Event]:
     key, value = (None if part is None else b64decode(part) for part in (request.key, request.value))
     list(decoder.events(key, value))
     record = {"topic": "", "partition": 0, "offset": 0, "key": key, "value": value}
-    place = ("topic", "partition", "offset", "index")
+    position = ("topic", "partition", "offset", "index")
     lines = [event_line(row) for row in event_rows(record, decoder)]
-    return [event_of({name: line[name] for name in line if name not in place}) for line in lines]
+    return [event_of({name: line[name] for name in line if name not in position}) for line in lines]
 
 
 def refuses(request: Request) -> bool:
-    """Whether a message does not decode."""
+    """Whether a message cannot be decoded."""
     try:
         decoded(request)
     except DecodeError:

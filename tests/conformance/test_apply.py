@@ -1,4 +1,4 @@
-"""The apply level: what a testee is handed, what its rows are compared with, what is kept of a failure."""
+"""The apply level: requests, comparison of rows, and saved failures."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import msgspec
 import pytest
 from junitparser import JUnitXml
 
-from tests.conformance.hand_made import CASE, ROW, applying, keep_by_hand
+from tests.conformance.hand_made import CASE, ROW, apply_spec, use_fake_topics
 from tests.conformance.testees import answering
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.apply_case import build_apply
+from ticdc_producer.conformance.apply_case import build_apply_case
 from ticdc_producer.errors import FolderError
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])
-RIGHT = f"say(case=case, tables={{'test.accounts': [{ROW!r}]}})"
-WRONG = f"say(case=case, tables={{'test.accounts': [{ROW | {'id': '3'}!r}]}})"
+RIGHT = f"answer(case=case, tables={{'test.accounts': [{ROW!r}]}})"
+WRONG = f"answer(case=case, tables={{'test.accounts': [{ROW | {'id': '3'}!r}]}})"
 
 
 @pytest.fixture(autouse=True)
 def _by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    keep_by_hand(monkeypatch, tmp_path / "cache")
+    use_fake_topics(monkeypatch, tmp_path / "cache")
 
 
 def applied(*options: str | Path) -> int:
     return main(["conformance", "--level", "apply", "--filter", CASE, *map(str, options)])
 
 
-def test_the_request_has_the_whole_topic_and_is_of_the_published_form() -> None:
-    case = build_apply(applying(), lambda _: None)
+def test_the_request_has_the_whole_topic_and_the_published_format() -> None:
+    case = build_apply_case(apply_spec(), lambda _: None)
     request = msgspec.to_builtins(case.request)
     assert (request["level"], request["tables"], request["resolved_ts"]) == ("apply", ["test.accounts"], None)
     (message,) = request["messages"]
     assert set(message) == {"topic", "partition", "offset", "key", "value"}
-    schema = json.loads((shipped_folder("schemas") / "conformance.schema.json").read_text("utf-8"))
+    schema = json.loads((bundled_dir("schemas") / "conformance.schema.json").read_text("utf-8"))
     validator = jsonschema.Draft202012Validator(schema)
     validator.validate(request)
     validator.validate({"case": CASE, "tables": {"test.accounts": [ROW]}})
@@ -48,45 +48,47 @@ def test_the_request_has_the_whole_topic_and_is_of_the_published_form() -> None:
 
 
 def test_a_topic_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = keep_by_hand(monkeypatch, tmp_path / "another")
-    said: list[str] = []
+    made = use_fake_topics(monkeypatch, tmp_path / "another")
+    statuses: list[str] = []
     for _ in range(2):
-        build_apply(applying(), said.append)
-    assert len(made) == len(said) == 1
+        build_apply_case(apply_spec(), statuses.append)
+    assert len(made) == len(statuses) == 1
 
 
-def test_what_is_half_made_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_topic_that_failed_is_not_cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(*_: object) -> None:
         raise FolderError("disk full", path="cache")
 
     with monkeypatch.context() as patched:
         patched.setattr("ticdc_producer.runs.topic_cache._make", broken)
         with pytest.raises(FolderError):
-            build_apply(applying(), lambda _: None)
+            build_apply_case(apply_spec(), lambda _: None)
     assert list((tmp_path / "cache" / "topics").iterdir()) == []
-    assert build_apply(applying(), lambda _: None).expected
+    assert build_apply_case(apply_spec(), lambda _: None).expected
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "shown"),
+    ("answer", "status", "output"),
     [
         (RIGHT, 0, "passed 1"),
         (WRONG, 1, "table test.accounts: 1 missing, 1 extra"),
-        ("say(case=case, tables={})", 1, "table test.accounts is missing, with 1 rows"),
-        ("say(case=case, error='no')", 1, "an error, expected tables: no"),
-        ("say(case=case, skipped='later')", 0, "skipped 1"),
-        ("say(case=case, events=[])", 1, "one of tables, error and skipped"),
+        ("answer(case=case, tables={})", 1, "table test.accounts is missing, with 1 rows"),
+        ("answer(case=case, error='no')", 1, "an error, expected tables: no"),
+        ("answer(case=case, skipped='later')", 0, "skipped 1"),
+        ("answer(case=case, events=[])", 1, "one of tables, error and skipped"),
         ("sys.exit(7)", 1, "it ended with status 7"),
     ],
 )
-def test_an_answer_is_judged(
-    answer: str, status: int, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_answer_is_verified(
+    answer: str, status: int, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert applied("--testee", answering(tmp_path, answer)) == status
-    assert shown in capsys.readouterr().out
+    assert output in capsys.readouterr().out
 
 
-def test_a_testee_that_hangs_costs_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_testee_that_hangs_fails_after_the_timeout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = answering(tmp_path, "time.sleep(1000)")
     assert applied("--testee", command, "--timeout", "500ms") == 1
     assert "no answer within 0.5 s" in capsys.readouterr().out
@@ -102,15 +104,15 @@ def test_a_failure_list_holds_cases_of_both_levels(
     assert f"unexpected success: {CASE}" in capsys.readouterr().out
 
 
-def test_a_failing_topic_is_kept_as_a_golden_folder(
+def test_a_failing_topic_is_saved_as_a_golden_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept, report = tmp_path / "kept", tmp_path / "junit.xml"
+    saved, report = tmp_path / "saved", tmp_path / "junit.xml"
     command = answering(tmp_path, WRONG)
-    assert applied("--testee", command, "--save", kept, "--junit-xml", report) == 1
+    assert applied("--testee", command, "--save", saved, "--junit-xml", report) == 1
     (suite,) = JUnitXml.fromstring(report.read_bytes())
     assert [case.name for case in suite] == ["apply.seed_t1"]
-    folder = kept / CASE
+    folder = saved / CASE
     rows = (folder / "state" / "test.accounts.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(row) for row in rows] == [ROW]
     capsys.readouterr()
@@ -120,7 +122,7 @@ def test_a_failing_topic_is_kept_as_a_golden_folder(
     assert main(replay) == 1
 
 
-def test_the_sample_keeps_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sample_has_the_expected_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert applied("--testee", SAMPLE) == 0
     assert "passed 1" in capsys.readouterr().out
 
@@ -134,7 +136,7 @@ def test_list_needs_no_topic(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert not (tmp_path / "cache").exists()
 
 
-def test_the_decode_level_is_the_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_decode_level_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conformance", "--list"]) == 0
     assert ".apply." not in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""The command: what is asked, what is printed and written, and the exit code."""
+"""The command: selected cases, output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from junitparser import JUnitXml
 
 from tests.conformance.testees import answering
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.decode_spec import tellings
+from ticdc_producer.conformance.decode_spec import decode_cases
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python.py")])
@@ -24,15 +24,15 @@ def conformance(*options: str | Path) -> int:
     return main(["conformance", *map(str, options)])
 
 
-def test_the_sample_testee_fails_just_what_it_is_known_to_fail(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sample_testee_fails_only_the_listed_cases(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--protocol", "open-protocol", "--protocol", "canal-json", "--failures", SAMPLE_FAILURES)
     assert conformance("--testee", SAMPLE, "--json", *options) == 0
-    told = json.loads(capsys.readouterr().out)
-    asked = [one.id for one in tellings() if one.protocol in ("open-protocol", "canal-json")]
-    assert [one["case"] for one in told["cases"]] == asked
-    skipped = {one["case"].rpartition(".")[2] for one in told["cases"] if one["outcome"] == "skipped"}
+    report = json.loads(capsys.readouterr().out)
+    expected = [one.id for one in decode_cases() if one.protocol in ("open-protocol", "canal-json")]
+    assert [one["case"] for one in report["cases"]] == expected
+    skipped = {one["case"].rpartition(".")[2] for one in report["cases"] if one["outcome"] == "skipped"}
     assert skipped == {"snappy", "lz4"}
-    assert told["ok"]
+    assert report["ok"]
 
 
 def test_the_sample_testee_needs_nothing_but_python() -> None:
@@ -54,38 +54,38 @@ def test_list_takes_filters_and_needs_no_testee(capsys: pytest.CaptureFixture[st
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> str:
-    """A testee that takes every number for a float64."""
+    """A testee that parses every number as a float64."""
     event = {
         "kind": "row", "commit_ts": 429918008166580226, "schema": "test", "table": "t", "op": "insert",
         "after": {"id": "1", "v": "18446744073709552000"},
     }  # fmt: skip
-    return answering(tmp_path, f"say(case=case, events=[{event!r}])")
+    return answering(tmp_path, f"answer(case=case, events=[{event!r}])")
 
 
-def test_a_failure_tells_the_difference_and_is_kept(
+def test_a_failure_is_reported_with_its_difference_and_saved(
     wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept, report = tmp_path / "failing" / "cases", tmp_path / "junit.xml"
-    options = ("--filter", LARGEST, "--save", kept, "--junit-xml", report)
+    saved, junit = tmp_path / "failing" / "cases", tmp_path / "junit.xml"
+    options = ("--filter", LARGEST, "--save", saved, "--junit-xml", junit)
     assert conformance("--testee", wrong, *options) == 1
     difference = 'event 0: after["v"] is "18446744073709552000", expected "18446744073709551615"'
     assert difference in capsys.readouterr().out
-    (path,) = kept.iterdir()
+    (path,) = saved.iterdir()
     content = json.loads((path / "outcome.json").read_text("utf-8"))
     assert (path.name, content["reasons"]) == (LARGEST, [difference])
-    (suite,) = JUnitXml.fromstring(report.read_bytes())
+    (suite,) = JUnitXml.fromstring(junit.read_bytes())
     (case,) = suite
     assert (case.classname, case.name) == (
         "conformance.required.open-protocol", "types.bigint-unsigned-max",
     )  # fmt: skip
     assert difference in str(case.result[0].text)
     _, *replay = shlex.split(content["replay"])
-    assert main([*replay, "--save", str(kept)]) == 1
+    assert main([*replay, "--save", str(saved)]) == 1
     assert difference in capsys.readouterr().out
     assert main(["decode", "--in", str(path), "--format", "jsonl"]) == 0
-    (told,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (decoded,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (expected,) = [json.loads(line) for line in (path / "events.jsonl").read_text("utf-8").splitlines()]
-    assert told == expected
+    assert decoded == expected
 
 
 def test_a_failure_list_makes_failures_expected_and_successes_not(

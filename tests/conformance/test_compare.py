@@ -1,4 +1,4 @@
-"""What counts as the same, and what is said of what is not."""
+"""Which events are equal, and how differences are reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_same_events_do_not_differ() -> None:
     assert differences([ROW], [ROW]) == []
 
 
-def test_what_a_consumer_may_not_know_is_not_compared_unless_it_is_told() -> None:
+def test_optional_fields_are_compared_only_if_the_consumer_returns_them() -> None:
     assert differences([ROW], [replace(ROW, columns=None, table_id=None)]) == []
     assert differences([ROW], [replace(ROW, table_id=0)]) == ["event 0: table_id is 0, expected 5"]
     assert ROW.columns is not None
@@ -49,25 +49,25 @@ def test_every_other_difference_is_one_sentence() -> None:
     ]
 
 
-def test_null_empty_and_the_word_null_are_three_values() -> None:
-    told = [replace(ROW, after={"v": value}) for value in (None, "", "null")]
-    found = [[bool(differences([one], [other])) for other in told] for one in told]
+def test_null_empty_and_the_text_null_are_three_values() -> None:
+    actual = [replace(ROW, after={"v": value}) for value in (None, "", "null")]
+    found = [[bool(differences([one], [other])) for other in actual] for one in actual]
     assert found == [[False, True, True], [True, False, True], [True, True, False]]
 
 
 def test_floats_are_compared_as_numbers_of_their_width() -> None:
-    def told(value: str) -> list[str]:
+    def compared(value: str) -> list[str]:
         return differences([ROW], [replace(ROW, after={**(ROW.after or {}), "f": value})])
 
-    assert told("1E-1") == told("0.10000000149011612") == []
-    assert told("0.1000001") != []
-    assert told("one") != []
+    assert compared("1E-1") == compared("0.10000000149011612") == []
+    assert compared("0.1000001") != []
+    assert compared("one") != []
 
 
 def test_decimals_are_numbers_only_where_they_are_sent_as_such() -> None:
-    told = [replace(ROW, after={**(ROW.after or {}), "d": "1.5"})]
-    assert differences([ROW], told) != []
-    assert differences([ROW], told, frozenset({"float", "decimal"})) == []
+    actual = [replace(ROW, after={**(ROW.after or {}), "d": "1.5"})]
+    assert differences([ROW], actual) != []
+    assert differences([ROW], actual, frozenset({"float", "decimal"})) == []
 
 
 def test_events_too_few_and_too_many() -> None:

@@ -1,4 +1,4 @@
-"""Rows against rows: by key, in no order, and only of the tables that were asked."""
+"""Comparison of rows: by key, in any order, and only of requested tables."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TABLE = ExpectedTable(
 )
 
 
-def told(*rows: Image) -> list[str]:
-    return table_differences([TABLE], {"s.t": rows, "s.not_asked": [FIRST]})
+def compared(*rows: Image) -> list[str]:
+    return table_differences([TABLE], {"s.t": rows, "s.not_requested": [FIRST]})
 
 
 def test_the_order_of_rows_and_the_digits_of_floats_do_not_matter() -> None:
-    assert told(SECOND, {**FIRST, "f": "1e-1"}) == []
+    assert compared(SECOND, {**FIRST, "f": "1e-1"}) == []
 
 
-def test_missing_extra_and_different_rows_are_counted_and_shown() -> None:
-    assert told({**FIRST, "n": "null"}, {**SECOND, "id": "3"}) == [
+def test_missing_extra_and_different_rows_are_counted_and_listed() -> None:
+    assert compared({**FIRST, "n": "null"}, {**SECOND, "id": "3"}) == [
         "table s.t: 1 missing, 1 extra, 1 different",
         '  missing: {"id": "2", "f": "2.5", "b": "text", "n": ""}',
         '  extra: {"id": "3", "f": "2.5", "b": "text", "n": ""}',
@@ -33,28 +33,28 @@ def test_missing_extra_and_different_rows_are_counted_and_shown() -> None:
     ]
 
 
-def test_a_row_that_is_there_twice_is_extra() -> None:
-    assert told(FIRST, SECOND, SECOND)[0] == "table s.t: 1 extra"
+def test_a_duplicate_row_is_extra() -> None:
+    assert compared(FIRST, SECOND, SECOND)[0] == "table s.t: 1 extra"
 
 
 def test_columns_too_few_and_too_many_are_differences() -> None:
     row = {name: value for name, value in FIRST.items() if name != "n"}
-    (_, difference) = told({**row, "x": "1"}, SECOND)
-    assert difference == '  different: {"id": "1"}: n is missing; x is no column'
+    (_, difference) = compared({**row, "x": "1"}, SECOND)
+    assert difference == '  different: {"id": "1"}: n is missing; x is not a column'
 
 
 def test_a_number_is_not_compared_as_one_where_the_column_is_text() -> None:
-    assert told(FIRST, {**SECOND, "id": "2.0"})[0] == "table s.t: 1 missing, 1 extra"
+    assert compared(FIRST, {**SECOND, "id": "2.0"})[0] == "table s.t: 1 missing, 1 extra"
 
 
-def test_a_table_that_is_not_told_is_named_even_if_it_is_empty() -> None:
+def test_a_missing_table_is_reported_even_if_it_is_empty() -> None:
     empty = ExpectedTable(schema="s", table="empty", key=["id"], types={}, rows=[])
     assert table_differences([empty], {}) == ["table s.empty is missing, with 0 rows"]
     assert table_differences([empty], {"s.empty": []}) == []
 
 
-def test_of_many_rows_some_are_shown() -> None:
+def test_only_some_of_many_rows_are_listed() -> None:
     many = [{**FIRST, "id": str(number)} for number in range(100, 200)]
-    lines = told(FIRST, SECOND, *many)
+    lines = compared(FIRST, SECOND, *many)
     assert lines[0] == "table s.t: 100 extra"
     assert len(lines) < 10

@@ -1,4 +1,4 @@
-"""The corpus: ids that last, every type and damage, and cases that our own decoders answer right."""
+"""The corpus: stable ids, all types and damages, and our own decoders return the expected events."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from tests.conformance.own_decoder import decoded, refuses
-from ticdc_producer.conformance.case import Case, build
+from ticdc_producer.conformance.case import Case, build_decode_case
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.decode_spec import PROTOCOLS, tellings
-from ticdc_producer.conformance.stream import played
-from ticdc_producer.conformance.wire import exchange_schema
+from ticdc_producer.conformance.decode_spec import PROTOCOLS, decode_cases
+from ticdc_producer.conformance.stream import run_spec
+from ticdc_producer.conformance.wire import wire_schema
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 
 _ID = re.compile(rf"(required|recommended)\.({'|'.join(PROTOCOLS)})(\.[a-z0-9]+(-[a-z0-9]+)*){{2}}")
 _NEVER_A_COLUMN = {
@@ -32,25 +32,25 @@ _NEVER_A_COLUMN = {
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    return [build(one) for one in tellings()]
+    return [build_decode_case(one) for one in decode_cases()]
 
 
-def test_ids_are_unique_and_of_one_form() -> None:
-    ids = [one.id for one in tellings()]
+def test_ids_are_unique_and_well_formed() -> None:
+    ids = [one.id for one in decode_cases()]
     assert len(set(ids)) == len(ids)
     assert [one for one in ids if _ID.fullmatch(one) is None] == []
 
 
-def test_the_id_that_the_documentation_names_is_there() -> None:
-    assert "required.open-protocol.types.bigint-unsigned-max" in {one.id for one in tellings()}
+def test_the_id_in_the_documentation_exists() -> None:
+    assert "required.open-protocol.types.bigint-unsigned-max" in {one.id for one in decode_cases()}
 
 
 def test_every_column_type_has_cases_in_every_protocol() -> None:
     found = {
         (one.protocol, column.type)
-        for one in tellings()
+        for one in decode_cases()
         if one.name.startswith("types.")
-        for table in played(one.story.given, one.story.sql).catalog.tables
+        for table in run_spec(one.spec.setup, one.spec.sql).catalog.tables
         for column in table.columns
     }
     missing = {(name, kind) for name in PROTOCOLS for kind in set(MySQLType) - _NEVER_A_COLUMN} - found
@@ -58,10 +58,10 @@ def test_every_column_type_has_cases_in_every_protocol() -> None:
 
 
 def test_every_damage_is_used() -> None:
-    assert {one.story.damage for one in tellings()} - {""} == set(DAMAGES)
+    assert {one.spec.damage for one in decode_cases()} - {""} == set(DAMAGES)
 
 
-def test_our_decoders_tell_what_a_message_tells(cases: list[Case]) -> None:
+def test_our_decoders_return_the_expected_events(cases: list[Case]) -> None:
     wrong = [
         case.id
         for case in cases
@@ -76,16 +76,16 @@ def test_our_decoders_refuse_what_is_damaged(cases: list[Case]) -> None:
     assert {case.request.protocol for case in damaged} == set(PROTOCOLS)
 
 
-def test_the_page_shows_a_true_request(cases: list[Case]) -> None:
+def test_the_request_on_the_page_is_correct(cases: list[Case]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8")
     (request,) = [case.request for case in cases if case.id == "required.open-protocol.rows.insert"]
-    for part, told in (("key", request.key), ("value", request.value)):
-        shown = re.findall(rf'"{part}": "([^"…]+)…"', page)
-        assert len(shown) == 1
-        assert (told or "").startswith(shown[0])
+    for part, value in (("key", request.key), ("value", request.value)):
+        excerpt = re.findall(rf'"{part}": "([^"…]+)…"', page)
+        assert len(excerpt) == 1
+        assert (value or "").startswith(excerpt[0])
 
 
-def test_what_is_expected_is_what_was_committed(cases: list[Case]) -> None:
+def test_the_expected_events_are_the_committed_changes(cases: list[Case]) -> None:
     by_id = {case.id: case for case in cases}
     largest = by_id["required.open-protocol.types.bigint-unsigned-max"].expected
     assert largest is not None
@@ -101,9 +101,9 @@ def test_what_is_expected_is_what_was_committed(cases: list[Case]) -> None:
     assert [event.commit_ts for event in batch] == sorted({event.commit_ts for event in batch})
 
 
-def test_the_published_schema_is_current_and_every_line_of_it(cases: list[Case]) -> None:
-    published = json.loads((shipped_folder("schemas") / "conformance.schema.json").read_text("utf-8"))
-    assert published == exchange_schema(), (
+def test_the_published_schema_is_current_and_accepts_every_line(cases: list[Case]) -> None:
+    published = json.loads((bundled_dir("schemas") / "conformance.schema.json").read_text("utf-8"))
+    assert published == wire_schema(), (
         "python -m ticdc_producer.conformance.wire > schemas/conformance.schema.json"
     )
     validator = jsonschema.Draft202012Validator(published)
@@ -115,6 +115,6 @@ def test_the_published_schema_is_current_and_every_line_of_it(cases: list[Case])
 def _lines(cases: list[Case]) -> Iterator[object]:
     yield {"hello": 1}
     for case in cases:
-        told = {"error": "damaged"} if case.expected is None else {"events": list(case.expected)}
-        for line in (case.request, {"case": case.id, **told}):
+        answer = {"error": "damaged"} if case.expected is None else {"events": list(case.expected)}
+        for line in (case.request, {"case": case.id, **answer}):
             yield json.loads(msgspec.json.encode(line))

@@ -1,4 +1,4 @@
-"""The corpus as files: the same bytes again, and every kind of change is named."""
+"""The corpus as files: written reproducibly, and all kinds of changes are reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.hand_made import CASE, ROW, keep_by_hand
+from tests.conformance.hand_made import CASE, ROW, use_fake_topics
 from ticdc_producer.cli import conformance_command, golden_command, main
 from ticdc_producer.targets.golden.write import write_manifest
 
@@ -21,21 +21,21 @@ FILTERS = ("--filter", "required.open-protocol.rows.*", "--filter", DAMAGED, "--
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    place = tmp_path_factory.mktemp("corpus")
+    folder = tmp_path_factory.mktemp("corpus")
     with pytest.MonkeyPatch.context() as patched:
-        keep_by_hand(patched, place / "cache")
-        yield written(place / "original")
+        use_fake_topics(patched, folder / "cache")
+        yield written(folder / "original")
 
 
 @pytest.fixture
 def corpus(original: Path, tmp_path: Path) -> Path:
-    """One that a test may change."""
+    """A copy that a test may change."""
     return Path(shutil.copytree(original, tmp_path / "a"))
 
 
-def written(place: Path, *filters: str) -> Path:
-    assert main(["golden", "--protocol", "all", "--out", str(place), *(filters or FILTERS)]) == 0
-    return place
+def written(folder: Path, *filters: str) -> Path:
+    assert main(["golden", "--protocol", "all", "--out", str(folder), *(filters or FILTERS)]) == 0
+    return folder
 
 
 def diff(old: Path, new: Path, *options: str) -> int:
@@ -46,22 +46,22 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_a_case_has_its_message_its_events_and_what_is_asked(corpus: Path) -> None:
+def test_a_case_has_its_message_its_events_and_its_request(corpus: Path) -> None:
     (message,) = lines(corpus / INSERT / "messages.jsonl")
     (event,) = lines(corpus / INSERT / "events.jsonl")
     assert (message["topic"], message["partition"], message["offset"], message["type"]) == (
         event["topic"], event["partition"], event["offset"], event["kind"],
     )  # fmt: skip
-    asked = json.loads((corpus / INSERT / "manifest.json").read_text("utf-8"))["case"]
-    assert (asked["case"], asked["level"], asked["protocol"]) == (INSERT, "decode", "open-protocol")
+    request = json.loads((corpus / INSERT / "manifest.json").read_text("utf-8"))["case"]
+    assert (request["case"], request["level"], request["protocol"]) == (INSERT, "decode", "open-protocol")
     assert not (corpus / DAMAGED / "events.jsonl").exists()
     assert lines(corpus / CASE / "state" / "test.accounts.jsonl") == [ROW]
 
 
 def test_the_manifest_lists_every_file(corpus: Path) -> None:
     content = json.loads((corpus / "manifest.json").read_text("utf-8"))
-    there = {path.relative_to(corpus).as_posix() for path in corpus.rglob("*") if path.is_file()}
-    assert set(content["files"]) == there - {"manifest.json"}
+    existing = {path.relative_to(corpus).as_posix() for path in corpus.rglob("*") if path.is_file()}
+    assert set(content["files"]) == existing - {"manifest.json"}
     assert {INSERT, DAMAGED, CASE} <= set(content["cases"])
 
 
@@ -88,7 +88,7 @@ def test_added_and_removed_cases_are_named(
 
 
 def changed(corpus: Path, case: str, file: str, old: str, new: str) -> Path:
-    """A copy of a corpus in which a file of a case is another."""
+    """A copy of a corpus with a changed file in one case."""
     copy = corpus.with_name("changed")
     shutil.copytree(corpus, copy)
     path = copy / case / file
@@ -119,30 +119,30 @@ def test_changed_bytes_are_named_with_the_first_message_and_byte(
 
 
 @pytest.mark.parametrize(
-    ("case", "file", "old", "new", "told"),
+    ("case", "file", "old", "new", "message"),
     [
         (INSERT, "events.jsonl", '"bob"', '"bab"', "events.jsonl changed"),
         (CASE, "state/test.accounts.jsonl", '"bob"', '"bab"', "state/test.accounts.jsonl changed"),
         (INSERT, "manifest.json", '"level": "decode"', '"level": "x"', "manifest.json: case changed"),
-        (INSERT, "messages.jsonl", '"type": "row"', '"type": "ddl"', "messages.jsonl: place, type"),
+        (INSERT, "messages.jsonl", '"type": "row"', '"type": "ddl"', "messages.jsonl: position, type"),
     ],
 )
-def test_other_changes_are_no_changes_of_bytes(
-    corpus: Path, case: str, file: str, old: str, new: str, told: str, capsys: pytest.CaptureFixture[str]
+def test_other_changes_are_not_changes_of_bytes(
+    corpus: Path, case: str, file: str, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert diff(corpus, changed(corpus, case, file, old, new)) == 1
     out = capsys.readouterr().out
-    assert f"changed: {case}\n  {told}" in out
+    assert f"changed: {case}\n  {message}" in out
     assert "Wire bytes" not in out
 
 
 def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert diff(corpus, tmp_path / "nowhere") == 2
     assert diff(corpus, corpus / INSERT) == 2
-    assert "no corpus" in capsys.readouterr().err
+    assert "not a corpus" in capsys.readouterr().err
     (corpus / INSERT / "events.jsonl").write_text("{}", "utf-8")
     assert diff(corpus, corpus) == 2
-    assert "not what the manifest lists" in capsys.readouterr().err
+    assert "differs from what the manifest lists" in capsys.readouterr().err
     assert main(["golden", "--out", str(corpus)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert main(["golden"]) == 2

@@ -1,4 +1,4 @@
-"""A testee that breaks costs its case alone; one that does not start is an error of the environment."""
+"""If a testee crashes, only that case fails; if it does not start, the environment is wrong."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import psutil
 import pytest
 
 from tests.conformance.testees import answering, program
-from ticdc_producer.conformance.decode_spec import tellings
+from ticdc_producer.conformance.decode_spec import decode_cases
 from ticdc_producer.conformance.failure_list import FailureList
 from ticdc_producer.conformance.runner import Outcome, run
-from ticdc_producer.errors import ConformanceError, NoTesteeError
+from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 DAMAGED = "required.open-protocol.damaged.garbage"
 CASES = [
     one
-    for one in tellings()
+    for one in decode_cases()
     if one.id in ("required.open-protocol.rows.insert", "required.open-protocol.rows.update", DAMAGED)
 ]
 INSERT, UPDATE, _ = (one.id for one in CASES)
@@ -29,15 +29,17 @@ SECONDS = 5.0
 ROOT = Path(__file__).parents[2]
 
 
-def asked(command: str, failures: tuple[str, ...] = ()) -> dict[str, Outcome]:
+def run_cases(command: str, failures: tuple[str, ...] = ()) -> dict[str, Outcome]:
     outcomes = run(CASES, command, timeout=SECONDS, failures=FailureList(failures))
     assert [outcome.case.id for outcome in outcomes] == [INSERT, UPDATE, DAMAGED]
     return {outcome.case.id: outcome for outcome in outcomes}
 
 
-def broken_at_first(folder: Path, how: str) -> dict[str, Outcome]:
+def crashing_at_first(folder: Path, how: str) -> dict[str, Outcome]:
     """Outcomes of a testee that does something wrong with the first case and refuses the others."""
-    return asked(answering(folder, f"if case == {INSERT!r}:\n    {how}\nsay(case=case, error='refused')"))
+    return run_cases(
+        answering(folder, f"if case == {INSERT!r}:\n    {how}\nanswer(case=case, error='refused')")
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,56 +48,59 @@ def broken_at_first(folder: Path, how: str) -> dict[str, Outcome]:
         ("print('out of cheese', file=sys.stderr); sys.exit(7)", "it ended with status 7\nout of cheese"),
         ("time.sleep(1000)", "no answer within 5 s"),
         ("os.close(1); os._exit(0)", "it ended with status 0"),
-        ("print('starting up', flush=True)", "not of the published form"),
-        ("say(case=case)", "one of events, error and skipped"),
-        ("say(case=case, error='x', events=[])", "one of events, error and skipped"),
-        ("say(case='another', error='x')", "of another case, 'another'"),
-        ("say(case=case, events=[{'kind': 'row'}])", "not of the published form"),
-        ("print('[' * 100000, flush=True)", "not of the published form"),
-        ("sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush()", "not of the published form"),
+        ("print('starting up', flush=True)", "does not have the published format"),
+        ("answer(case=case)", "one of events, error and skipped"),
+        ("answer(case=case, error='x', events=[])", "one of events, error and skipped"),
+        ("answer(case='another', error='x')", "belongs to another case, 'another'"),
+        ("answer(case=case, events=[{'kind': 'row'}])", "does not have the published format"),
+        ("print('[' * 100000, flush=True)", "does not have the published format"),
+        (
+            "sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush()",
+            "does not have the published format",
+        ),
     ],
 )
-def test_what_breaks_one_case_leaves_the_others(tmp_path: Path, how: str, reason: str) -> None:
-    found = broken_at_first(tmp_path, how)
+def test_a_crash_in_one_case_does_not_affect_the_others(tmp_path: Path, how: str, reason: str) -> None:
+    found = crashing_at_first(tmp_path, how)
     assert found[INSERT].status == "failed"
     assert reason in found[INSERT].reasons[0]
     assert found[UPDATE].reasons == ("an error, expected events: refused",)
     assert found[DAMAGED].status == "passed"
 
 
-def test_skipped_is_neither_right_nor_wrong_and_tells_why(tmp_path: Path) -> None:
-    found = asked(answering(tmp_path, "say(case=case, skipped='later')"), (INSERT,))
-    assert {outcome.word for outcome in found.values()} == {"skipped"}
+def test_a_skipped_case_is_always_expected_and_has_a_reason(tmp_path: Path) -> None:
+    found = run_cases(answering(tmp_path, "answer(case=case, skipped='later')"), (INSERT,))
+    assert {outcome.label for outcome in found.values()} == {"skipped"}
     assert found[INSERT].reasons == ("later",)
     assert all(outcome.expected for outcome in found.values())
 
 
 def test_events_of_a_damaged_message_are_wrong(tmp_path: Path) -> None:
-    found = asked(answering(tmp_path, "say(case=case, events=[])"))
+    found = run_cases(answering(tmp_path, "answer(case=case, events=[])"))
     assert found[DAMAGED].reasons == ("events of a damaged message, expected an error",)
     assert found[UPDATE].reasons == ("0 events, expected 1",)
 
 
-def test_a_listed_failure_is_as_expected_and_a_listed_success_is_not(tmp_path: Path) -> None:
-    found = asked(
-        answering(tmp_path, "say(case=case, error='x')"), ("required.open-protocol.rows.*", DAMAGED)
+def test_a_listed_failure_is_expected_and_a_listed_success_is_not(tmp_path: Path) -> None:
+    found = run_cases(
+        answering(tmp_path, "answer(case=case, error='x')"), ("required.open-protocol.rows.*", DAMAGED)
     )
-    assert [outcome.word for outcome in found.values()] == [
+    assert [outcome.label for outcome in found.values()] == [
         "expected failure", "expected failure", "unexpected success",
     ]  # fmt: skip
     assert [outcome.expected for outcome in found.values()] == [True, True, False]
 
 
 def test_a_large_request_reaches_a_testee_that_reads_late(tmp_path: Path) -> None:
-    large = [one for one in tellings() if one.name == "large.long-text"]
-    command = answering(tmp_path, "say(case=case, skipped=str(len(line) > 65536))")
+    large = [one for one in decode_cases() if one.name == "large.long-text"]
+    command = answering(tmp_path, "answer(case=case, skipped=str(len(line) > 65536))")
     outcomes = run(large, command, timeout=SECONDS, failures=FailureList())
     assert {outcome.reasons for outcome in outcomes} == {("True",)}
 
 
 def test_a_testee_may_end_by_itself(tmp_path: Path) -> None:
     last = tmp_path / "last"
-    asked(answering(tmp_path, "say(case=case, error='x')", last=f"open({str(last)!r}, 'w').close()"))
+    run_cases(answering(tmp_path, "answer(case=case, error='x')", last=f"open({str(last)!r}, 'w').close()"))
     assert last.exists()
 
 
@@ -105,14 +110,14 @@ def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
     asleep = f"open({str(pipe)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
     options = ["conformance", "--timeout", "1h", "--testee", answering(tmp_path, asleep)]
     command = subprocess.Popen([sys.executable, "-m", "ticdc_producer", *options], cwd=ROOT)
-    number = int(_written(pipe))  # waits until the testee was asked
+    number = int(_written(pipe))  # waits until the testee has received a request
     command.send_signal(signal.SIGTERM)
     assert command.wait() == 130
     assert not psutil.pid_exists(number)
 
 
 def _written(pipe: Path) -> bytes:
-    """What is written to a pipe; nothing if that takes a minute."""
+    """The content of a pipe; empty after a minute without content."""
     end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     select.select([end], [], [], 60)
     try:
@@ -129,17 +134,17 @@ def _written(pipe: Path) -> bytes:
     ],
 )
 def test_a_program_that_does_not_greet_does_not_start(tmp_path: Path, text: str, reason: str) -> None:
-    with pytest.raises(NoTesteeError, match=reason) as caught:
-        asked(program(tmp_path, text))
+    with pytest.raises(TesteeStartError, match=reason) as caught:
+        run_cases(program(tmp_path, text))
     assert caught.value.exit_code == 3
 
 
-def test_a_program_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(NoTesteeError, match="No such file"):
-        asked(str(tmp_path / "nothing"))
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(TesteeStartError, match="No such file"):
+        run_cases(str(tmp_path / "nothing"))
 
 
 @pytest.mark.parametrize("command", ["", "'open"])
-def test_a_command_that_is_none(command: str) -> None:
+def test_an_invalid_command(command: str) -> None:
     with pytest.raises(ConformanceError):
-        asked(command)
+        run_cases(command)

@@ -1,4 +1,4 @@
-"""The apply level on topics that Spark makes: one here, all of them in the slow tier."""
+"""The apply level on topics that Spark makes: one topic here, all topics in the slow tier."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.conformance.own_consumer import (
     Stopped,
 )
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.apply_case import ApplyCase, build_apply
-from ticdc_producer.conformance.apply_spec import Applying, applyings
+from ticdc_producer.conformance.apply_case import ApplyCase, build_apply_case
+from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.compare_tables import table_differences
 from ticdc_producer.runs import topic_cache
 from ticdc_producer.runs.topic_cache import Topic
@@ -45,27 +45,27 @@ def test_a_topic_and_its_rows_at_the_end_and_before(
         inject=("duplicate-message:rate=0.5",),
         moments=(FIRST_COMMIT,),
     )
-    kept = topic_cache.kept_topic(topic)
-    assert source.manifest(kept.golden)["faults"]
-    (table,) = kept.tables()
+    cached = topic_cache.cached_topic(topic)
+    assert source.manifest(cached.golden)["faults"]
+    (table,) = cached.tables()
     assert (table["key"], table["types"]) == (["id"], {"id": "int", "val": "varchar"})
     assert table["rows"] == [{"id": "3", "val": "dd"}, {"id": "4", "val": "ee"}]
-    (before,) = kept.tables(FIRST_COMMIT)
+    (before,) = cached.tables(FIRST_COMMIT)
     assert [row["val"] for row in before["rows"]] == ["aa", "bb", "cc"]
     monkeypatch.setattr(topic_cache, "_make", None)
-    assert topic_cache.kept_topic(topic) == kept
+    assert topic_cache.cached_topic(topic) == cached
 
 
-def built(one: Applying) -> ApplyCase:
-    return build_apply(one, lambda _: None)
+def build_case(one: ApplyCaseSpec) -> ApplyCase:
+    return build_apply_case(one, lambda _: None)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", applyings(), ids=lambda one: one.id)
-def test_our_decoders_lead_to_the_rows(spark: SparkSession, one: Applying) -> None:
-    case = built(one)
+@pytest.mark.parametrize("one", apply_case_specs(), ids=lambda one: one.id)
+def test_our_decoders_yield_the_expected_rows(spark: SparkSession, one: ApplyCaseSpec) -> None:
+    case = build_case(one)
     assert case.expected
-    assert bool(source.manifest(case.golden)["faults"]) == bool(one.form.inject)
+    assert bool(source.manifest(case.golden)["faults"]) == bool(one.topic_spec.inject)
     assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
 
 
@@ -85,14 +85,18 @@ def test_our_decoders_lead_to_the_rows(spark: SparkSession, one: Applying) -> No
         ("sysbench.replay-partial", ComparesOldRow),
     ],
 )
-def test_a_topic_shows_the_bug_that_it_is_for(spark: SparkSession, name: str, wrong: type[Consumer]) -> None:
+def test_a_topic_reveals_the_bug_that_it_is_for(
+    spark: SparkSession, name: str, wrong: type[Consumer]
+) -> None:
     assert fails(wrong(), open_protocol(name))
-    if wrong in (ComparesOldRow, InsertsOnce, ResolvedOnlyGrows):  # the trap shows it, not the scenario
+    if wrong in (ComparesOldRow, InsertsOnce, ResolvedOnlyGrows):  # the trap reveals it, not the scenario
         assert not fails(wrong(), open_protocol(name.partition(".")[0]))
 
 
 def open_protocol(name: str) -> ApplyCase:
-    return built(next(one for one in applyings() if one.id == f"required.open-protocol.apply.{name}"))
+    return build_case(
+        next(one for one in apply_case_specs() if one.id == f"required.open-protocol.apply.{name}")
+    )
 
 
 def fails(consumer: Consumer, case: ApplyCase) -> bool:
@@ -103,25 +107,25 @@ def fails(consumer: Consumer, case: ApplyCase) -> bool:
 
 
 @pytest.mark.slow
-def test_the_time_stamps_that_are_asked_are_resolved_in_every_partition(spark: SparkSession) -> None:
-    for one in applyings():
-        if one.form.resolved_ts is not None:
-            path = built(one).golden / "events.jsonl"
+def test_requested_time_stamps_are_resolved_in_every_partition(spark: SparkSession) -> None:
+    for one in apply_case_specs():
+        if one.topic_spec.resolved_ts is not None:
+            path = build_case(one).golden / "events.jsonl"
             events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
             resolved = {
                 event["partition"]
                 for event in events
-                if event["kind"] == "resolved" and event["commit_ts"] == one.form.resolved_ts
+                if event["kind"] == "resolved" and event["commit_ts"] == one.topic_spec.resolved_ts
             }
             assert resolved == {event["partition"] for event in events}
 
 
 @pytest.mark.slow
-def test_the_sample_keeps_the_rows_of_every_topic(
+def test_the_sample_has_the_rows_of_every_topic(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["conformance", "--testee", SAMPLE, "--level", "apply", "--timeout", "60s", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["cases"]
-    assert {one["outcome"] for one in told} == {"passed", "skipped"}
-    skipped = {one["case"].split(".")[1] for one in told if one["outcome"] == "skipped"}
+    results = json.loads(capsys.readouterr().out)["cases"]
+    assert {one["outcome"] for one in results} == {"passed", "skipped"}
+    skipped = {one["case"].split(".")[1] for one in results if one["outcome"] == "skipped"}
     assert skipped == {"debezium", "craft", "simple"}

@@ -1,4 +1,4 @@
-"""Programs under test that behave in one way each."""
+"""Testees with one particular behaviour each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 _LOOP = """
 import json, os, sys, time
-def say(**line):
+def answer(**line):
     print(json.dumps(line), flush=True)
 for line in sys.stdin:
     request = json.loads(line)
     if "hello" in request:
-        say(hello=1)
+        answer(hello=1)
         continue
     case = request["case"]
 {body}
@@ -24,8 +24,8 @@ for line in sys.stdin:
 def answering(folder: Path, body: str, *, last: str = "") -> str:
     """The command of a testee that greets, and then runs some lines for each request.
 
-    :param body: they know ``request`` and ``case``, and say answers.
-    :param last: what it does when its input has ended.
+    :param body: lines that use ``request`` and ``case``, and call ``answer``.
+    :param last: code that runs after its input has ended.
     """
     indented = "".join(f"    {line}\n" for line in body.strip().splitlines())
     return program(folder, _LOOP.format(body=indented, last=last))

@@ -1,4 +1,4 @@
-"""The shop's tables as consumers fill them: typed values for databases, files in three formats."""
+"""The tables of ``shop.sql`` as consumers write them: typed values for databases, files in three formats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ITEMS: list[dict[str, Any]] = [
 ]  # fmt: skip
 ITEMS.append(dict.fromkeys(ITEMS[0]) | {"id": 3})
 STOCK = [("north", 1, 5), ("north", 2, 7), ("south", 1, 9), ("south", 10, 0)]
-NOTES = [(1, None), (2, ""), (3, "null"), (4, 'a,b "c"\nd'), (5, "😀")]
+SIDE_ROWS = [(1, None), (2, ""), (3, "null"), (4, 'a,b "c"\nd'), (5, "😀")]
 
 
 def write_files(folder: Path) -> Path:
@@ -42,13 +42,13 @@ def write_files(folder: Path) -> Path:
     columns["big"] = [Decimal(value) if value is not None else None for value in columns["big"]]
     columns["changed"] = [value and value.replace(tzinfo=UTC) for value in columns["changed"]]
     pq.write_table(pa.table(columns), folder / "shop.items.parquet")
-    lines = [{"place": place, "item": item, "pieces": float(pieces)} for place, item, pieces in STOCK]
+    lines = [{"place": shelf, "item": item, "pieces": float(count)} for shelf, item, count in STOCK]
     (folder / "stock.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     with (folder / "shop_notes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
         writer.writerow(("id", "note"))
-        for number, note in NOTES:
-            # The module writes NULL and '' alike.
+        for number, note in SIDE_ROWS:
+            # The csv module writes NULL and '' the same way.
             file.write(f"{number},\n") if note is None else file.write(f'{number},""\n') if note == "" else (
                 writer.writerow((number, note))
             )
@@ -56,7 +56,7 @@ def write_files(folder: Path) -> Path:
 
 
 def sqlite_row(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Values as SQLite can hold them: it has no decimals, times and large integers."""
+    """Values that SQLite can store: it has no decimals, times and large integers."""
     return tuple(_sqlite_value(value) for value in row.values())
 
 

@@ -1,4 +1,4 @@
-"""Database servers of a test's own: a process each, on a free port, with all files in one folder."""
+"""Database servers for single tests: a process each, on a free port, with all files in one folder."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
 def _program(name: str, *folders: Path) -> str:
-    places = os.pathsep.join([*map(str, folders), os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
-    found = shutil.which(name, path=places)
+    search_path = os.pathsep.join([*map(str, folders), os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
+    found = shutil.which(name, path=search_path)
     if found is None:
         pytest.skip(f"not run: no {name}")
     return found
@@ -33,7 +33,7 @@ def _free_port() -> int:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Short, since paths of sockets have at most 107 bytes."""
+    """A folder with a short path, because paths of sockets have at most 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="db") as name:
         yield Path(name)
 
@@ -55,9 +55,9 @@ def mariadb() -> Iterator[str]:
         ]
         with subprocess.Popen([server, *common, *own], stdout=quiet, stderr=quiet) as process:
             try:
-                ask = [admin, "--no-defaults", f"--socket={folder}/s", "--user=root", "--wait=60"]
-                subprocess.run([*ask, "ping"], check=True, stdout=quiet)
-                subprocess.run([*ask, "password", "geheim"], check=True, stdout=quiet)
+                command = [admin, "--no-defaults", f"--socket={folder}/s", "--user=root", "--wait=60"]
+                subprocess.run([*command, "ping"], check=True, stdout=quiet)
+                subprocess.run([*command, "password", "geheim"], check=True, stdout=quiet)
                 yield f"mariadb://root:geheim@127.0.0.1:{port}"
             finally:
                 process.terminate()
@@ -76,8 +76,8 @@ def postgres() -> Iterator[str]:
         data = ["-D", f"{folder}/data"]
         subprocess.run([*become, initdb, *data, *account], check=True, stdout=quiet)
         options = f"-p {port} -k {folder} -h 127.0.0.1 -F"
-        begin = [*become, control, *data, "-w", "-l", f"{folder}/log", "-o", options, "start"]
-        subprocess.run(begin, check=True, stdout=quiet)
+        start = [*become, control, *data, "-w", "-l", f"{folder}/log", "-o", options, "start"]
+        subprocess.run(start, check=True, stdout=quiet)
         try:
             yield f"postgresql://tester:geheim@127.0.0.1:{port}"
         finally:

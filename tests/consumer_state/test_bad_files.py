@@ -1,4 +1,4 @@
-"""Files of a consumer that are no tables: refused with file and line."""
+"""Invalid files of a consumer are rejected with file and line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.errors import StateError
 from ticdc_producer.verifier.consumer_state.csv_rows import csv_columns
-from ticdc_producer.verifier.consumer_state.expected import chosen
+from ticdc_producer.verifier.consumer_state.expected import select_tables
 from ticdc_producer.verifier.consumer_state.files import _line_columns
 
 
@@ -19,14 +19,14 @@ def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
         csv_columns([path])
 
 
-def test_a_line_that_is_no_object_is_told_with_its_number(tmp_path: Path) -> None:
+def test_a_line_without_a_json_object_is_rejected_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"id": 1}\n[2]\n')
-    with pytest.raises(StateError) as refused:
+    with pytest.raises(StateError) as rejected:
         _line_columns(path)
-    assert str(refused.value).startswith(f"{path}:2: a line of JSON is no object: '[2]'")
+    assert str(rejected.value).startswith(f"{path}:2: the line is not a JSON object: '[2]'")
 
 
-def test_a_table_that_nobody_expects_names_the_option() -> None:
+def test_an_unexpected_table_is_rejected_with_the_option() -> None:
     with pytest.raises(StateError, match=r"--map: no table 'd\.t' is expected"):
-        chosen([], ["d.t"], option="--map")
+        select_tables([], ["d.t"], option="--map")

@@ -1,4 +1,4 @@
-"""Database URLs: what they may be, and what is never shown of them."""
+"""Database URLs: which are accepted, and that their secrets are never displayed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECRET = "hunter2"
         f"postgresql://ann:{SECRET}@db.example/shop?password={SECRET}",
     ],
 )
-def test_passwords_are_not_shown(url: str) -> None:
+def test_passwords_are_masked(url: str) -> None:
     label = Database(url).label
     assert SECRET not in label
     assert "ann:***@db.example/shop" in label
@@ -33,13 +33,13 @@ def test_passwords_are_not_shown(url: str) -> None:
     "url", [f"mysql://ann:{SECRET}@127.0.0.1:1/x", f"nosuchdb://ann:{SECRET}@host/x", f"mysql://ann:{SECRET}@host:port/x",
             f"sqlite:///{SECRET}-but-no-file.db", "sqlite://"]
 )  # fmt: skip
-def test_what_is_no_database_is_refused(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_databases_are_rejected(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     golden = state_folder(tmp_path / "golden")
     code = main(["verify", "state", "--expected", str(golden), "--actual", url])
-    told = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert code in (2, 3)
-    assert "Traceback" not in told
-    assert url.startswith("sqlite") or SECRET not in told
+    assert "Traceback" not in error
+    assert url.startswith("sqlite") or SECRET not in error
 
 
 def test_a_password_may_come_from_the_environment(
@@ -51,16 +51,16 @@ def test_a_password_may_come_from_the_environment(
     assert "'TICDC_STATE_PASSWORD' is not set" in capsys.readouterr().err
     monkeypatch.setenv("TICDC_STATE_PASSWORD", f"{SECRET}@/")
     assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 3
-    told = capsys.readouterr().err
-    assert "ann:***@127.0.0.1:1/x" in told
-    assert SECRET not in told
+    error = capsys.readouterr().err
+    assert "ann:***@127.0.0.1:1/x" in error
+    assert SECRET not in error
 
 
-def test_a_server_that_is_not_there_is_the_environments_fault(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_an_error_of_the_environment(tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     table = _tables(golden)[0]
     with pytest.raises(StateSourceError) as caught:
-        Database(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, alone=True)
+        Database(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, unique_name=True)
     assert SECRET not in str(caught.value)
     assert caught.value.exit_code == 3
 
@@ -77,7 +77,7 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute(f'CREATE TABLE "{name}" (id INTEGER)')
-    found = Database(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, alone=True)
+    found = Database(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
     assert found is not None
     assert found.columns == ("id",)
 
@@ -92,7 +92,7 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
         (["--protocol", "canal"], "canal-json"),
     ],
 )
-def test_bad_options_say_what_to_do(
+def test_invalid_options_are_rejected_with_a_hint(
     options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     golden = state_folder(tmp_path / "golden")
@@ -104,23 +104,23 @@ def test_bad_options_say_what_to_do(
     assert hint in capsys.readouterr().err
 
 
-def test_a_file_is_of_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_holds_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     golden = state_folder(tmp_path / "golden")
     file = golden / "state" / "shop.items.jsonl"
     assert main(["verify", "state", "--expected", str(golden), "--actual", str(file)]) == 2
     assert "--table" in capsys.readouterr().err
 
 
-def test_a_folder_without_columns_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_columns_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     golden = state_folder(tmp_path / "golden")
-    place = golden / "manifest.json"
-    content = json.loads(place.read_text("utf-8"))
+    path = golden / "manifest.json"
+    content = json.loads(path.read_text("utf-8"))
     del content["tables"]
-    place.write_text(json.dumps(content), "utf-8")
+    path.write_text(json.dumps(content), "utf-8")
     assert main(["verify", "state", "--expected", str(golden), "--actual", "sqlite://"]) == 2
     assert "write it again" in capsys.readouterr().err
 
 
-def test_options_of_verify_do_not_pass_unnoticed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_verify_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--in", "x", "state", "--expected", "x", "--actual", "y"]) == 2
-    assert "options of its own" in capsys.readouterr().err
+    assert "--in is not an option of `verify state`" in capsys.readouterr().err

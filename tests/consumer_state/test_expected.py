@@ -1,4 +1,4 @@
-"""The expected tables as a folder tells them."""
+"""The expected tables of a golden folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_columns_are_those_of_the_history(golden: Path) -> None:
-    tables = prepare(SHOP, sets=["session.database=shop"]).history.catalog.tables
+    tables = prepare(SHOP, overrides=["session.database=shop"]).history.catalog.tables
     columns = {table.qualified_name: table.sent_columns for table in tables}
     found = {table.qualified_name: table.columns for table in expected_tables(golden, manifest(golden))}
     assert found == columns
@@ -32,12 +32,12 @@ def test_keys_are_the_handle_keys(golden: Path) -> None:
     assert found == {"shop.items": ("id",), "shop.notes": ("id",), "shop.stock": ("place", "item")}
 
 
-def test_an_earlier_state_has_the_tables_of_its_time(golden: Path) -> None:
+def test_an_earlier_state_has_the_tables_at_that_time(golden: Path) -> None:
     (table,) = expected_tables(golden, manifest(golden), FIRST_COMMIT)
     assert table.qualified_name == "shop.items"
     assert table.file.read_text("utf-8") == ""
 
 
-def test_of_a_state_that_is_not_there_the_others_are_named(golden: Path) -> None:
+def test_a_missing_state_is_rejected_with_the_existing_ones(golden: Path) -> None:
     with pytest.raises(FolderError, match=str(FIRST_COMMIT)):
         expected_tables(golden, manifest(golden), FIRST_COMMIT + 1)

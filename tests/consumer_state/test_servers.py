@@ -1,4 +1,4 @@
-"""Databases that run as servers, each started by the test that needs it."""
+"""Database servers, each started by the test that needs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
-from tests.consumer_state.filled import ITEMS, NOTES, STOCK
+from tests.consumer_state.filled import ITEMS, SIDE_ROWS, STOCK
 from tests.consumer_state.folder import SHOP, state_folder
 from tests.consumer_state.servers import mariadb, postgres
 from ticdc_producer import api
@@ -32,23 +32,23 @@ CREATE TABLE notes (id INT PRIMARY KEY, note VARCHAR(40))
 
 
 def fill(connection: sa.Connection, notes: str) -> None:
-    """The rows as a consumer writes them."""
+    """Insert the rows as a consumer does."""
     postgres = connection.dialect.name == "postgresql"
     for row in ITEMS:
         values = dict(row)
         if postgres and row["flags"] is not None:
             values |= {"flags": f"{row['flags']:05b}", "changed": row["changed"].replace(tzinfo=UTC)}
         _insert(connection, "shop.items", values)
-    for place, item, pieces in STOCK:
-        _insert(connection, "shop.stock", {"place": place, "item": item, "pieces": pieces})
-    for number, note in NOTES:
+    for shelf, item, count in STOCK:
+        _insert(connection, "shop.stock", {"place": shelf, "item": item, "pieces": count})
+    for number, note in SIDE_ROWS:
         _insert(connection, notes, {"id": number, "note": note})
 
 
 def _insert(connection: sa.Connection, table: str, values: dict[str, Any]) -> None:
     schema, _, name = table.rpartition(".")
-    place = sa.table(name, *map(sa.column, values), schema=schema or None)
-    connection.execute(sa.insert(place).values(values))
+    target = sa.table(name, *map(sa.column, values), schema=schema or None)
+    connection.execute(sa.insert(target).values(values))
 
 
 def compared(golden: Path, url: str) -> StateOutcome:
@@ -63,7 +63,7 @@ def change(engine: sa.Engine) -> None:
         connection.execute(sa.text("DELETE FROM shop.stock WHERE item = 10"))
 
 
-def told(found: StateOutcome) -> dict[str, tuple[int, int, int]]:
+def differences(found: StateOutcome) -> dict[str, tuple[int, int, int]]:
     return {one.table: (one.missing, one.extra, one.different) for one in found.tables}
 
 
@@ -84,7 +84,7 @@ def test_mariadb(spark: SparkSession, tmp_path: Path) -> None:
         right = compared(golden, f"{server}/mysql")
         assert right.ok, "\n".join(state_lines(right))
         change(engine)
-        assert told(compared(golden, f"{server}/shop")) == CHANGED
+        assert differences(compared(golden, f"{server}/shop")) == CHANGED
         engine.dispose()
 
 
@@ -99,5 +99,5 @@ def test_postgresql(spark: SparkSession, tmp_path: Path) -> None:
         right = compared(golden, f"{server}/postgres")
         assert right.ok, "\n".join(state_lines(right))
         change(engine)
-        assert told(compared(golden, f"{server}/postgres")) == CHANGED
+        assert differences(compared(golden, f"{server}/postgres")) == CHANGED
         engine.dispose()

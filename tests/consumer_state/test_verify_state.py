@@ -1,4 +1,4 @@
-"""``verify state``: what a consumer filled against what a golden folder expects."""
+"""``verify state``: the tables that a consumer wrote, compared with those of a golden folder."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jsonschema import ValidationError
 from junitparser import JUnitXml
 from pyspark.sql import SparkSession
 
-from tests.consumer_state.filled import ITEMS, NOTES, STOCK, sqlite_row, write_files
+from tests.consumer_state.filled import ITEMS, SIDE_ROWS, STOCK, sqlite_row, write_files
 from tests.consumer_state.folder import state_folder
 from tests.published_form import check, schema
 from ticdc_producer import api
 from ticdc_producer.cli import main
 from ticdc_producer.reports.state_text import state_lines
 from ticdc_producer.targets.golden.write import write_manifest
-from ticdc_producer.verifier.consumer_state.cell import UNREADABLE
+from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 
 SCHEMA = schema("state.schema.json")
@@ -30,8 +30,8 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return state_folder(tmp_path_factory.mktemp("state") / "shop")
 
 
-def sqlite_file(place: Path) -> Path:
-    with sqlite3.connect(place) as database:
+def sqlite_file(path: Path) -> Path:
+    with sqlite3.connect(path) as database:
         columns = ", ".join(f"{name} NUMERIC" if name == "price" else name for name in ITEMS[0])
         database.execute(f"CREATE TABLE items ({columns}, PRIMARY KEY (id))")
         database.execute("CREATE TABLE goods (PLACE TEXT, item INTEGER, pieces INTEGER, seen_at TEXT)")
@@ -39,8 +39,8 @@ def sqlite_file(place: Path) -> Path:
         marks = ", ".join("?" * len(ITEMS[0]))
         database.executemany(f"INSERT INTO items VALUES ({marks})", map(sqlite_row, ITEMS))
         database.executemany("INSERT INTO goods VALUES (?, ?, ?, 'now')", STOCK)
-        database.executemany("INSERT INTO notes VALUES (?)", [(number,) for number, _ in NOTES])
-    return place
+        database.executemany("INSERT INTO notes VALUES (?)", [(number,) for number, _ in SIDE_ROWS])
+    return path
 
 
 def test_files_of_three_formats_hold_the_state(spark: SparkSession, golden: Path, tmp_path: Path) -> None:
@@ -51,18 +51,18 @@ def test_files_of_three_formats_hold_the_state(spark: SparkSession, golden: Path
     }  # fmt: skip
 
 
-def test_a_wrong_database_is_told_row_by_row(
+def test_a_wrong_database_is_reported_row_by_row(
     spark: SparkSession, golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = sqlite_file(tmp_path / "filled.db")
-    with sqlite3.connect(place) as database:
+    path = sqlite_file(tmp_path / "filled.db")
+    with sqlite3.connect(path) as database:
         database.execute("UPDATE items SET price = 1.25, name = NULL, made = 'soon' WHERE id = 1")
         database.execute("DELETE FROM items WHERE id = 2")
         database.execute("INSERT INTO items (id, name) VALUES (10, 'new'), (9, 'old')")
         database.execute("UPDATE goods SET pieces = 8 WHERE place = 'north' AND item = 2")
         database.execute("INSERT INTO goods VALUES ('south', 1, 9, 'again')")
     junit = tmp_path / "state.xml"
-    options = ["--expected", str(golden), "--actual", f"sqlite:///{place}", "--map", "shop.stock=goods"]
+    options = ["--expected", str(golden), "--actual", f"sqlite:///{path}", "--map", "shop.stock=goods"]
     code = main(
         ["verify", "state", *options, "--ignore-column", "seen_at", "--json", "--junit-xml", str(junit)]
     )
@@ -86,23 +86,21 @@ def test_a_wrong_database_is_told_row_by_row(
     assert cases == dict.fromkeys(("state:shop.items", "state:shop.notes", "state:shop.stock"), True)
 
 
-def test_a_table_that_is_not_there_is_a_difference(
+def test_a_missing_table_is_a_difference(
     spark: SparkSession, golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = sqlite_file(tmp_path / "filled.db")
+    path = sqlite_file(tmp_path / "filled.db")
     chosen = ["--table", "shop.st*", "--table", "shop.items"]
-    assert (
-        main(["verify", "state", "--expected", str(golden), "--actual", f"sqlite:///{place}", *chosen]) == 1
-    )
-    told = capsys.readouterr().out.splitlines()
-    assert told == [
+    assert main(["verify", "state", "--expected", str(golden), "--actual", f"sqlite:///{path}", *chosen]) == 1
+    output = capsys.readouterr().out.splitlines()
+    assert output == [
         "ok     shop.items  3 rows expected, 3 found in items",
         "error  shop.stock  there is no such table (--map SCHEMA.TABLE=NAME names it)",
         "VIOLATED: 1 of 2 tables differs",
     ]
 
 
-def test_whatever_value_differs_is_of_the_published_form() -> None:
+def test_different_values_match_the_published_schema() -> None:
     values = {
         "text": b"a",
         "nothing": None,
@@ -111,8 +109,8 @@ def test_whatever_value_differs_is_of_the_published_form() -> None:
         "worse": UNREADABLE + b"\xff",
     }
     row = RowDifference(kind="different", key={"id": b"\xff"}, expected=values, actual=values)
-    there = TableOutcome(table="shop.items", actual="items", different=1, examples=(row,))
-    outcome = StateOutcome(source="x", at=1, protocol="craft", tables=(there,), ignored=("seen_at",))
+    table = TableOutcome(table="shop.items", actual="items", different=1, examples=(row,))
+    outcome = StateOutcome(source="x", at=1, protocol="craft", tables=(table,), ignored=("seen_at",))
     printed = json.loads(json.dumps(outcome.to_json()))
     check(printed, SCHEMA)
     assert printed["tables"][0]["examples"][0]["actual"] == {
@@ -125,7 +123,7 @@ def test_whatever_value_differs_is_of_the_published_form() -> None:
     ("part", "wrong"),
     [("ok", "yes"), ("at", "now"), ("tables", [{}]), ("ignored", None)],
 )
-def test_another_form_is_told_from_the_published_one(part: str, wrong: object) -> None:
+def test_other_json_does_not_match_the_published_schema(part: str, wrong: object) -> None:
     right = StateOutcome(source="x", at=None, protocol="craft", tables=()).to_json()
     check(right, SCHEMA)
     with pytest.raises(ValidationError):
@@ -134,11 +132,11 @@ def test_another_form_is_told_from_the_published_one(part: str, wrong: object) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pattern", "frames"])
-def test_what_spark_reads(spark: SparkSession, golden: Path, tmp_path: Path, kind: str) -> None:
+def test_tables_that_spark_reads(spark: SparkSession, golden: Path, tmp_path: Path, kind: str) -> None:
     frames = {
         "shop.items": spark.read.parquet(str(write_files(tmp_path / "filled") / "shop.items.parquet")),
         "shop.stock": spark.createDataFrame(STOCK[:-1], "place string, item int, pieces bigint"),
-        "shop.notes": spark.createDataFrame(NOTES, "id int, note string"),
+        "shop.notes": spark.createDataFrame(SIDE_ROWS, "id int, note string"),
     }
     for name, frame in frames.items():
         frame.write.orc(str(tmp_path / "lake" / name.replace(".", "/")))
@@ -149,7 +147,7 @@ def test_what_spark_reads(spark: SparkSession, golden: Path, tmp_path: Path, kin
 
 @pytest.mark.slow
 def test_many_rows_are_compared_by_the_same_plan(spark: SparkSession, golden: Path, tmp_path: Path) -> None:
-    """200,000 rows, one of them changed and one left out: the folder's file is replaced."""
+    """200,000 rows, of which one is changed and one is missing; the folder's file is replaced."""
     stock = golden / "state" / "shop.stock.jsonl"
     many = tmp_path / "many"
     shutil.copytree(golden, many)
@@ -158,12 +156,12 @@ def test_many_rows_are_compared_by_the_same_plan(spark: SparkSession, golden: Pa
     manifest = json.loads((many / "manifest.json").read_text("utf-8"))
     (many / "manifest.json").unlink()
     write_manifest(many, manifest)
-    place = tmp_path / "many.db"
-    with sqlite3.connect(place) as database:
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE stock (place TEXT, item INTEGER, pieces INTEGER)")
         rows = ((f"p{n % 7}", n, n + (n == 5)) for n in range(200_000) if n != 77_777)
         database.executemany("INSERT INTO stock VALUES (?, ?, ?)", rows)
-    (table,) = api.verify_state(many, f"sqlite:///{place}", tables=["shop.stock"]).tables
+    (table,) = api.verify_state(many, f"sqlite:///{path}", tables=["shop.stock"]).tables
     assert (table.expected_rows, table.actual_rows) == (200_000, 199_999)
     assert [(one.kind, one.key["item"]) for one in table.examples] == [
         ("different", b"5"),

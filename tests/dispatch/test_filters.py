@@ -39,14 +39,14 @@ def _ddl(query: str, action: Action, name: str, old: str = "") -> DDLJob:
     )  # fmt: skip
 
 
-def _feed(section: dict[str, Any], **top: Any) -> Changefeed:
+def _changefeed(section: dict[str, Any], **top: Any) -> Changefeed:
     return resolve("kafka:///t", {"filter": section, **top})
 
 
 def _reason(section: dict[str, Any], ddl: DDLJob, start_ts: int = 99) -> str:
-    told = TableFilter(_feed(section)).told(Catalog((), (ddl,)), lambda _: start_ts + 1)
-    assert told.ddls[0].sent is (told.ddls[0].reason == "")
-    return told.ddls[0].reason
+    catalog = TableFilter(_changefeed(section)).mark_ddls(Catalog((), (ddl,)), lambda _: start_ts + 1)
+    assert catalog.ddls[0].sent is (catalog.ddls[0].reason == "")
+    return catalog.ddls[0].reason
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def _reason(section: dict[str, Any], ddl: DDLJob, start_ts: int = 99) -> str:
         (["!other.*"], False),
     ],
 )
-def test_the_last_rule_that_speaks_of_a_table_decides(rules: list[str], accepted: bool) -> None:
-    assert TableFilter(_feed({"rules": rules})).accepts(_table()) is accepted
+def test_the_last_rule_that_matches_a_table_decides(rules: list[str], accepted: bool) -> None:
+    assert TableFilter(_changefeed({"rules": rules})).accepts(_table()) is accepted
     reason = _reason({"rules": rules}, _ddl("DROP TABLE shop.orders", Action.DROP_TABLE, "shop.orders"))
     assert reason == ("" if accepted else "no filter rule accepts the table")
 
 
-def test_upper_and_lower_case_differ_where_the_changefeed_says_so() -> None:
+def test_case_matters_if_the_changefeed_is_case_sensitive() -> None:
     rules = {"rules": ["SHOP.*"]}
-    assert not TableFilter(_feed(rules, **{"case-sensitive": True})).accepts(_table())
+    assert not TableFilter(_changefeed(rules, **{"case-sensitive": True})).accepts(_table())
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_ddl_of_a_database_is_accepted_if_a_table_of_it_may_be(rules: list[str],
     assert (_reason({"rules": rules}, ddl) == "") is accepted
 
 
-def test_a_rename_is_judged_by_the_old_name_and_stops_where_only_the_new_one_is_accepted() -> None:
+def test_a_rename_is_filtered_by_the_old_name_and_stops_if_only_the_new_one_is_accepted() -> None:
     rules = {"rules": ["shop.*"]}
     assert _reason(rules, _ddl("RENAME …", Action.RENAME_TABLE, "away.orders", old="shop.orders")) == ""
     assert _reason(rules, _ddl("RENAME …", Action.RENAME_TABLE, "away.b", old="away.a")) != ""
@@ -127,20 +127,20 @@ def test_ignored_texts_and_start_ts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "message"),
     [
         ({"rules": ["shop"]}, "schemaPattern.tablePattern"),
         ({"event-filters": [{"matcher": ["*.*"], "ignore-event": ["inserts"]}]}, "did you mean 'insert'?"),
-        ({"event-filters": [{"matcher": ["*.*"], "ignore-sql": ["("]}]}, "no regular expression"),
+        ({"event-filters": [{"matcher": ["*.*"], "ignore-sql": ["("]}]}, "not a regular expression"),
         ({"event-filters": [{"ignore-event": ["insert"]}]}, "is missing"),
         ({"event-filters": [{"matcher": ["*.*"], "ignore-events": []}]}, "did you mean 'ignore-event'?"),
         ({"rule": []}, "did you mean 'rules'?"),
     ],
 )
-def test_a_filter_that_cannot_be_read(section: dict[str, Any], told: str) -> None:
-    with pytest.raises(ChangefeedError) as refused:
-        TableFilter(_feed(section))
-    assert told in str(refused.value)
+def test_a_filter_that_cannot_be_read(section: dict[str, Any], message: str) -> None:
+    with pytest.raises(ChangefeedError) as rejected:
+        TableFilter(_changefeed(section))
+    assert message in str(rejected.value)
 
 
 def _selected(*selectors: tuple[str, list[str]]) -> TableInfo:
@@ -149,7 +149,7 @@ def _selected(*selectors: tuple[str, list[str]]) -> TableInfo:
 
 
 @pytest.mark.parametrize(
-    ("columns", "shown"),
+    ("columns", "selected"),
     [
         (["*"], ["id", "code", "Note", "amount"]),
         (["*", "!note"], ["id", "code", "amount"]),
@@ -157,8 +157,8 @@ def _selected(*selectors: tuple[str, list[str]]) -> TableInfo:
         (["*", "!*", "id", "code"], ["id", "code"]),
     ],
 )
-def test_the_last_pattern_that_speaks_of_a_column_decides(columns: list[str], shown: list[str]) -> None:
-    assert [column.name for column in _selected(("shop.*", columns)).sent_columns] == shown
+def test_the_last_pattern_that_matches_a_column_decides(columns: list[str], selected: list[str]) -> None:
+    assert [column.name for column in _selected(("shop.*", columns)).sent_columns] == selected
 
 
 def test_the_first_selector_of_a_table_counts_and_the_others_tables_stay_whole() -> None:
@@ -169,21 +169,21 @@ def test_the_first_selector_of_a_table_counts_and_the_others_tables_stay_whole()
 def test_rows_cannot_be_dispatched_by_a_column_that_is_left_out() -> None:
     selector = {"matcher": ["*.*"], "columns": ["*", "!amount"]}
     rule = {"matcher": ["*.*"], "partition": "columns", "columns": ["amount"]}
-    feed = resolve("kafka:///t", {"sink": {"column-selectors": [selector], "dispatchers": [rule]}})
+    changefeed = resolve("kafka:///t", {"sink": {"column-selectors": [selector], "dispatchers": [rule]}})
     with pytest.raises(ChangefeedError, match="'amount' is left out by a column selector"):
-        Router(feed).route(ColumnSelection(feed).of(_table()))
+        Router(changefeed).route(ColumnSelection(changefeed).of(_table()))
 
 
 @pytest.mark.parametrize("columns", [["*", "!id"], ["id"], []])
 def test_a_column_of_a_key_cannot_be_left_out(columns: list[str]) -> None:
-    with pytest.raises(ChangefeedError, match="CDC:ErrColumnSelectorFailed") as refused:
+    with pytest.raises(ChangefeedError, match="CDC:ErrColumnSelectorFailed") as rejected:
         _selected(("shop.*", columns))
-    assert refused.value.where == "column selector of shop.orders"
+    assert rejected.value.where == "column selector of shop.orders"
 
 
-def test_a_manifest_brings_filter_and_selectors_back() -> None:
-    feed = _feed(
+def test_a_manifest_restores_filter_and_selectors() -> None:
+    changefeed = _changefeed(
         {"rules": ["a.*"], "event-filters": [{"matcher": ["a.b"], "ignore-event": ["insert"]}]},
         sink={"column-selectors": [{"matcher": ["*.*"], "columns": ["*", "!x"]}]},
     )
-    assert Changefeed.from_manifest(feed.as_manifest()) == feed
+    assert Changefeed.from_manifest(changefeed.as_manifest()) == changefeed

@@ -35,7 +35,7 @@ def _upstream_takes_another_column(table: TableInfo, rule: str, route: Route) ->
     if table.profile == "new" or rule in ("table", "default", "ts", "index-value"):
         return False
     offsets = {column.name: offset for offset, column in enumerate(table.columns)}
-    return any(offsets[name] != place for name, place in route.key_columns)
+    return any(offsets[name] != index for name, index in route.key_columns)
 
 
 def _check_row(row: GoldenRow, expected: dict[str, Any], counts: Counter[str]) -> None:

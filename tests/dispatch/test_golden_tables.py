@@ -11,7 +11,7 @@ from tests.golden_events import GoldenRow, event_files, load_events
 FILES = event_files()
 
 
-def test_all_36_files_are_there() -> None:
+def test_the_golden_data_has_36_files() -> None:
     assert len(FILES) == 36
 
 

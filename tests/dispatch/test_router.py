@@ -148,7 +148,7 @@ def test_the_deprecated_key_works_with_a_warning() -> None:
     assert router.warnings == ["dispatcher is the deprecated name of partition"]
 
 
-def test_places_of_key_columns_do_not_count_virtual_ones() -> None:
+def test_indexes_of_key_columns_do_not_count_virtual_ones() -> None:
     uk = IndexInfo(id=1, name="Uk", offsets=(3, 1), unique=True)
     table = _table("t", "v a b c", uk, virtual="v")
     assert _router(_rule("columns", columns=["C"])).route(table).key_columns == (("c", 2),)
@@ -156,7 +156,7 @@ def test_places_of_key_columns_do_not_count_virtual_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "message"),
     [
         (_rule("index-value", index="ukk"), "there is no index 'ukk' (did you mean 'uk'?)"),
         (_rule("index-value", index="plain"), "index 'plain' is not unique"),
@@ -166,7 +166,7 @@ def test_places_of_key_columns_do_not_count_virtual_ones() -> None:
         (_rule("columns", columns=["v"]), "column 'v' is virtual"),
     ],
 )
-def test_a_rule_that_the_table_cannot_follow(rule: dict[str, Any], told: str) -> None:
+def test_a_rule_that_the_table_cannot_follow(rule: dict[str, Any], message: str) -> None:
     table = _table(
         "t",
         "a b v",
@@ -178,7 +178,7 @@ def test_a_rule_that_the_table_cannot_follow(rule: dict[str, Any], told: str) ->
     )
     with pytest.raises(ChangefeedError) as caught:
         _router(rule).route(table)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "test.t" in str(caught.value)
 
 

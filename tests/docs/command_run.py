@@ -1,4 +1,4 @@
-"""A command line run in this process, which has a Spark session, as a shell would run it."""
+"""Runs a command line as a shell would, but in this process, which has a Spark session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.cli import main
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command leaves behind on a terminal."""
+    """Exit code and output of a command."""
 
     exit_code: int
     out: str
@@ -23,7 +23,7 @@ class Outcome:
 
 
 def run(line: str) -> Outcome:
-    """Run a line: ``ticdc-producer …``, perhaps behind ``cat FILE |``, perhaps with ``> FILE`` at its end."""
+    """Run a line: ``ticdc-producer …``, also after ``cat FILE |``, and with ``> FILE`` at its end."""
     words = shlex.split(line, comments=True)
     source = words[1] if words[0] == "cat" else os.devnull
     words = words[words.index("|") + 1 :] if "|" in words else words
@@ -38,7 +38,7 @@ def run(line: str) -> Outcome:
 
 @contextmanager
 def _standard_input(path: str) -> Iterator[None]:
-    """The descriptor itself is another one inside: ``decode -`` opens it by its name."""
+    """Replaces descriptor 0 itself, because ``decode -`` opens it by its number."""
     before = os.dup(0)
     with Path(path).open("rb") as file:
         os.dup2(file.fileno(), 0)

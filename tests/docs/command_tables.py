@@ -1,4 +1,4 @@
-"""What becomes of commands that cannot run as they stand: others in their place, or none, and why."""
+"""Commands of the pages that cannot run unchanged: their replacements, or the reason why they do not run."""
 
 from __future__ import annotations
 
@@ -13,40 +13,46 @@ class NotRun(NamedTuple):
 
     page: str
     part: str
-    """What stands in the command; all commands of the page have the empty text."""
+    """A part of the command's text; the empty text selects all commands of the page."""
     reason: str
 
 
 class Replaced(NamedTuple):
-    """What a test cannot have as the page has it."""
+    """A part of a command that a test replaces."""
 
     old: str
     new: str
-    """``{bootstrap}`` and the like are what a test knows when it runs."""
+    """May contain names such as ``{bootstrap}``, which the test fills in when it runs."""
     reason: str
 
 
 NOT_RUN = (
     NotRun("README.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
-    NotRun("README.md", "pytest -n 2", "these tests are what it runs"),
+    NotRun("README.md", "pytest -n 2", "it runs these tests"),
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("avro.md", "pip install", "fetches from a package index"),
-    NotRun("clusters.md", "docker compose", "the broker of the tests stands for it"),
-    NotRun("clusters.md", "kafka.example.com", "no such host; tests/runs/test_secured_kafka.py has its like"),
+    NotRun("clusters.md", "docker compose", "the tests have their own broker"),
+    NotRun(
+        "clusters.md",
+        "kafka.example.com",
+        "no such host; tests/runs/test_secured_kafka.py has similar commands",
+    ),
     NotRun("clusters.md", "spark-submit", "no such cluster; tests/runs/test_standalone.py starts one"),
     NotRun("clusters.md", "venv-pack", "fetches from a package index"),
-    NotRun("conformance.md", "mvn", "fetches from Maven Central; tests/peers/test_testee_java.py does"),
+    NotRun("conformance.md", "mvn", "fetches from Maven Central; tests/peers/test_testee_java.py does that"),
     NotRun(
         "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
     ),
-    NotRun("storage.md", "s3://", "no such bucket; tests/runs/test_object_store.py has its like"),
-    NotRun("testing.md", "kafka.example.com", "no such host; tests/testing/test_topics.py has its like"),
+    NotRun("storage.md", "s3://", "no such bucket; see tests/runs/test_object_store.py"),
+    NotRun("testing.md", "kafka.example.com", "no such host; see tests/testing/test_topics.py"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
 )
 
 REPLACED = (
-    Replaced("kafka://localhost:9092/", "kafka://{bootstrap}/{page}-", "one broker, topics of each page"),
-    Replaced("http://localhost:8081", "mock://{page}", "a registry that lives in this process"),
+    Replaced(
+        "kafka://localhost:9092/", "kafka://{bootstrap}/{page}-", "one broker, own topics for each page"
+    ),
+    Replaced("http://localhost:8081", "mock://{page}", "a registry inside this process"),
     Replaced("//tester:secret@localhost/", "//{server}/", "a server that the test starts"),
     Replaced("/mnt/large/", "large/", "stays in the test's folder"),
     Replaced("file:///tmp/", "file://{folder}/tmp/", "stays in the test's folder"),
@@ -74,9 +80,9 @@ def not_run(command: Command) -> str | None:
 
 
 def replaced(text: str, known: Mapping[str, str]) -> str:
-    """A command with what a test has in the place of what the page has.
+    """A command with the replacements of ``REPLACED``.
 
-    :param known: what the names in the replacements stand for.
+    :param known: values of the names in the replacements.
     """
     for one in REPLACED:
         if one.old in text:

@@ -1,4 +1,4 @@
-"""The page on verifying a consumer: its commands, and its fix as an edit of the example."""
+"""The page on verifying a consumer: its code blocks and commands, and its fix of the example."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def fixed(source: str) -> str:
 
     :raises AssertionError: if the page shows lines that are not in the example.
     """
-    (shown,) = blocks("diff")
-    lines = shown.splitlines(keepends=True)
+    (diff,) = blocks("diff")
+    lines = diff.splitlines(keepends=True)
     old, new = ("".join(line[1:] for line in lines if line.startswith(sign)) for sign in "-+")
     assert source.count(old) == 1
     return source.replace(old, new)

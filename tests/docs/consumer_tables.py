@@ -1,4 +1,4 @@
-"""The rows of ``orders.sql`` as a consumer has them, in a database of each kind that the pages name."""
+"""A consumer's rows of ``orders.sql`` in each kind of database that the pages name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROWS = "VALUES (2, 'chair', 75.00), (3, 'lamp', 19.90)"
 
 
 def in_sqlite(path: Path) -> None:
-    """A table that is called otherwise and has a column more, as the page on verifying says."""
+    """A table with another name and an additional column, as on the page on verifying."""
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(f"CREATE TABLE my_orders ({_COLUMNS}, updated_at TEXT)")
         database.execute(f"INSERT INTO my_orders (id, item, price) {_ROWS}")
@@ -26,18 +26,18 @@ def in_sqlite(path: Path) -> None:
 def in_server(scheme: str) -> Iterator[str]:
     """A server with the rows in ``test.orders``, and a database ``orders`` to connect to.
 
-    :return: user, password and address, as they stand in a URL.
+    :return: user, password and address, in the form of a URL.
     """
     with (mariadb if scheme == "mysql" else postgres)() as url:
-        place = url.partition("//")[2]
+        server = url.partition("//")[2]
         driver, first = (
             ("mariadb+pymysql", "mysql") if scheme == "mysql" else ("postgresql+psycopg", "postgres")
         )
-        _execute(f"{driver}://{place}/{first}", "CREATE DATABASE orders")
+        _execute(f"{driver}://{server}/{first}", "CREATE DATABASE orders")
         schema = "CREATE SCHEMA IF NOT EXISTS test"
         table = f"CREATE TABLE test.orders ({_COLUMNS})"
-        _execute(f"{driver}://{place}/orders", schema, table, f"INSERT INTO test.orders {_ROWS}")
-        yield place
+        _execute(f"{driver}://{server}/orders", schema, table, f"INSERT INTO test.orders {_ROWS}")
+        yield server
 
 
 def _execute(url: str, *statements: str) -> None:

@@ -1,4 +1,4 @@
-"""A Craft message of one row, byte by byte, each stretch with what it says."""
+"""A dump of a Craft message with one row: all bytes, each field with a comment."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ticdc_producer.model.mysql_type import bare_name
-from ticdc_producer.protocols.craft.byte_reader import Section
-from ticdc_producer.protocols.craft.envelope import opened
+from ticdc_producer.protocols.craft.byte_reader import ByteReader
+from ticdc_producer.protocols.craft.envelope import parse_envelope
 
 Line = tuple[bytes, str]
 _GROUPS = {1: "new values", 2: "old values"}
 
 
 def dumped(data: bytes) -> list[Line]:
-    """All of a message's bytes in order, with words about them."""
-    message = opened(data)
+    """All bytes of a message in order, split into fields with comments."""
+    message = parse_envelope(data)
     (body,) = message.sizes
     dictionary = message.body + body
-    lines = _Lines(Section(data, 0, len(data)), message.terms)
+    lines = _Lines(ByteReader(data, 0, len(data)), message.terms)
     lines.note(lambda s: s.uvarint(), lambda version: f"version {version}")
     lines.header()
     for size in message.groups[0]:
-        lines.group(lines.section.place + size)
+        lines.group(lines.section.position + size)
     lines.dictionary(dictionary)
     lines.note(lambda s: s.take(s.left - 1, ""), lambda _: "size tables: header and dictionary, body, groups")
     lines.note(lambda s: s.uvarint(), lambda length: f"the size tables take {length} bytes")
@@ -30,16 +30,16 @@ def dumped(data: bytes) -> list[Line]:
 
 
 class _Lines:
-    def __init__(self, section: Section, terms: Any) -> None:
+    def __init__(self, section: ByteReader, terms: Any) -> None:
         self.section = section
         self.found: list[Line] = []
         self._terms = terms
 
-    def note(self, read: Callable[[Section], Any], words: Callable[[Any], str]) -> Any:
-        """Reads something, and keeps its bytes with the words about it."""
-        start = self.section.place
+    def note(self, read: Callable[[ByteReader], Any], comment: Callable[[Any], str]) -> Any:
+        """Read a field and record its bytes with a comment."""
+        start = self.section.position
         value = read(self.section)
-        self.found.append((self.section.data[start : self.section.place], words(value)))
+        self.found.append((self.section.data[start : self.section.position], comment(value)))
         return value
 
     def header(self) -> None:
@@ -68,18 +68,18 @@ class _Lines:
             if length >= 0:
                 name = self._terms[term]
                 self.note(lambda s, length=length: s.take(length, ""), lambda _, name=name: name)
-        assert self.section.place == end
+        assert self.section.position == end
 
     def dictionary(self, start: int) -> None:
-        assert self.section.place == start
+        assert self.section.position == start
         count = self.note(lambda s: s.uvarint(), lambda count: f"dictionary of {count} terms")
         lengths = self.note(lambda s: s.uvarints(count), lambda _: "their lengths")
         self.note(lambda s: s.take(sum(lengths), ""), lambda text: text.decode())
 
 
 def printed(lines: list[Line]) -> Iterator[str]:
-    """Hex, 16 bytes to a line, and the words beside the first of them."""
-    for data, words in lines:
-        for place in range(0, len(data), 16):
-            hexed = data[place : place + 16].hex(" ")
-            yield f"{hexed:<48}{'' if place else words}".rstrip()
+    """Hex, 16 bytes to a line; the comment is on the first line of a field."""
+    for data, comment in lines:
+        for position in range(0, len(data), 16):
+            hexed = data[position : position + 16].hex(" ")
+            yield f"{hexed:<48}{'' if position else comment}".rstrip()

@@ -1,4 +1,4 @@
-"""Sizes of the cases that Craft was published with: ours, TiCDC's, and those of its documentation."""
+"""Message sizes of the cases in Craft's documentation: this tool's, TiCDC's, and the published ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISHED = {
     "original_case0": (300, 708, 382, 375),
     "original_case1_2021": (993, 2816, 1528, 1482),
 }
-"""Craft, JSON and two forms of Protocol Buffers, as the documentation of Craft has them."""
+"""Sizes of Craft, JSON and two forms of Protocol Buffers, from the documentation of Craft."""
 
 
 def golden_file(case: str, variant: str) -> Path:

@@ -1,6 +1,6 @@
-"""How much of the golden data is compared, file by file: what ``docs/fidelity.md`` shows.
+"""The table of ``docs/fidelity.md``: how much of each golden file the tests compare.
 
-The tests named there fail at the first difference, so what is compared is equal.
+The tests named on that page fail at the first difference, so all compared data is equal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro
 
 
 def fidelity() -> str:
-    """One line per golden file: what is compared, of all there is."""
+    """One line per golden file: number of compared items, and number of all items."""
     head = ["file", "rows", "DDLs", *(f"{protocol} messages" for protocol in PROTOCOLS), "dispatch results"]
     return table(head, [_line(path) for path in FILES])
 
@@ -38,7 +38,7 @@ def _of_protocol(path: Path, protocol: str) -> int:
 
 
 def _messages(path: Path, variant: str) -> int:
-    """Lines of an option file but those where TiCDC's encoder fails."""
+    """Number of lines of an option file without those where TiCDC's encoder fails."""
     file = path.with_name(f"{path.stem}.{variant}.jsonl")
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     return sum("error" not in json.loads(line) for line in lines)

@@ -1,7 +1,7 @@
-"""The tables of the documentation that are made of the code.
+"""The tables of the documentation that are generated from the code.
 
-Each stands in a page between ``<!-- generated: NAME -->`` and ``<!-- end -->``.
-``python -m tests.docs.generated_tables`` writes them anew.
+A page contains each between ``<!-- generated: NAME -->`` and ``<!-- end -->``.
+``python -m tests.docs.generated_tables`` writes them again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 from ticdc_producer.config import PARAMETERS, Parameter, State
-from ticdc_producer.protocols.detection import EVIDENCE
+from ticdc_producer.protocols.detection import SIGNATURES
 from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.registry import INVARIANTS
 
@@ -25,7 +25,7 @@ _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DO
 
 
 def options() -> str:
-    """The options that do something."""
+    """The options that have an effect."""
     honoured = [option for option in PARAMETERS if option.state == State.HONOURED]
     rows = [
         [
@@ -35,7 +35,7 @@ def options() -> str:
             ", ".join(option.sinks) or "both",
             option.value.allowed,
             _default(option),
-            _places(option),
+            _positions(option),
             option.effect,
         ]
         for option in honoured
@@ -44,11 +44,11 @@ def options() -> str:
 
 
 def other_options() -> str:
-    """Options of TiCDC that change nothing, and those that are refused."""
+    """Options of TiCDC that have no effect, and those that are rejected."""
     others = [option for option in PARAMETERS if option.state != State.HONOURED]
     return table(
         ["option", "set in", "here", "why"],
-        [[code(one.name), _places(one), str(one.state), one.effect] for one in others],
+        [[code(one.name), _positions(one), str(one.state), one.effect] for one in others],
     )
 
 
@@ -58,16 +58,16 @@ def _default(option: Parameter) -> str:
     return _plain(option.default)
 
 
-_SHOWN = {ord("\r"): "\\r", ord("\n"): "\\n"}
+_ESCAPES = {ord("\r"): "\\r", ord("\n"): "\\n"}
 
 
 def _plain(value: object) -> str:
-    return code(str(value).lower() if isinstance(value, bool) else str(value).translate(_SHOWN))
+    return code(str(value).lower() if isinstance(value, bool) else str(value).translate(_ESCAPES))
 
 
-def _places(option: Parameter) -> str:
-    places = ["URI"] if option.in_uri else []
-    return ", ".join(places + ([code(option.file_key)] if option.file_key else []))
+def _positions(option: Parameter) -> str:
+    positions = ["URI"] if option.in_uri else []
+    return ", ".join(positions + ([code(option.file_key)] if option.file_key else []))
 
 
 _GIVEN = {
@@ -81,13 +81,13 @@ _GIVEN = {
     "mix": "`{insert: 20, update: 70, delete: 10}`",
     "resolved": "`{after: transaction}`",
 }
-"""Defaults that the JSON Schema does not tell."""
+"""Defaults that the JSON Schema does not contain."""
 _AS_IN_STEP = ("tables[].mix", "tables[].columns")
 """Keys of a table of a ``generate`` step that hold the same as those of the step."""
 
 
 def scenario_keys() -> str:
-    """The keys of a scenario file, but for what stands in ``changefeed`` and ``generate``."""
+    """The keys of a scenario file except those below ``changefeed`` and ``generate``."""
     schema = scenario_schema()
     rows = _keys("", schema, schema["definitions"])
     return table(["key", "default", "meaning"], rows)
@@ -118,7 +118,7 @@ def _reference(key: dict[str, Any]) -> str:
 
 
 def invariants() -> str:
-    """What ``verify`` checks."""
+    """The invariants that ``verify`` checks."""
     return table(
         ["id", "what must hold", "usual cause of a violation"],
         [[code(one.id), one.statement, one.hint] for one in INVARIANTS],
@@ -126,8 +126,8 @@ def invariants() -> str:
 
 
 def recognition() -> str:
-    """What gives a protocol away."""
-    rows = [[code(name), evidence.words] for name, evidence in EVIDENCE.items()]
+    """How a protocol is detected from its messages."""
+    rows = [[code(name), signature.description] for name, signature in SIGNATURES.items()]
     return table(["protocol", "a message has"], rows)
 
 
@@ -147,12 +147,12 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def regenerated(text: str) -> str:
-    """A page with its tables as the code has them now."""
+    """A page with its tables generated again."""
     return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", text)
 
 
 def names(text: str) -> list[str]:
-    """The tables that a page holds."""
+    """Names of the tables in a page."""
     return [found[2] for found in _MARKED.finditer(text)]
 
 

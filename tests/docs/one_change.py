@@ -1,4 +1,4 @@
-"""One change in all protocols: the example of ``docs/protocols.md``."""
+"""The example of ``docs/protocols.md``: one change as a message of each protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.docs.craft_dump import dumped, printed
 from tests.docs.markdown import code, table
 from tests.protocols.encoding import framed, row_batch
 from ticdc_producer.model.event import Message, Op, RowEvent, Value
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
@@ -53,8 +53,8 @@ def message(encoder: Encoder) -> Message:
     return sent
 
 
-def shown(protocol: str) -> str:
-    """Key and value as a reader sees them."""
+def printed_message(protocol: str) -> str:
+    """Key and value in a readable form."""
     sent = message(ENCODERS[protocol])
     if protocol == "craft":
         return f"No key. The value, {sent.size} bytes:\n\n" + _block(
@@ -69,14 +69,14 @@ def _part(name: str, data: bytes | None, protocol: str) -> str:
         return f"No {name}.\n"
     text, before = data, ""
     if protocol == "open-protocol":
-        at = len(data) - _json_length(data, name)
-        before, text = data[:at].hex(" ", 8), data[at:]
+        start = len(data) - _json_length(data, name)
+        before, text = data[:start].hex(" ", 8), data[start:]
     head = f"The {name}" + (f", after the bytes `{before}`" if before else "")
     return f"{head}:\n\n" + _block("\n".join(_pretty(json.loads(text))), "json")
 
 
 def _json_length(data: bytes, part: str) -> int:
-    """What the length in front of the only block says."""
+    """The length field before the only block."""
     (length,) = struct.unpack_from(">Q", data, 8 if part == "key" else 0)
     return int(length)
 
@@ -86,19 +86,19 @@ def _block(text: str, language: str) -> str:
 
 
 def _pretty(value: object, indent: str = "", name: str = "", end: str = "") -> Iterator[str]:
-    """JSON with every object on one line that fits."""
+    """JSON in which every object is on one line if it fits."""
     line = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}{end}"
     if not isinstance(value, dict) or len(line) <= _WIDTH:
         yield line
         return
     yield f"{indent}{name}{{"
     last = len(value) - 1
-    for place, (member, below) in enumerate(value.items()):
-        yield from _pretty(below, indent + "  ", f"{json.dumps(member)}: ", "," if place < last else "")
+    for position, (member, below) in enumerate(value.items()):
+        yield from _pretty(below, indent + "  ", f"{json.dumps(member)}: ", "," if position < last else "")
     yield f"{indent}}}{end}"
 
 
-_TOLD: dict[str, tuple[str, Encoder]] = {
+_DECODED: dict[str, tuple[str, Encoder]] = {
     "Open Protocol": ("open-protocol", OpenEncoder()),
     "Craft": ("craft", CraftEncoder()),
     "Canal-JSON": ("canal-json", CanalJSONEncoder()),
@@ -118,19 +118,19 @@ _TOLD: dict[str, tuple[str, Encoder]] = {
 }
 
 
-def read_back() -> str:
-    """What the decoders make of the message: type and flag of each column, and the old values."""
+def decoded_columns() -> str:
+    """What the decoders read from the message: commit-ts, type and old value of each column."""
     head = ["", "commit-ts", *(code(column.name) for column in TABLE.columns)]
-    return table(head, [_told(name, *told) for name, told in _TOLD.items()])
+    return table(head, [_row(name, *codec) for name, codec in _DECODED.items()])
 
 
-def _told(name: str, protocol: str, encoder: Encoder) -> list[str]:
+def _row(name: str, protocol: str, encoder: Encoder) -> list[str]:
     sent = message(encoder)
     (event,) = decoder(protocol, {}).events(sent.key, sent.value)
     assert isinstance(event, RowEvent)
     by_name = {column.name: column for column in event.columns}
     cells = [_cell(by_name[one.name].type, (event.before or {}).get(one.name)) for one in TABLE.columns]
-    return [name, _time(event.commit_ts, encoder.losses), *cells]
+    return [name, _time(event.commit_ts, encoder.fidelity), *cells]
 
 
 def _cell(kind: str, value: Value) -> str:
@@ -142,11 +142,11 @@ def _cell(kind: str, value: Value) -> str:
     return f"{kind or '?'}{text}"
 
 
-def _time(commit_ts: int, losses: Losses) -> str:
-    return "exact" if commit_ts == COMMIT_TS and losses.commit_ts == "exact" else "milliseconds"
+def _time(commit_ts: int, fidelity: Fidelity) -> str:
+    return "exact" if commit_ts == COMMIT_TS and fidelity.commit_ts == "exact" else "milliseconds"
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    **{f"change-{protocol}": partial(shown, protocol) for protocol in ENCODERS},
-    "change-read-back": read_back,
+    **{f"change-{protocol}": partial(printed_message, protocol) for protocol in ENCODERS},
+    "change-decoded": decoded_columns,
 }

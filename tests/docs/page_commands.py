@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.docs.markdown import FENCED
+
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PROGRAM = re.compile(r"^(?:\S+/)?ticdc-producer (.+)|^cat (\S+) \| ticdc-producer (.+)")
 _EXIT_CODE = re.compile(r"# exit code (\d+)$")
 
@@ -20,32 +21,32 @@ class Command:
     """A command as a reader types it."""
 
     page: str
-    place: int
+    position: int
     """Its number on the page, from 0."""
     text: str
 
     @property
     def ours(self) -> bool:
-        """Whether it starts this tool, and nothing else that does any work."""
+        """Whether it runs this tool and no other program (except ``cat``)."""
         return _PROGRAM.match(self.text) is not None
 
     @property
     def exit_code(self) -> int:
-        """The one that the page's comment names, else that of success."""
-        told = _EXIT_CODE.search(self.text)
-        return int(told[1]) if told else 0
+        """The exit code in the page's comment, else 0."""
+        comment = _EXIT_CODE.search(self.text)
+        return int(comment[1]) if comment else 0
 
     @property
     def needs_spark(self) -> bool:
-        """Whether it works with Spark, or reads what only a command with Spark can have made."""
+        """Whether it starts Spark, or reads the output of a command that does."""
         return re.search(r"ticdc-producer (traps|scenario) ", self.text) is None
 
     def __str__(self) -> str:
-        return f"{Path(self.page).stem}-{self.place}"
+        return f"{Path(self.page).stem}-{self.position}"
 
 
 def blocks(page: str, *languages: str) -> list[str]:
-    """Code blocks of a page in one of the languages; the empty language is that of unmarked blocks."""
+    """Code blocks of a page in one of the languages; blocks without a language have the empty one."""
     return [text for language, text in FENCED.findall(_text(page)) if language in languages]
 
 
@@ -58,17 +59,17 @@ def _text(page: str) -> str:
 def commands(page: str) -> tuple[Command, ...]:
     """The commands of a page in their order; a backslash at a line's end joins the next one to it."""
     lines = [line for block in blocks(page, "bash") for line in joined(block)]
-    return tuple(Command(page, place, line) for place, line in enumerate(lines))
+    return tuple(Command(page, position, line) for position, line in enumerate(lines))
 
 
 def all_commands() -> Iterator[Command]:
-    """Those of all pages."""
+    """The commands of all pages."""
     for page in PAGES:
         yield from commands(page.name)
 
 
 def elsewhere() -> Iterator[str]:
-    """Lines that begin like a command of ours and stand in another block than those for commands."""
+    """Lines that begin like a command of this tool, but are in a block of another language than ``bash``."""
     for page in PAGES:
         languages = {language for language, _ in FENCED.findall(_text(page.name))} - {"bash"}
         for block in blocks(page.name, *languages):
@@ -76,5 +77,5 @@ def elsewhere() -> Iterator[str]:
 
 
 def joined(block: str) -> list[str]:
-    """The lines of a block as a shell takes them."""
+    """The lines of a block as a shell reads them."""
     return [re.sub(r" +", " ", line) for line in block.replace("\\\n", " ").splitlines() if line.strip()]

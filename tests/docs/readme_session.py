@@ -1,6 +1,6 @@
-"""The session of the README: its first command, and what that prints.
+"""The session of the README: its first command and the output.
 
-``python -m tests.docs.readme_session`` runs it and writes it anew.
+``python -m tests.docs.readme_session`` runs the command and updates the output.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ _SESSION = re.compile(r"(?<=^```\n)ran seed_t1 .*?^verified\n(?=^```$)", re.DOTA
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
-def shown(printed: str) -> str:
-    """What a command printed, as the README shows it: the broker's port is another each time."""
+def with_fixed_port(printed: str) -> str:
+    """A command's output with the port of the README: the broker's port changes each time."""
     return _PORT.sub("40033", printed)
 
 
-def told() -> str:
-    """What the README says that its first command prints."""
+def documented_output() -> str:
+    """The output of the first command as the README has it."""
     found = _SESSION.search(README.read_text("utf-8"))
     assert found is not None
     return found[0]
 
 
 def main() -> None:
-    """Write the session anew."""
+    """Update the session."""
     done = subprocess.run(
         [sys.executable, "-m", "ticdc_producer", *COMMAND], capture_output=True, text=True, check=True
     )
     page = README.read_text("utf-8")
-    README.write_text(_SESSION.sub(lambda _: shown(done.stdout), page), "utf-8")
+    README.write_text(_SESSION.sub(lambda _: with_fixed_port(done.stdout), page), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The lists of ``docs/sql.md``: the engine's own tables, and the examples that tests run."""
+"""The lists of ``docs/sql.md``, from the SQL engine's code and from the examples that tests run."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ def _examples(groups: Mapping[str, Sequence[Example]]) -> str:
 
 def _rows(groups: Mapping[str, Sequence[Example]]) -> Iterator[list[str]]:
     for group, examples in groups.items():
-        for place, one in enumerate(examples):
-            yield ["" if place else group, one.construct, _code(one.sql)]
+        for position, one in enumerate(examples):
+            yield ["" if position else group, one.construct, _code(one.sql)]
 
 
 def _code(sql: str) -> str:
-    shown = sql if len(sql) <= _LONGEST else sql[: sql.rindex(" ", 0, _LONGEST)] + " …"
-    return code(shown)
+    return code(sql if len(sql) <= _LONGEST else sql[: sql.rindex(" ", 0, _LONGEST)] + " …")
 
 
 def types() -> str:
@@ -47,22 +46,25 @@ def functions() -> str:
     )
 
 
-def refused_functions() -> str:
+def rejected_functions() -> str:
     return "".join(f"- {reason}: {listed(names)}\n" for reason, names in REASONS.items())
 
 
 def variables() -> str:
     rows = [[code(name), _code(sql)] for name, sql in VARIABLES.items()]
-    return table(["variable", "example"], rows) + f"\nOf `sql_mode`: {listed(sorted(SQL_MODES))}.\n"
+    return (
+        table(["variable", "example"], rows)
+        + f"\nSupported values of `sql_mode`: {listed(sorted(SQL_MODES))}.\n"
+    )
 
 
-def refused() -> str:
+def rejected() -> str:
     rows = [
-        ["" if place else group, f"{one.named} …", _code(one.sql)]
-        for group, refusals in REFUSED.items()
-        for place, one in enumerate(refusals)
+        ["" if position else group, f"{one.named} …", _code(one.sql)]
+        for group, rejections in REFUSED.items()
+        for position, one in enumerate(rejections)
     ]
-    return table(["", "the error says", "example"], rows)
+    return table(["", "text in the error", "example"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -72,7 +74,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "sql-types": types,
     "sql-expressions": expressions,
     "sql-functions": functions,
-    "sql-refused-functions": refused_functions,
+    "sql-rejected-functions": rejected_functions,
     "sql-variables": variables,
-    "sql-refused": refused,
+    "sql-rejected": rejected,
 }

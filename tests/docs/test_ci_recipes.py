@@ -1,4 +1,4 @@
-"""The CI recipes: of the form that the systems publish, with commands that the consumer's page runs."""
+"""The CI recipes have the form that the CI systems publish, and run the commands of the consumer's page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recipe(name: str) -> Any:
 
 
 def lines(name: str) -> list[str]:
-    """What a recipe's job runs."""
+    """The commands of a recipe's job."""
     if name.startswith("gitlab"):
         job = recipe(name)["state"]
         return [*job["before_script"], *job["script"]]
@@ -30,7 +30,7 @@ def lines(name: str) -> list[str]:
 
 
 def plain(line: str) -> list[str]:
-    """A command's words, wherever its broker is and without the report."""
+    """A command's words, with the address of the page's broker and without the report."""
     words = shlex.split(line.replace("//kafka:", "//localhost:").replace(" kafka:", " localhost:"))
     return words[: words.index("--junit-xml")] if "--junit-xml" in words else words
 
@@ -40,7 +40,7 @@ def test_every_recipe_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_recipe_is_of_the_published_form(name: str) -> None:
+def test_a_recipe_has_the_published_form(name: str) -> None:
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name], str(FILES / name)]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -64,11 +64,11 @@ def test_a_recipe_runs_the_commands_of_the_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_the_report_that_is_kept_is_the_one_that_is_written(name: str) -> None:
+def test_the_stored_report_is_the_written_one(name: str) -> None:
     words = shlex.split(lines(name)[-1])
     written = words[words.index("--junit-xml") + 1]
     if name.startswith("gitlab"):
-        kept = recipe(name)["state"]["artifacts"]["reports"]["junit"]
+        stored = recipe(name)["state"]["artifacts"]["reports"]["junit"]
     else:
-        kept = recipe(name)["jobs"]["state"]["steps"][-1]["with"]["path"]
-    assert kept == written
+        stored = recipe(name)["jobs"]["state"]["steps"][-1]["with"]["path"]
+    assert stored == written

@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, or stands in a table with the reason why not."""
+"""Every command of the documentation is run, or is in a table with the reason why not."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.docs.command_tables import NOT_RUN, REPLACED, not_run
+from tests.docs.page_claims import CLAIMS, check
 from tests.docs.page_commands import ROOT, Command, all_commands, elsewhere
-from tests.docs.page_place import GIVEN, PagePlace, standing_in
-from tests.docs.told_by_pages import TOLD, check
+from tests.docs.page_workspace import GIVEN, PageWorkspace, working_directory
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 COMMANDS = tuple(all_commands())
@@ -20,20 +20,20 @@ RUN = tuple(one for one in COMMANDS if not_run(one) is None)
 LEFT_OUT = tuple(one for one in COMMANDS if not_run(one) is not None)
 QUICK = tuple(one for one in RUN if not one.needs_spark)
 REPRESENTATIVE, *LONG = (one for one in RUN if one.needs_spark)
-Pages = Callable[[str], PagePlace]
+Pages = Callable[[str], PageWorkspace]
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """A place for each page; its commands build on one another."""
-    places: dict[str, PagePlace] = {}
+    """A workspace for each page, because its commands build on one another."""
+    workspaces: dict[str, PageWorkspace] = {}
 
-    def place(page: str) -> PagePlace:
-        if page not in places:
-            places[page] = PagePlace(page, tmp_path_factory.mktemp(Path(page).stem))
-        return places[page]
+    def workspace(page: str) -> PageWorkspace:
+        if page not in workspaces:
+            workspaces[page] = PageWorkspace(page, tmp_path_factory.mktemp(Path(page).stem))
+        return workspaces[page]
 
-    return place
+    return workspace
 
 
 def test_every_command_is_run_or_left_out_for_a_reason() -> None:
@@ -41,19 +41,19 @@ def test_every_command_is_run_or_left_out_for_a_reason() -> None:
     assert list(elsewhere()) == []
 
 
-def test_the_tables_hold_nothing_that_the_pages_do_not() -> None:
+def test_the_tables_name_only_commands_of_the_pages() -> None:
     for left_out in NOT_RUN:
         assert any(one.page == left_out.page and left_out.part in one.text for one in LEFT_OUT), left_out
         for test in re.findall(r"tests/\S+\.py", left_out.reason):
             assert (ROOT / test).is_file(), test
     for one in REPLACED:
         assert any(one.old in command.text for command in RUN), one
-    for named in (*GIVEN, *TOLD):
+    for named in (*GIVEN, *CLAIMS):
         assert any(one.page == named.page and named.part in one.text for one in RUN), named
 
 
 @pytest.mark.parametrize("command", LEFT_OUT, ids=str)
-def test_a_command_that_is_left_out(command: Command) -> None:
+def test_a_command_that_is_not_run(command: Command) -> None:
     pytest.skip(f"{command.text}: {not_run(command)}")
 
 
@@ -74,12 +74,12 @@ def test_the_other_commands_with_spark(
     _run_with(kafka, command, pages)
 
 
-def _run(command: Command, place: PagePlace) -> None:
-    with standing_in(place.folder):
-        check(command, place, place.outcome(command))
+def _run(command: Command, workspace: PageWorkspace) -> None:
+    with working_directory(workspace.folder):
+        check(command, workspace, workspace.outcome(command))
 
 
 def _run_with(kafka: EmbeddedKafka, command: Command, pages: Pages) -> None:
-    place = pages(command.page)
-    place.known["bootstrap"] = kafka.bootstrap
-    _run(command, place)
+    workspace = pages(command.page)
+    workspace.known["bootstrap"] = kafka.bootstrap
+    _run(command, workspace)

@@ -1,4 +1,4 @@
-"""The page on verifying a consumer, run from its first command to its last."""
+"""Runs the page on verifying a consumer from its first command to its last."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PARTITIONS = (
 
 
 @pytest.mark.parametrize(("fix", "rows"), [(False, []), (True, [(101,)])])
-def test_the_fix_is_what_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_path: Path) -> None:
+def test_the_fix_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_path: Path) -> None:
     source = EXAMPLE.read_text("utf-8")
     script = tmp_path / "consumer.py"
     script.write_text(fixed(source) if fix else source, "utf-8")
@@ -53,13 +53,13 @@ def test_the_fix_is_what_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_pa
     assert database.execute("SELECT id FROM customers").fetchall() == rows
 
 
-def test_the_heart_of_the_consumer_is_shown_as_it_is() -> None:
-    (shown,) = blocks("python")
-    assert textwrap.indent(shown, "    ") in EXAMPLE.read_text("utf-8")
+def test_the_code_on_the_page_is_that_of_the_example() -> None:
+    (excerpt,) = blocks("python")
+    assert textwrap.indent(excerpt, "    ") in EXAMPLE.read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_from_end_to_end(
+def test_the_whole_page(
     spark: SparkSession,
     kafka: EmbeddedKafka,
     tmp_path: Path,
@@ -69,26 +69,29 @@ def test_the_page_from_end_to_end(
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "examples" / EXAMPLE.name
-    told: list[str] = []
+    outputs: list[str] = []
     codes: list[int] = []
     for line in commands():
         if line.startswith("docker"):
-            continue  # the broker of the tests stands for it
+            continue  # the tests have their own broker
         if line.startswith("rm "):
             script.write_text(fixed(script.read_text("utf-8")), "utf-8")
         command, _, pattern = line.replace(BROKER, kafka.bootstrap).partition(" | grep ")
         codes.append(_run(command))
+        pattern = shlex.split(pattern)[0] if pattern else ""
         printed = capsys.readouterr().out.splitlines(keepends=True)
-        told.append("".join(one for one in printed if pattern in one))
+        outputs.append("".join(one for one in printed if pattern in one))
     assert codes == [0, 0, 1, 0, 0, 0, 0, 0, 0]
-    _, _, wrong, events, covered, trap, _, _, right = told
-    shown = blocks("text")
+    _, _, wrong, events, covered, trap, _, _, right = outputs
+    documented = blocks("text")
     # Which three rows are lost depends on the partition that comes first.
     assert [len(line.split()) for line in wrong.splitlines()] == [
-        len(line.split()) for line in shown[0].splitlines()
+        len(line.split()) for line in documented[0].splitlines()
     ]
-    assert wrong.splitlines()[0] == shown[0].splitlines()[0]
-    assert [_plain(text) for text in (events, covered, trap, right)] == [_plain(text) for text in shown[1:]]
+    assert wrong.splitlines()[0] == documented[0].splitlines()[0]
+    assert [_plain(text) for text in (events, covered, trap, right)] == [
+        _plain(text) for text in documented[1:]
+    ]
 
 
 def _words(text: str) -> list[int]:
@@ -100,7 +103,7 @@ def _plain(text: str) -> list[str]:
 
 
 def _run(line: str) -> int:
-    """Run a line as a shell would; of ``ticdc-producer`` in this process, which has a Spark session."""
+    """Run a line as a shell would; ``ticdc-producer`` runs in this process, which has a Spark session."""
     program, *arguments = shlex.split(line)
     if program == "ticdc-producer":
         return main(arguments)

@@ -1,8 +1,9 @@
-"""The documentation against the code: links, generated tables, commands, names, examples."""
+"""The documentation agrees with the code: links, generated tables, commands, names, examples."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ import typer
 
 import ticdc_producer
 from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
-from tests.docs.page_commands import FENCED, blocks, joined
+from tests.docs.markdown import LINK, anchors, prose
+from tests.docs.page_commands import blocks, joined
 from ticdc_producer.cli.app import app
 from ticdc_producer.config import parse_sink_uri
 from ticdc_producer.scenario.library import shipped
@@ -24,13 +26,7 @@ ROOT = DOCS.parent
 PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md"]
 IDS = [page.name for page in TEXTS]
-_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|/bin/|[|&$] )ticdc-producer (.+)")
-
-
-def prose(page: Path) -> str:
-    """A page without its code blocks."""
-    return FENCED.sub("", page.read_text("utf-8"))
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -44,19 +40,13 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 def _simple(words: list[str]) -> list[str]:
     """The words up to a pipe or a redirection."""
-    ends = [place for place, word in enumerate(words) if word in ("|", ">", "&&", ";", "2>")]
+    ends = [position for position, word in enumerate(words) if word in ("|", ">", "&&", ";", "2>")]
     return words[: ends[0]] if ends else words
-
-
-def anchors(page: Path) -> set[str]:
-    """The fragments that GitHub makes of a page's headings."""
-    headings = re.findall(r"^#+ +(.+)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
 def test_relative_links_resolve(page: Path) -> None:
-    for target in _LINK.findall(prose(page)):
+    for target in LINK.findall(prose(page)):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, fragment = unquote(target).partition("#")
@@ -72,7 +62,7 @@ def test_generated_tables_are_current(page: Path) -> None:
     assert regenerated(text) == text, "python -m tests.docs.generated_tables"
 
 
-def test_every_generated_table_stands_once() -> None:
+def test_every_generated_table_is_in_one_page() -> None:
     found = [name for page in PAGES for name in names(page.read_text("utf-8"))]
     assert sorted(found) == sorted(TABLES)
 
@@ -85,7 +75,7 @@ def test_commands_parse(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _parse(arguments: list[str]) -> None:
-    """Parse as the program would, down to the last subcommand, without running it."""
+    """Parse like the program, including subcommands, but run nothing."""
     group = typer.main.get_command(app)
     context = group.make_context("ticdc-producer", list(arguments), resilient_parsing=False)
     while subcommand := getattr(group, "resolve_command", None):
@@ -98,17 +88,17 @@ def _parse(arguments: list[str]) -> None:
 
 
 def _check_values(params: dict[str, object]) -> None:
-    """What a command line names must be there: sink URI parameters, scenarios, keys that are set."""
-    uri, scenario, sets = params.get("sink_uri"), params.get("scenario"), params.get("sets")
+    """Check that sink URI parameters, scenarios and keys in a command line exist."""
+    uri, scenario, overrides = params.get("sink_uri"), params.get("scenario"), params.get("overrides")
     if isinstance(uri, str) and "HOST:PORT" not in uri:
         parse_sink_uri(uri)
     if isinstance(scenario, str) and not scenario.endswith((".yaml", ".sql")) and scenario != "SCENARIO":
         assert scenario in shipped()
-        load_scenario(scenario, sets if isinstance(sets, list) else [])
+        load_scenario(scenario, overrides if isinstance(overrides, list) else [])
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
-def test_scenarios_in_the_docs_are_of_the_right_form(page: Path, tmp_path: Path) -> None:
+def test_scenarios_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(blocks(page.name, "yaml")):
         if "steps:" in block:
             path = tmp_path / f"{number}.yaml"
@@ -117,18 +107,40 @@ def test_scenarios_in_the_docs_are_of_the_right_form(page: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
-def test_python_in_the_docs_compiles_and_names_what_there_is(page: Path) -> None:
+def test_python_in_the_docs_compiles_and_uses_existing_names(page: Path) -> None:
     for block in blocks(page.name, "python"):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                assert node.value.id != "producer" or node.attr in ticdc_producer.__all__, node.attr
+                assert node.value.id != "ticdc_producer" or node.attr in ticdc_producer.__all__, node.attr
 
 
 def test_all_public_names_are_described() -> None:
     text = (DOCS / "python.md").read_text("utf-8")
     assert [
-        name for name in ticdc_producer.__all__ if f"`{name}" not in text and f"producer.{name}" not in text
+        name
+        for name in ticdc_producer.__all__
+        if f"`{name}" not in text and f"ticdc_producer.{name}" not in text
     ] == []
+
+
+_FUNCTIONS = [name for name in ticdc_producer.__all__ if inspect.isfunction(getattr(ticdc_producer, name))]
+
+
+def _signature(name: str) -> list[str]:
+    """Names of a public function's parameters, with ``*`` before those that are keyword-only."""
+    listed: list[str] = []
+    for parameter in inspect.signature(getattr(ticdc_producer, name)).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in listed:
+            listed.append("*")
+        listed.append(parameter.name)
+    return listed
+
+
+@pytest.mark.parametrize("name", _FUNCTIONS)
+def test_all_parameters_of_public_functions_are_listed(name: str) -> None:
+    page = (DOCS / "python.md").read_text("utf-8")
+    rows = re.findall(rf"^\| `ticdc_producer\.{name}\((.*?)\)` \|", page, re.MULTILINE)
+    assert [row.split(", ") for row in rows] == [_signature(name)]
 
 
 def test_every_decode_error_is_described() -> None:
@@ -142,11 +154,11 @@ def test_every_decode_error_is_described() -> None:
     assert set(re.findall(r"^\| `(OPEN-[A-Z0-9-]+)`", page, re.MULTILINE)) == raised
 
 
-def test_every_page_can_be_reached() -> None:
+def test_every_page_is_linked() -> None:
     linked = {
         (page.parent / target.partition("#")[0]).resolve()
         for page in TEXTS
-        for target in _LINK.findall(prose(page))
+        for target in LINK.findall(prose(page))
         if not re.match(r"[a-z]+:", target)
     }
     assert [page.name for page in PAGES if page.resolve() not in linked] == []

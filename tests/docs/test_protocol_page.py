@@ -1,6 +1,8 @@
-"""``docs/protocols.md`` against the code: the dump is the message, the tables are what the codecs say."""
+"""``docs/protocols.md`` agrees with the code: the dump equals the message, the tables equal the fidelity."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +11,7 @@ from tests.docs.generated_tables import DOCS
 from tests.docs.one_change import ENCODERS, message
 from tests.golden_events import GOLDEN
 from tests.protocols.golden_messages import load_messages
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
@@ -26,7 +28,7 @@ DEFAULTS: list[Encoder] = [
 ]
 
 
-def test_a_dump_holds_every_byte_of_its_message() -> None:
+def test_a_dump_contains_every_byte_of_its_message() -> None:
     values = [message(ENCODERS["craft"]).value]
     for path in GOLDEN.glob("visible/*.craft.max-batch-size-1.jsonl"):
         rows = [line for line in load_messages(path) if line.value and line.value[10] == 1]
@@ -43,21 +45,21 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in line.split("|")[2:-1]]
 
 
-def _ddl_told(losses: Losses) -> str:
-    told = [losses.told_ddl_type(action) == action for action in (3, 4, 5, 60)]
-    return "kept" if all(told) else "partly" if any(told) else "lost"
+def _ddl_type(fidelity: Fidelity) -> str:
+    preserved = [fidelity.visible_ddl_type(action) == action for action in (3, 4, 5, 60)]
+    return "preserved" if all(preserved) else "partly" if any(preserved) else "lost"
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "cell_start"),
     [
-        ("order of columns", lambda losses: "by name" if losses.sorted_columns else "kept"),
-        ("partition of a table", lambda losses: "lost" if losses.table_ids == "none" else "kept"),
-        ("commit-ts", lambda losses: losses.commit_ts),
-        ("resolved events", lambda losses: "always" if losses.resolved else "with"),
-        ("DDL type", _ddl_told),
+        ("order of columns", lambda fidelity: "by name" if fidelity.sorted_columns else "preserved"),
+        ("partition of a table", lambda fidelity: "lost" if fidelity.table_ids == "none" else "preserved"),
+        ("commit-ts", lambda fidelity: fidelity.commit_ts),
+        ("resolved events", lambda fidelity: "always" if fidelity.resolved else "with"),
+        ("DDL type", _ddl_type),
     ],
 )
-def test_the_tables_are_what_the_codecs_say(row: str, told) -> None:
+def test_the_tables_agree_with_the_codecs(row: str, cell_start: Callable[[Fidelity], str]) -> None:
     for cell, encoder in zip(_cells(row), DEFAULTS, strict=True):
-        assert cell.startswith(told(encoder.losses))
+        assert cell.startswith(cell_start(encoder.fidelity))

@@ -1,4 +1,4 @@
-"""The pages as a site: every link leads somewhere, every page has its place."""
+"""The pages as a site: the links work, and the menu has every page."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ ROOT = DOCS.parent
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return place
+    return folder
 
 
 def test_it_builds_without_a_warning(site: Path) -> None:
     assert (site / "index.html").is_file()
 
 
-def test_files_that_pages_link_to_are_there(site: Path) -> None:
+def test_linked_files_exist(site: Path) -> None:
     assert (site / "examples/sqlite_consumer.py").read_bytes() == (
         ROOT / "examples/sqlite_consumer.py"
     ).read_bytes()
@@ -39,8 +39,8 @@ def test_files_that_pages_link_to_are_there(site: Path) -> None:
 def test_every_page_is_in_the_menu() -> None:
     menu = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
     listed = {page for group in yaml.safe_load(menu) for entry in group.values() for page in _pages(entry)}
-    there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
-    assert there == listed - {"RESULTS.md"}
+    existing = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert existing == listed - {"RESULTS.md"}
 
 
 def _pages(entry: str | list[dict[str, str]]) -> list[str]:

@@ -10,32 +10,33 @@ from ticdc_producer.faults.catalogue import Protocol, Trap, catalogue
 
 
 def _table(title: str, traps: Iterable[Trap], cell: Callable[[Trap], str]) -> str:
-    head = ["trap", "what happens", title, "what a right consumer does", "met in"]
-    return table(
-        head, [[code(one.id), one.sentence, cell(one), one.copes, ", ".join(one.issues)] for one in traps]
-    )
+    head = ["trap", "what happens", title, "what a correct consumer does", "issues"]
+    rows = [
+        [code(one.id), one.summary, cell(one), one.consumer_action, ", ".join(one.issues)] for one in traps
+    ]
+    return table(head, rows)
 
 
 def delivery() -> str:
-    """What TiCDC may do in delivery."""
-    traps = [one for one in catalogue().values() if one.legal and one.means != "scenario"]
-    return _table("needs", traps, _needs)
+    """Legal behaviour of TiCDC in delivery."""
+    traps = [one for one in catalogue().values() if one.legal and one.mechanism != "scenario"]
+    return _table("requires", traps, _requires)
 
 
 def values() -> str:
-    """What the SQL of a scenario brings about."""
-    return _table("needs", [one for one in catalogue().values() if one.means == "scenario"], _needs)
+    """Traps that follow from the SQL of a scenario."""
+    return _table("requires", [one for one in catalogue().values() if one.mechanism == "scenario"], _requires)
 
 
-def _needs(one: Trap) -> str:
+def _requires(one: Trap) -> str:
     only = f" ({', '.join(one.protocols)})" if len(one.protocols) < len(get_args(Protocol)) else ""
-    return one.needs + only
+    return one.requires + only
 
 
 def illegal() -> str:
-    """What TiCDC never does."""
+    """Illegal faults: TiCDC never does these."""
     traps = [one for one in catalogue().values() if not one.legal]
-    return _table("found by", traps, lambda one: listed(one.breaks))
+    return _table("found by", traps, lambda one: listed(one.violates))
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ticdc_producer.config import PARAMETERS, State
 from ticdc_producer.errors import FaultError, ProducerError
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, Trap, TrapFile, catalogue, catalogue_schema, trap
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 from ticdc_producer.verifier.registry import INVARIANTS
 
 SPECIFIED = {
@@ -19,15 +19,15 @@ SPECIFIED = {
     "INV-ORDER-KEY", "INV-RESOLVED", "INV-RESOLVED-DDL", "INV-RESOLVED-MONO", "INV-RESOLVED-BROADCAST",
     "INV-RESOLVED-STALL", "INV-DDL-BROADCAST", "INV-DDL-SAME", "INV-DDL-ORDER", "INV-DDL-BARRIER-BEFORE",
     "INV-DDL-BARRIER-AFTER", "INV-ROW-PARTITION", "INV-KEY-PARTITION", "INV-TOPIC", "INV-KEY-UPDATE-SPLIT",
-    "INV-SPLIT-PAIR", "INV-TXN-DELETE-FIRST", "INV-COLLAPSE", "INV-DUP-CONTENT", "INV-DUP-ORDER",
+    "INV-TXN-DELETE-FIRST", "INV-COLLAPSE", "INV-DUP-CONTENT", "INV-DUP-ORDER",
     "INV-DUP-COMPLETE", "INV-ROW-STATE", "INV-OLD-IMAGE", "INV-SCHEMA", "INV-HANDLE", "INV-FLAGS",
     "INV-COMPLETE",
 }  # fmt: skip
-"""The invariants of stream-semantics §11."""
+"""The invariants of docs/stream-semantics.md §11."""
 
 
 def _shipped(name: str) -> str:
-    return shipped_folder("schemas").joinpath(name).read_text(encoding="utf-8")
+    return bundled_dir("schemas").joinpath(name).read_text(encoding="utf-8")
 
 
 def test_the_published_schema_is_the_models() -> None:
@@ -42,17 +42,17 @@ def test_the_file_has_no_key_that_the_schema_lacks() -> None:
 
 @pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
 def test_every_trap_is_explained(one: Trap) -> None:
-    assert one.sentence.endswith(".")
-    assert one.copes.endswith(".")
-    assert "\n" not in one.sentence + one.copes + one.needs
+    assert one.summary.endswith(".")
+    assert one.consumer_action.endswith(".")
+    assert "\n" not in one.summary + one.consumer_action + one.requires
     assert one.protocols
     assert one.profiles
 
 
 @pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
 def test_every_trap_names_invariants_that_exist(one: Trap) -> None:
-    assert {*one.breaks, *one.also} <= SPECIFIED | {EXPECTED_EVENTS}
-    assert not {*one.breaks} & {*one.also}
+    assert {*one.violates, *one.may_report} <= SPECIFIED | {EXPECTED_EVENTS}
+    assert not {*one.violates} & {*one.may_report}
 
 
 def test_the_list_of_invariants_here_knows_those_that_are_checked() -> None:
@@ -63,7 +63,7 @@ def test_the_settings_of_a_trap_are_keys_of_a_changefeed_file() -> None:
     known = {option.file_key for option in PARAMETERS if option.state == State.HONOURED} | {
         "sink.dispatchers"
     }
-    assert {key for one in catalogue().values() for key in one.sets} <= known
+    assert {key for one in catalogue().values() for key in one.changefeed_settings} <= known
 
 
 def test_an_unknown_trap_is_an_error_that_names_the_nearest() -> None:
@@ -71,27 +71,27 @@ def test_an_unknown_trap_is_an_error_that_names_the_nearest() -> None:
         trap("lost-mesage")
     assert caught.value.trap == "lost-mesage"
     assert isinstance(caught.value, ProducerError)
-    assert trap("lost-message").breaks == (EXPECTED_EVENTS,)
+    assert trap("lost-message").violates == (EXPECTED_EVENTS,)
 
 
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        ({"breaks": ["INV-FRAME"]}, "breaks something"),
-        ({"sets": {"force-replicate": True}}, "changefeed trap"),
-        ({"breaks": ["INV-frame"]}, "pattern"),
+        ({"violates": ["INV-FRAME"]}, "`violates`"),
+        ({"changefeed_settings": {"force-replicate": True}}, "mechanism changefeed"),
+        ({"violates": ["INV-frame"]}, "pattern"),
         ({"issues": ["4051"]}, "pattern"),
-        ({"copes": ""}, "at least 1"),
+        ({"consumer_action": ""}, "at least 1"),
     ],
 )
 def test_a_trap_that_contradicts_itself_is_refused(changed: dict[str, object], complaint: str) -> None:
-    good = {"id": "a", "sentence": "A.", "legal": True, "means": "event", "copes": "B."}
+    good = {"id": "a", "summary": "A.", "legal": True, "mechanism": "event", "consumer_action": "B."}
     Trap.model_validate(good)
     with pytest.raises(ValidationError, match=complaint):
         Trap.model_validate(good | changed)
 
 
 def test_two_traps_of_one_id_are_refused() -> None:
-    one = {"id": "a", "sentence": "A.", "legal": True, "means": "event", "copes": "B."}
-    with pytest.raises(ValidationError, match="more than one trap"):
+    one = {"id": "a", "summary": "A.", "legal": True, "mechanism": "event", "consumer_action": "B."}
+    with pytest.raises(ValidationError, match="duplicate trap id"):
         TrapFile.model_validate({"version": 1, "traps": [one, one]})

@@ -1,4 +1,4 @@
-"""What happens to encoded messages: the same however they arrive, and told so that each event is found."""
+"""Message faults do not depend on how messages are batched, and their notes locate every event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Message, RowEvent
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
 CLOCK = Clock()
 FILES = {
@@ -56,8 +56,8 @@ def stream(protocol: str) -> list[Message]:
 
 
 def batches(messages: list[Message], cuts: list[int]) -> list[MessageBatch]:
-    places = sorted({0, len(messages), *(cut % len(messages) for cut in cuts)})
-    return [of_messages(messages[start:end]) for start, end in pairwise(places)]
+    bounds = sorted({0, len(messages), *(cut % len(messages) for cut in cuts)})
+    return [from_messages(messages[start:end]) for start, end in pairwise(bounds)]
 
 
 def faulty(
@@ -76,8 +76,8 @@ def faulty(
 
 
 def numbered(sent: list[Message], notes: list[dict[str, Any]]) -> list[tuple[int, Message]]:
-    """Each message with the number of its first event, as a reader of the notes finds it."""
-    jumps = {note["offset"]: note["event"] for note in notes if "event" in note}
+    """Each message with the ordinal of its first event, as the notes give it."""
+    jumps = {note["offset"]: note["event_ordinal"] for note in notes if "event_ordinal" in note}
     event, found = 0, []
     for offset, message in enumerate(sent):
         event = jumps.get(offset, event)
@@ -129,8 +129,8 @@ def test_damaged_messages_do_not_decode_and_their_neighbours_do(protocol: str) -
 def test_joined_messages_hold_the_events_of_all() -> None:
     sent, notes = faulty("open-protocol", {"oversized": TrapSetting(), "mixed-kinds": TrapSetting()}, [])
     decode = registry.decoder("open-protocol", {}).events
-    places = {note["trap"]: sent[note["offset"]] for note in notes}
-    assert {name: len(list(decode(one.key, one.value))) for name, one in places.items()} == {
+    faulty_messages = {note["trap"]: sent[note["offset"]] for note in notes}
+    assert {name: len(list(decode(one.key, one.value))) for name, one in faulty_messages.items()} == {
         "oversized": 4,
         "mixed-kinds": 2,
     }

@@ -1,4 +1,4 @@
-"""Faults find stretches of their own, or the plan says that there are none."""
+"""Faults get segments of their own, or the plan is refused."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import FaultError
-from ticdc_producer.faults.plan import AGAIN, WITHOUT_DDL, FaultPlan, plan_faults
+from ticdc_producer.faults.plan import SEGMENT_FAULTS, WITHOUT_DDL, FaultPlan, plan_faults
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 
-SINGLE = ("lost-row", "missing-ddl", "early-resolved", "poison")
+ILLEGAL = ("lost-row", "missing-ddl", "early-resolved", "poison")
 CLOCK = Clock(every_us=100_000)
 
 
@@ -22,33 +22,33 @@ def planned(settings: dict[str, TrapSetting], commits: int = 1000, ddls: tuple[i
 
 
 @given(
-    times=st.dictionaries(st.sampled_from([*SINGLE, *AGAIN]), st.integers(1, 6), min_size=1),
+    times=st.dictionaries(st.sampled_from([*ILLEGAL, *SEGMENT_FAULTS]), st.integers(1, 6), min_size=1),
     commits=st.integers(1500, 5000),
     ddls=st.sets(st.integers(0, 9), min_size=6),
     seed=st.integers(0, 9),
 )
-def test_no_two_faults_share_a_stretch(
+def test_no_two_faults_share_a_segment(
     times: dict[str, int], commits: int, ddls: set[int], seed: int
 ) -> None:
     settings = {name: TrapSetting(times=count, window=2) for name, count in times.items()}
-    ddl_ts = [CLOCK.ts(20 * number) for number in ddls]  # a stretch has two commits, a fault eight stretches
+    ddl_ts = [CLOCK.ts(20 * number) for number in ddls]  # a segment has two commits, a fault eight segments
     plan = plan_faults(settings, seed=seed, clock=CLOCK, commits=commits, ddl_ts=ddl_ts)
-    owned = [place for one in plan.single for place in one.stretches] + list(plan.chosen)
+    owned = [number for one in plan.illegal for number in one.segments] + list(plan.fixed)
     assert len(owned) == len(set(owned))
-    assert all(0 <= place < plan.stretches.count for place in owned)
-    assert len(plan.single) == sum(count for name, count in times.items() if name in SINGLE)
-    for place, name in plan.chosen.items():
-        assert name not in WITHOUT_DDL or place not in plan.ddl_stretches
+    assert all(0 <= number < plan.segments.count for number in owned)
+    assert len(plan.illegal) == sum(count for name, count in times.items() if name in ILLEGAL)
+    for number, name in plan.fixed.items():
+        assert name not in WITHOUT_DDL or number not in plan.ddl_segments
 
 
-def test_a_missing_ddl_is_looked_for_where_a_ddl_is() -> None:
+def test_a_missing_ddl_gets_segments_with_a_ddl() -> None:
     plan = planned({"missing-ddl": TrapSetting(times=2)}, ddls=(500, 800))
-    assert all(plan.ddl_stretches & set(one.stretches) for one in plan.single)
+    assert all(plan.ddl_segments & set(one.segments) for one in plan.illegal)
 
 
-def test_every_ddl_has_its_fault_unless_a_rate_says_otherwise() -> None:
-    asked = {"duplicate-ddl": TrapSetting(), "ddl-at-resolved-ts": TrapSetting(rate=0.5)}
-    assert planned(asked, ddls=(5,)).rates == {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 0.5}
+def test_every_ddl_has_its_fault_unless_a_rate_is_given() -> None:
+    settings = {"duplicate-ddl": TrapSetting(), "ddl-at-resolved-ts": TrapSetting(rate=0.5)}
+    assert planned(settings, ddls=(5,)).rates == {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 0.5}
 
 
 def test_the_plan_depends_on_the_seed_alone() -> None:
@@ -57,15 +57,17 @@ def test_the_plan_depends_on_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "commits", "says"),
+    ("settings", "commits", "message"),
     [
-        ({"lost-row": TrapSetting(times=20)}, 5, "no stretch of the history is left for lost-row"),
+        ({"lost-row": TrapSetting(times=20)}, 5, "no free segment of the history for lost-row"),
         ({"lost-row": TrapSetting(times=1001)}, 10_000, "at most 1000"),
         ({"replay-suffix": TrapSetting(rate=0.6), "resolved-lag": TrapSetting(rate=0.6)}, 100, "more than 1"),
         ({"duplicate-event": TrapSetting(times=2)}, 100, "by rate"),
         ({"lost-rows": TrapSetting()}, 100, "unknown trap"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(settings: dict[str, TrapSetting], commits: int, says: str) -> None:
-    with pytest.raises(FaultError, match=says):
+def test_what_cannot_be_planned_is_refused(
+    settings: dict[str, TrapSetting], commits: int, message: str
+) -> None:
+    with pytest.raises(FaultError, match=message):
         planned(settings, commits)

@@ -1,4 +1,4 @@
-"""The real broker: it serves, and it is gone when it has to be."""
+"""The embedded broker: it accepts requests, and its processes end when they have to."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_transactions_work_on_one_node(kafka: EmbeddedKafka) -> None:
     assert consume(kafka, "transactions") == b"committed"
 
 
-def test_its_settings_are_ours_and_the_callers(kafka: EmbeddedKafka) -> None:
+def test_the_settings_are_our_defaults_and_the_callers(kafka: EmbeddedKafka) -> None:
     wanted = ConfigResource(ConfigResource.Type.BROKER, "1")
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     answer = admin.describe_configs([wanted])[wanted].result(CALL_SECONDS)
@@ -96,7 +96,7 @@ def test_its_settings_are_ours_and_the_callers(kafka: EmbeddedKafka) -> None:
     assert settings["num.partitions"] == "3"
 
 
-def test_its_address_log_and_pid_are_told_while_it_runs(kafka: EmbeddedKafka) -> None:
+def test_a_running_broker_has_an_address_a_log_and_a_pid(kafka: EmbeddedKafka) -> None:
     host, port = kafka.bootstrap.split(":")
     socket.create_connection((host, int(port)), timeout=CALL_SECONDS).close()
     assert "INFO" in kafka.log_tail()
@@ -106,14 +106,14 @@ def test_its_address_log_and_pid_are_told_while_it_runs(kafka: EmbeddedKafka) ->
         kafka.start()
 
 
-def test_a_folder_keeps_its_topics_and_a_taken_port_is_no_obstacle(
+def test_a_folder_retains_its_topics_and_a_taken_port_is_avoided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tmp_path / "données, etc"
     with EmbeddedKafka(data_dir=data) as first:
         processes = processes_below(first.pid)
-        create_topic(first, "kept")
-        produce(first, "kept", b"still here")
+        create_topic(first, "stored")
+        produce(first, "stored", b"still here")
     assert not any(process.is_running() for process in processes)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -123,11 +123,13 @@ def test_a_folder_keeps_its_topics_and_a_taken_port_is_no_obstacle(
             embedded, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
         )
         with EmbeddedKafka(data_dir=data) as second:
-            assert consume(second, "kept") == b"still here"
+            assert consume(second, "stored") == b"still here"
     assert not offered, "the taken port was never tried"
 
 
-def test_a_start_that_fails_tells_the_logs_end_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_start_reports_the_end_of_the_log_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     folders = spy_on_folders(monkeypatch)
     broker = EmbeddedKafka(heap="1k")
     with pytest.raises(BrokerError, match=r"(?s)ended with status 1 .*Too small maximum heap"):
@@ -137,7 +139,7 @@ def test_a_start_that_fails_tells_the_logs_end_and_leaves_nothing(monkeypatch: p
         _ = broker.bootstrap
 
 
-def test_an_identity_may_begin_like_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_id_may_begin_with_a_hyphen(monkeypatch: pytest.MonkeyPatch) -> None:
     identity = uuid.UUID(bytes=b"\xf8" + bytes(15))  # in Base64 it begins with "-"
     monkeypatch.setattr("ticdc_producer.kafka.embedded.process.uuid.uuid4", lambda: identity)
     with EmbeddedKafka() as broker:
@@ -146,7 +148,7 @@ def test_an_identity_may_begin_like_an_option(monkeypatch: pytest.MonkeyPatch) -
         )
 
 
-def test_settings_that_kafka_refuses_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_kafka_refuses_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     folders = spy_on_folders(monkeypatch)
     with pytest.raises(BrokerError, match=r"(?s)cannot format .*num\.io\.threads"):
         EmbeddedKafka(properties={"num.io.threads": "none"}).start()
@@ -242,7 +244,7 @@ def test_a_killed_parent_takes_the_broker_with_it_even_if_it_forked(tmp_path: Pa
         os.killpg(child.pid, signal.SIGKILL)  # the fork, which still holds the pipe
 
 
-def test_a_kept_broker_outlives_us_until_its_pid_is_killed(tmp_path: Path) -> None:
+def test_a_broker_with_keep_outlives_its_parent_until_its_pid_is_killed(tmp_path: Path) -> None:
     child, pid, bootstrap = start_child(tmp_path, "keep")
     assert child.wait(GONE_SECONDS) == 0
     processes = [psutil.Process(pid), *processes_below(pid)]

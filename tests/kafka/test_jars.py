@@ -1,4 +1,4 @@
-"""The lock file, and the fetching of what it names."""
+"""The lock file, and downloading the jars that it names."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LOCK = [Jar("org.example", name, "1.0", hashlib.sha256(data).hexdigest()) for na
 
 
 class Repository:
-    """A Maven repository on this machine that counts what it was asked for."""
+    """A Maven repository on this machine that counts requests by path."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.asked: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         self.url = ""
         for jar in LOCK:
             (root / jar.path).parent.mkdir(parents=True)
@@ -42,7 +42,7 @@ class Repository:
 
         class Handler(SimpleHTTPRequestHandler):
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                repository.asked[self.path] += 1
+                repository.requests[self.path] += 1
 
         with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(self.root))) as server:
             self.url = f"http://127.0.0.1:{server.server_port}/"
@@ -72,7 +72,7 @@ def test_the_lock_file_is_well_formed() -> None:
     assert len(kafka) == 1, "all of Kafka is of one version"
 
 
-def test_a_locked_jar_knows_its_place_in_a_repository() -> None:
+def test_a_jar_has_a_path_in_a_maven_repository() -> None:
     jar = Jar.parse("org.apache.kafka:kafka_2.13:4.3.1 " + "0" * 64)
     assert jar.path == "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.jar"
 
@@ -85,10 +85,10 @@ def test_jars_are_fetched_once_and_then_used_without_network(
 ) -> None:
     found = jars(tmp_path / "cache")
     assert [path.read_bytes() for path in found] == list(CONTENTS.values())
-    assert set(repository.asked.values()) == {1}
-    shown = capsys.readouterr()
-    assert shown.err.count("\n") == 1
-    assert f"12 jars) from {repository.url.rstrip('/')}" in shown.err
+    assert set(repository.requests.values()) == {1}
+    output = capsys.readouterr()
+    assert output.err.count("\n") == 1
+    assert f"12 jars) from {repository.url.rstrip('/')}" in output.err
     monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9/")
     assert jars(tmp_path / "cache") == found
     assert capsys.readouterr() == ("", "")
@@ -115,7 +115,7 @@ def test_a_wrong_sum_is_an_error_and_leaves_no_file(
     if cached:
         jars(cache)[5].write_bytes(b"damaged")
     (repository.root / LOCK[5].path).write_bytes(b"something else")
-    with pytest.raises(BrokerError, match=r"part-5-1.0.jar is not the file that was locked"):
+    with pytest.raises(BrokerError, match=r"part-5-1.0.jar does not match the checksum in the lock file"):
         jars(cache)
     assert not (cache / LOCK[5].name).exists()
     assert all(path.suffix == ".jar" for path in cache.iterdir()), "an unfinished file was left"
@@ -152,11 +152,11 @@ def test_a_cache_that_cannot_be_written_is_an_error(repository: Repository, tmp_
 def test_a_failed_transfer_is_tried_again(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = repository.root / LOCK[0].path
-    place.rename(place.with_suffix(".away"))
+    jar_file = repository.root / LOCK[0].path
+    jar_file.rename(jar_file.with_suffix(".away"))
     monkeypatch.setattr(jars_module, "RETRIES", 1)
     # The pause before the second try is when the file comes back; pooch alone has it: Spark sleeps, too.
-    pause = SimpleNamespace(sleep=lambda _: place.with_suffix(".away").rename(place))
+    pause = SimpleNamespace(sleep=lambda _: jar_file.with_suffix(".away").rename(jar_file))
     monkeypatch.setattr("pooch.core.time", pause)
     assert jars(tmp_path / "cache")[0].read_bytes() == CONTENTS["part-0"]
 

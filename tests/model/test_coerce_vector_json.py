@@ -61,13 +61,13 @@ def test_stored(target: ColumnInfo, value: Any, stored: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("strict", [True, False])
-def test_no_mode_takes_these(target: ColumnInfo, value: Any, strict: bool) -> None:
+def test_invalid_values_are_refused_in_every_sql_mode(target: ColumnInfo, value: Any, strict: bool) -> None:
     with pytest.raises(ScenarioError) as caught:
         coerce(target, value, SQLMode(strict=strict))
     assert caught.value.column == target.name
 
 
-def test_every_month_has_31_days_where_sql_mode_says_so() -> None:
+def test_every_month_has_31_days_with_allow_invalid_dates() -> None:
     any_day = SQLMode(invalid_dates=True)
     assert coerce(DATE, "2021-02-31", any_day) == b"2021-02-31"
     assert coerce(DATE, 20210431, any_day) == b"2021-04-31"
@@ -77,15 +77,15 @@ def test_every_month_has_31_days_where_sql_mode_says_so() -> None:
             coerce(target, value, any_day)
 
 
-def test_json_values_order_by_type_and_then_by_value() -> None:
+def test_json_values_are_ordered_by_type_and_then_by_value() -> None:
     ascending: list[JsonValue] = [
         None, -1, 0.5, 1, Unsigned(1 << 63), "", "a", "b", {}, {"b": 1}, {"a": 1, "b": 1}, [], [1], [1, 0],
         [2], True, False, JsonScalar("2020-01-01", "DATE"), JsonScalar("base64:type253:AA==", "BLOB"),
     ]  # fmt: skip
-    for place, left in enumerate(ascending):
+    for index, left in enumerate(ascending):
         orders = [compare_json(left, right) for right in ascending]
         assert [(order > 0) - (order < 0) for order in orders] == [
-            (place > other) - (place < other) for other in range(len(ascending))
+            (index > other) - (index < other) for other in range(len(ascending))
         ]
     assert compare_json(1, 1.000000001) == 0
     assert [json_type(value) for value in (1, Unsigned(1), 1.0, True)] == [

@@ -1,4 +1,4 @@
-"""Shortest digits of 32 bits, found without numpy, are those that numpy finds."""
+"""The shortest digits of 32-bit numbers, found without numpy, equal those of numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the two programs see differently in a table (ticdc ``initColumnFlags``, ``initIndexColumns``)."""
+"""The differences between the two TiCDC programs for the same table (ticdc ``initColumnFlags``,
+``initIndexColumns``)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _table(*columns: ColumnInfo, indexes: tuple[IndexInfo, ...]) -> TableInfo:
     return TableInfo(schema="s", name="t", table_id=1, columns=columns, indexes=indexes)
 
 
-def test_a_unique_key_on_a_virtual_column_makes_a_table_eligible_for_the_new_program_only() -> None:
+def test_a_unique_key_on_a_virtual_column_makes_a_table_eligible_for_the_new_architecture_only() -> None:
     classic = _table(_column("a"), _column("v", "virtual"), indexes=(_unique(1, 1),))
     assert not classic.eligible
     new = replace(classic, profile="new")
@@ -33,7 +34,7 @@ def test_a_unique_key_on_a_virtual_column_makes_a_table_eligible_for_the_new_pro
     assert not new.sent_flags[0] & F.HANDLE_KEY
 
 
-def test_the_new_program_takes_the_narrower_key_even_if_it_is_virtual() -> None:
+def test_the_new_architecture_chooses_the_narrower_key_even_if_it_is_virtual() -> None:
     classic = _table(
         _column("a"), _column("b"), _column("v", "virtual"), indexes=(_unique(1, 0, 1), _unique(2, 2))
     )
@@ -41,7 +42,7 @@ def test_the_new_program_takes_the_narrower_key_even_if_it_is_virtual() -> None:
     assert replace(classic, profile="new").handle_index == classic.indexes[1]
 
 
-def test_a_stored_generated_column_has_tidbs_own_index_flags_for_the_new_program() -> None:
+def test_a_stored_generated_column_has_tidbs_own_index_flags_for_the_new_architecture() -> None:
     columns = (_column("a"), _column("s", "stored"))
     classic = _table(*columns, indexes=(_unique(1, 0, 1),))
     own = F.BINARY | F.GENERATED

@@ -1,4 +1,4 @@
-"""Keys compare as the values do."""
+"""Keys compare like the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bound of a row's size that no value goes beyond."""
+"""The maximum size of a row: no value exceeds it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.generate.plans import planned
-from ticdc_producer.model.row_size import most_bytes
+from ticdc_producer.model.row_size import max_row_bytes
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.domain import edges_of
+from ticdc_producer.scenario.generate.domain import boundary_values_of
 
 BOUNDED = (
     "BIGINT UNSIGNED", "DECIMAL(65,30)", "FLOAT", "DOUBLE", "YEAR", "BIT(64)", "DATE", "DATETIME(6)",
@@ -23,14 +23,14 @@ def _table(folder: Path, kind: str) -> TableInfo:
 
 
 @pytest.mark.parametrize("kind", BOUNDED)
-def test_no_value_on_the_edge_is_larger(tmp_path: Path, kind: str) -> None:
+def test_no_boundary_value_exceeds_the_maximum(tmp_path: Path, kind: str) -> None:
     table = _table(tmp_path, kind)
-    rest, whole = most_bytes(_table(tmp_path, "INT")), most_bytes(table)
+    rest, whole = max_row_bytes(_table(tmp_path, "INT")), max_row_bytes(table)
     assert rest is not None
     assert whole is not None
-    assert max(len(value or b"") for value in edges_of(table.columns[1])) <= whole - rest // 2
+    assert max(len(value or b"") for value in boundary_values_of(table.columns[1])) <= whole - rest // 2
 
 
 @pytest.mark.parametrize("kind", ["TEXT", "TINYBLOB", "LONGTEXT", "JSON"])
-def test_what_may_be_long_has_no_bound(tmp_path: Path, kind: str) -> None:
-    assert most_bytes(_table(tmp_path, kind)) is None
+def test_types_of_unlimited_length_have_no_maximum(tmp_path: Path, kind: str) -> None:
+    assert max_row_bytes(_table(tmp_path, kind)) is None

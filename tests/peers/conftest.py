@@ -1,4 +1,4 @@
-"""The consumers' process, one for all tests, and a line at the end where it could not be had."""
+"""Fixtures for the consumers' processes, and a line in the summary if they cannot be started."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def _or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if reason := config.stash.get(_REASON, None):
-        terminalreporter.section("other people's consumers")
+        terminalreporter.section("consumers of other projects")
         terminalreporter.line(f"not run: {reason}")

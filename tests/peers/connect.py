@@ -1,4 +1,4 @@
-"""What Kafka Connect's JsonConverter does not give back as it was sent."""
+"""Differences between what was sent and what Kafka Connect's JsonConverter returns."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ABSENT = object()
 
 @dataclass(frozen=True)
 class Difference:
-    """One place of a message, as sent and as given back."""
+    """One path in a message, with the value sent and the value returned."""
 
     path: str
     sent: Any
-    back: Any
+    returned: Any
 
 
 @dataclass(frozen=True)
 class Change:
-    """A kind of difference.
+    """A known kind of difference.
 
-    :param path: where it occurs, as a regular expression.
+    :param path: regular expression of the paths where it occurs.
     """
 
     what: str
@@ -35,23 +35,23 @@ class Change:
 
     def covers(self, difference: Difference) -> bool:
         found = re.fullmatch(self.path, difference.path)
-        return found is not None and self.applies(difference.sent, difference.back)
+        return found is not None and self.applies(difference.sent, difference.returned)
 
 
-def differences(sent: Any, back: Any, path: str = "") -> Iterator[Difference]:
-    """All places that differ; numbers that are equal are, however they are written."""
-    if isinstance(sent, dict) and isinstance(back, dict):
-        for name in dict.fromkeys([*sent, *back]):
-            yield from differences(sent.get(name, ABSENT), back.get(name, ABSENT), f"{path}/{name}")
-    elif isinstance(sent, list) and isinstance(back, list) and len(sent) == len(back):
-        for one, other in zip(sent, back, strict=True):
+def differences(sent: Any, returned: Any, path: str = "") -> Iterator[Difference]:
+    """All paths with different values; numbers are equal in any notation."""
+    if isinstance(sent, dict) and isinstance(returned, dict):
+        for name in dict.fromkeys([*sent, *returned]):
+            yield from differences(sent.get(name, ABSENT), returned.get(name, ABSENT), f"{path}/{name}")
+    elif isinstance(sent, list) and isinstance(returned, list) and len(sent) == len(returned):
+        for one, other in zip(sent, returned, strict=True):
             yield from differences(one, other, f"{path}/*")
-    elif sent != back:
-        yield Difference(path, sent, back)
+    elif sent != returned:
+        yield Difference(path, sent, returned)
 
 
 def kind_of(difference: Difference) -> Change | None:
-    """None for a difference that is not explained here."""
+    """The known kind of a difference; None if there is none."""
     return next((change for change in CHANGES if change.covers(difference)), None)
 
 
@@ -59,55 +59,55 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _same_single(sent: Any, back: Any) -> bool:
-    return _is_number(sent) and isinstance(back, float) and single(sent) == single(back)
+def _same_single(sent: Any, returned: Any) -> bool:
+    return _is_number(sent) and isinstance(returned, float) and single(sent) == single(returned)
 
 
 _IMAGE = r"/payload/(before|after)/.*|/payload/[^/]*"
 OTHER_VALUES = (
     Change(
-        "NULL of a YEAR with a DEFAULT comes as 0",
-        "TiCDC sends the DEFAULT as text where the schema says int32, and Connect reads no digits there",
+        "NULL in a YEAR column with a DEFAULT arrives as 0",
+        "TiCDC sends the DEFAULT as text, the schema says int32, and Connect does not parse the text",
         _IMAGE,
-        lambda sent, back: isinstance(sent, str) and back == 0,
+        lambda sent, returned: isinstance(sent, str) and returned == 0,
     ),
     Change(
-        "a zero date of a column with a DEFAULT comes as the DEFAULT",
-        "it is sent as null, which `replace.null.with.default` (true by default) takes for it",
+        "a zero date in a column with a DEFAULT arrives as the DEFAULT",
+        "it is sent as null, which `replace.null.with.default` (true by default) replaces by the DEFAULT",
         _IMAGE,
-        lambda sent, back: sent is None and back is not None,
+        lambda sent, returned: sent is None and returned is not None,
     ),
 )
 CHANGES = (
     Change(
-        "`source.commit_ts` and `source.cluster_id` are left out",
-        "the classic TiCDC does not describe them; the newer one does",
+        "`source.commit_ts` and `source.cluster_id` are missing",
+        "the schema of classic TiCDC does not contain them; that of the new architecture does",
         r"/payload/source/(commit_ts|cluster_id)",
-        lambda sent, back: back is ABSENT,
+        lambda sent, returned: returned is ABSENT,
     ),
     Change(
-        "`tidb_type` is left out (`enable-tidb-extension`)",
-        "a member of the schema that is TiDB's own",
+        "`tidb_type` is missing (`enable-tidb-extension`)",
+        "TiDB's extension of the schema",
         r"/schema/.*/tidb_type",
-        lambda sent, back: back is ABSENT,
+        lambda sent, returned: returned is ABSENT,
     ),
     Change(
-        "optional members that are not sent come as null",
+        "optional members that are not sent arrive as null",
         "virtual columns, `source.sequence`, and `before` under `output-old-value=false`",
         r"/payload/.*",
-        lambda sent, back: sent is ABSENT and back is None,
+        lambda sent, returned: sent is ABSENT and returned is None,
     ),
     Change(
         "FLOAT is written with other digits",
-        "the same number of 32 bits",
+        "they give the same 32-bit number",
         f"{_IMAGE}|/schema/.*/default",
         _same_single,
     ),
     *OTHER_VALUES,
     Change(
-        "a DEFAULT of 2⁶³ or more, or near it, comes as another number",
-        "TiCDC writes it as the nearest double, which is no int64",
+        "a DEFAULT of 2⁶³ or more, or near it, arrives as another number",
+        "TiCDC writes it as the nearest double, which does not fit into an int64",
         r"/schema/.*/default",
-        lambda sent, back: _is_number(sent) and not -(1 << 63) < sent < 1 << 63,
+        lambda sent, returned: _is_number(sent) and not -(1 << 63) < sent < 1 << 63,
     ),
 )

@@ -1,4 +1,4 @@
-"""What a user of Flink declares for a table of TiDB, and the rows that must then arrive."""
+"""Flink's declaration of a TiDB table, and the rows that must then arrive."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DEBEZIUM_TYPES = {
     T.DATETIME: ("BIGINT", "BIGINT"),
     T.DURATION: ("BIGINT", "BIGINT"),
 }
-"""Flink knows none of Debezium's logical types: dates and times are the numbers that are sent."""
+"""Flink does not support Debezium's logical types: dates and times are the numbers that are sent."""
 
 
 @dataclass(frozen=True)
@@ -51,24 +51,24 @@ class Form:
     """How a protocol writes values.
 
     :param type_of: Flink's type for a column.
-    :param text_of: the text that stands in the message for a value.
+    :param text_of: the text of a value in the message.
     """
 
     type_of: Callable[[ColumnInfo], str]
     text_of: Callable[[ColumnInfo, bytes], str]
 
     def declared(self, columns: Iterable[ColumnInfo]) -> str:
-        """What stands between the parentheses of CREATE TABLE."""
+        """The column definitions of CREATE TABLE."""
         pairs = [(column.name.replace("`", "``"), self.type_of(column)) for column in columns]
         # A DDL or a watermark has no columns, but a table in Flink has one at least.
         return ", ".join(f"`{name}` {kind}" for name, kind in pairs) or "`id` INT"
 
     def image(self, columns: Iterable[ColumnInfo], image: Image) -> dict[str, Any]:
-        """An image in the types that are declared; what was not sent is NULL."""
+        """An image in the declared types; columns that were not sent are NULL."""
         return {column.name: self._value(column, image.get(column.name)) for column in columns}
 
     def sent_image(self, columns: Iterable[ColumnInfo], image: Image) -> dict[str, Any]:
-        """The same without what was not sent."""
+        """An image in the declared types, without columns that were not sent."""
         return {
             column.name: self._value(column, image[column.name]) for column in columns if column.name in image
         }
@@ -88,7 +88,7 @@ class Form:
         return [("-U", self.image(columns, old_image(row))), ("+U", after)]
 
     def arrived(self, columns: Iterable[ColumnInfo], rows: list[dict[str, Any]]) -> list[Change]:
-        """What Flink gave, in the same terms: it writes some types in ways of its own."""
+        """The rows that Flink returned, with Flink's own notation of some types normalised."""
         return [(row["kind"], self.arrived_image(columns, row["row"])) for row in rows]
 
     def arrived_image(self, columns: Iterable[ColumnInfo], image: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Form:
 
 
 def old_image(row: RowEvent) -> Image:
-    """Of an update Canal may send the old values of the changed columns alone; the others are the new."""
+    """The complete old image: Canal may send only the changed columns, the others equal the new image."""
     return {**(row.after or {}), **(row.before or {})}
 
 
@@ -110,7 +110,7 @@ def _canal_type(column: ColumnInfo) -> str:
 
 
 def _canal_text(column: ColumnInfo, value: bytes) -> str:
-    """Byte strings come with a character for each byte (ISO 8859-1)."""
+    """Byte strings have one character per byte (ISO 8859-1)."""
     return value.decode("latin-1" if column.type in STRINGS | LOBS and column.binary else "utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The golden messages beside ours of the same events."""
+"""The golden messages, and our messages of the same events."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Event = GoldenEvent | DebeziumDDL
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One event, and what was sent of it.
+    """One event and its messages.
 
     :param variant: the messages' options; those of the newer TiCDC begin with ``new-``.
-    :param golden: what real TiCDC sent; with ``error`` set where its encoder refused or panicked.
-    :param ours: what our encoder made of it; None where it refuses, too.
-    :param row: of a row event, what a reader of the protocol can know.
+    :param golden: the message of real TiCDC; ``error`` is set if its encoder refused or panicked.
+    :param ours: the message of our encoder; None if it refuses, too.
+    :param row: for a row event, the event as visible to a reader of the protocol.
     """
 
     variant: str
@@ -48,12 +48,12 @@ class Case:
 
     @property
     def sent(self) -> list[tuple[bytes | None, bytes | None]]:
-        """Key and value: TiCDC's if there are, and ours."""
+        """Key and value of TiCDC's message, if it exists, and of ours."""
         messages = [] if self.golden.error else [(self.golden.key, self.golden.value)]
         return messages if self.ours is None else [*messages, (self.ours.key, self.ours.value)]
 
     def images(self) -> Iterator[Image]:
-        """Of a row event, the images that are sent."""
+        """The images of a row event; none for other events."""
         if self.row:
             yield from (image for image in (self.row.before, self.row.after) if image is not None)
 
@@ -79,7 +79,7 @@ def canal_cases(path: Path, variant: str) -> Iterator[Case]:
             event=event,
             golden=golden,
             ours=_canal_message(encoder, event),
-            row=expected_row(event, encoder.losses, too_large=too_large)
+            row=expected_row(event, encoder.fidelity, too_large=too_large)
             if isinstance(event, GoldenRow)
             else None,
         )
@@ -98,18 +98,18 @@ def _row_message(encoder: Encoder, event: GoldenRow) -> Message:
 
 
 def debezium_cases(path: Path, variant: str) -> Iterator[Case]:
-    """The values of ``row`` are the text of what stands in the JSON, whatever the schema says."""
+    """Cases whose ``row`` has the text of the JSON values, regardless of the schema."""
     options = test_debezium_golden.VARIANTS[variant]
     encoder, events = DebeziumEncoder(options), debezium_events.events_of(path)
-    untyped = DebeziumEncoder(replace(options, disable_schema=True)).losses
+    untyped = DebeziumEncoder(replace(options, disable_schema=True)).fidelity
     for golden in load_messages(path):
         event = events[golden.events[0]]
-        refused = golden.error and not golden.error.startswith("PANIC")
+        rejected = golden.error and not golden.error.startswith("PANIC")
         row = expected_row(event, untyped) if isinstance(event, GoldenRow) else None
         yield Case(
             variant=variant,
             event=event,
             golden=golden,
-            ours=None if refused else test_debezium_golden.encoded(encoder, event),
+            ours=None if rejected else test_debezium_golden.encoded(encoder, event),
             row=row,
         )

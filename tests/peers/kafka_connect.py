@@ -63,7 +63,7 @@ def jdbc_sink(topic: str, url: str, user: str, password: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Connect:
-    """A worker that runs."""
+    """A running worker of Kafka Connect."""
 
     process: subprocess.Popen[bytes]
     bootstrap: str
@@ -73,7 +73,7 @@ class Connect:
     def done(self, topic: str) -> str:
         """Wait until a sink has applied its topic, or has failed.
 
-        :return: why it failed: the causes, one per line; empty if it has not.
+        :return: the causes of the failure, one per line; empty if it did not fail.
         """
         end = time.monotonic() + _PATIENCE_SECONDS
         while time.monotonic() < end and self.process.poll() is None:
@@ -87,10 +87,13 @@ class Connect:
     def _failure(self, topic: str) -> str:
         try:
             with urlopen(f"{self.rest}/connectors/{topic}/status", timeout=_PATIENCE_SECONDS) as answer:
-                told = json.load(answer)
-        except (URLError, ConnectionError):  # it does not listen yet, or does not know the sink yet
+                status = json.load(answer)
+        except (
+            URLError,
+            ConnectionError,
+        ):  # not listening yet, or unknown sink
             return ""
-        failed = [one for one in (told["connector"], *told["tasks"]) if one["state"] == "FAILED"]
+        failed = [one for one in (status["connector"], *status["tasks"]) if one["state"] == "FAILED"]
         lines = "".join(one["trace"] for one in failed).splitlines()
         return "\n".join(line for line in lines if not line.startswith("\t"))
 
@@ -100,18 +103,23 @@ class Connect:
             {"bootstrap.servers": self.bootstrap, "group.id": f"connect-{topic}", "log_level": 0}
         )
         try:
-            there = consumer.list_topics(topic, timeout=_PATIENCE_SECONDS).topics[topic].partitions
-            places = [TopicPartition(topic, number) for number in there]
-            ends = [consumer.get_watermark_offsets(place, timeout=_PATIENCE_SECONDS)[1] for place in places]
-            committed = consumer.committed(places, timeout=_PATIENCE_SECONDS)
-            return all(place.offset >= end or not end for place, end in zip(committed, ends, strict=True))
+            numbers = consumer.list_topics(topic, timeout=_PATIENCE_SECONDS).topics[topic].partitions
+            partitions = [TopicPartition(topic, number) for number in numbers]
+            ends = [
+                consumer.get_watermark_offsets(partition, timeout=_PATIENCE_SECONDS)[1]
+                for partition in partitions
+            ]
+            committed = consumer.committed(partitions, timeout=_PATIENCE_SECONDS)
+            return all(
+                partition.offset >= end or not end for partition, end in zip(committed, ends, strict=True)
+            )
         finally:
             consumer.close()
 
 
 @contextmanager
 def kafka_connect(folder: Path, bootstrap: str, sinks: list[Mapping[str, str]]) -> Iterator[Connect]:
-    """A worker with some sinks, for as long as the block lasts.
+    """A worker with some sinks, for the duration of the block.
 
     :param folder: for its files and its log.
     """
@@ -137,12 +145,12 @@ def kafka_connect(folder: Path, bootstrap: str, sinks: list[Mapping[str, str]]) 
     try:
         yield Connect(process, bootstrap, rest, log)
     finally:
-        process.kill()  # with a sink that failed it takes its time to end by itself
+        process.kill()  # with a failed sink it ends slowly by itself
         process.wait(_PATIENCE_SECONDS)
 
 
 def _environment() -> dict[str, str]:
-    """Without what would change the JVM and say so in the log."""
+    """The environment without JAVA_TOOL_OPTIONS, which changes the JVM and its log."""
     return {name: value for name, value in os.environ.items() if name != "JAVA_TOOL_OPTIONS"}
 
 

@@ -1,4 +1,4 @@
-"""What the consumers do not take, or take otherwise: known from the event before the consumer is asked."""
+"""Known limits of consumers: which messages they refuse, decided from the event alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Limit:
     """A kind of message that a consumer refuses.
 
     :param applies: whether a case is of the kind.
-    :param answer: what the consumer's words begin with.
+    :param answer: the beginning of the consumer's error message.
     """
 
     consumers: tuple[str, ...]
@@ -36,7 +36,7 @@ class Limit:
 
 
 def refusal(consumer: str, case: Case) -> Limit | None:
-    """Why a consumer must refuse a message; the first reason is the one that it names."""
+    """The limit because of which a consumer must refuse a message; the first that applies is reported."""
     found = (limit for limit in LIMITS if consumer in limit.consumers and limit.applies(case))
     return next(found, None)
 
@@ -68,7 +68,7 @@ def not_utf8(case: Case) -> bool:
 
 
 def _readable(value: bytes) -> str | None:
-    """Text as Jackson reads it: strict but for surrogates, which it lets pass in three bytes each."""
+    """Text as Jackson decodes it: strict, except that it accepts surrogates in three bytes each."""
     try:
         return value.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ def _readable(value: bytes) -> str | None:
 
 
 def lone_surrogate(image: Image) -> bool:
-    """Whether Java shows a text of the image with ``?``, as its own strings can hold what UTF-8 cannot."""
+    """Whether Java prints a text of the image with ``?``, because UTF-8 cannot encode a lone surrogate."""
     texts = [_readable(value) or "" for value in image.values() if value]
     return any("\ud800" <= char <= "\udfff" for text in texts for char in text)
 
@@ -101,15 +101,15 @@ LIMITS = (
         (FLINK_CANAL,),
         "a DDL other than CREATE",
         'Unknown "type" value "',
-        "the format knows rows and passes over CREATE; `ignore-parse-errors` passes over the others, "
-        "but then zero dates come as NULL",
+        "the format has rows only and skips CREATE; `ignore-parse-errors` skips the others too, "
+        "but then zero dates arrive as NULL",
         _ddl_of_another_kind,
     ),
     Limit(
         (FLINK_CANAL,),
         "a watermark (`enable-tidb-extension`)",
         'Unknown "type" value "TIDB_WATERMARK"',
-        "TiDB's own; `ignore-parse-errors` passes over it",
+        "an event of TiDB's extension; `ignore-parse-errors` skips it",
         watermark,
     ),
     Limit(
@@ -123,57 +123,57 @@ LIMITS = (
         (CONNECT, UNWRAP),
         "a message without schema (`debezium-disable-schema`)",
         'JsonConverter with schemas.enable requires "schema" and "payload"',
-        "set `schemas.enable=false`; but then a DOUBLE or DECIMAL of 2⁶³ or more in plain digits wraps "
-        "around",
+        "set `schemas.enable=false`; but then a DOUBLE or DECIMAL of 2⁶³ or more, written in plain digits, "
+        "wraps around",
         _without_schema,
     ),
     Limit(
         (CONNECT, UNWRAP),
-        "a row of a table with virtual columns, from the newer TiCDC",
+        "a row of a table with virtual columns, from TiCDC's new architecture",
         "Cannot create field because of field name duplication",
-        "the schema describes these columns twice",
+        "the message's schema contains these columns twice",
         _described_twice,
     ),
     Limit(
         DEBEZIUM_CONSUMERS,
         "text that is not UTF-8",
         "Invalid UTF-8 ",
-        "TiCDC copies the bytes, and the message is not JSON; `invalid-utf8=replace` keeps them out",
+        "TiCDC copies the bytes, so the message is not valid JSON; `invalid-utf8=replace` avoids that",
         not_utf8,
     ),
     Limit(
         (UNWRAP,),
         "a DDL",
         "not an envelope: io.debezium.connector.mysql.SchemaChangeValue",
-        "the transform hands it on as it is, to a sink that expects rows",
+        "the transform passes it on unchanged, to a sink that expects rows",
         ddl,
     ),
     Limit(
         (UNWRAP,),
         "a watermark (`enable-tidb-extension`)",
         "Unknown field: after",
-        "TiCDC gives it the name of an envelope and no row",
+        "TiCDC names it an envelope, but it has no row",
         watermark,
     ),
     Limit(
         (FLINK_DEBEZIUM,),
         "a DDL",
         'Cannot invoke "Object.toString()"',
-        "it has no `op`; `ignore-parse-errors` passes over it",
+        "it has no `op`; `ignore-parse-errors` skips it",
         ddl,
     ),
     Limit(
         (FLINK_DEBEZIUM,),
         "a watermark (`enable-tidb-extension`)",
         'Unknown "op" value "m"',
-        "TiDB's own; `ignore-parse-errors` passes over it",
+        "an event of TiDB's extension; `ignore-parse-errors` skips it",
         watermark,
     ),
     Limit(
         (FLINK_DEBEZIUM,),
         "an update without its old row (`output-old-value=false`)",
         'The "before" field of UPDATE message is null',
-        "Flink takes back the old row before it adds the new one",
+        "Flink retracts the old row before it adds the new one",
         _without_old_image,
     ),
 )

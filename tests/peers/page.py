@@ -1,6 +1,6 @@
-"""What ``docs/consumers.md`` shows, as measured: ``python -m tests.peers.page`` writes it anew.
+"""The measured tables of ``docs/consumers.md``; ``python -m tests.peers.page`` writes them again.
 
-Each table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
+Each table is between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.peers.connect import CHANGES, Change, differences, kind_of
 from tests.peers.flink import CANAL, DEBEZIUM, Form
 from tests.peers.golden_cases import CANAL_FILES, DEBEZIUM_FILES, Case, canal_cases, debezium_cases
 from tests.peers.limits import CANAL_CONSUMERS, CONNECT, DEBEZIUM_CONSUMERS, LIMITS, refusal
-from tests.peers.software import Answer, Refusal, Software, Taken, build, bytes_of
+from tests.peers.software import Accepted, Answer, Refusal, Software, build, bytes_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "consumers.md"
 CONSUMERS = (*CANAL_CONSUMERS, *DEBEZIUM_CONSUMERS)
@@ -26,20 +26,20 @@ _Messages = Iterator[tuple[str, Case]]
 
 
 class Measured:
-    """Every golden message given to every consumer of its protocol."""
+    """Results of every golden message with every consumer of its protocol."""
 
     def __init__(self, software: Software) -> None:
-        self.taken: Counter[tuple[str, str]] = Counter()
+        self.accepted: Counter[tuple[str, str]] = Counter()
         self.total: Counter[tuple[str, str]] = Counter()
-        """By variant and consumer."""
-        self.rows_taken: Counter[tuple[str, str]] = Counter()
+        """Counts by variant and consumer."""
+        self.rows_accepted: Counter[tuple[str, str]] = Counter()
         self.rows: Counter[tuple[str, str]] = Counter()
-        """By file and consumer, of the variants without options."""
-        self.refused: Counter[tuple[str, str]] = Counter()
-        self.words: dict[tuple[str, str], tuple[str, str]] = {}
-        """By consumer and kind of refusal; file and event of the first, and what the consumer says."""
+        """Counts by file and consumer, for the variants without options."""
+        self.rejected: Counter[tuple[str, str]] = Counter()
+        self.messages: dict[tuple[str, str], tuple[str, str]] = {}
+        """Consumer and kind of refusal → file and event of the first one, and the error message."""
         self.changed: Counter[Change] = Counter()
-        self.places: dict[Change, str] = {}
+        self.positions: dict[Change, str] = {}
         self._software = software
         for consumer in CANAL_CONSUMERS:
             self._measure(consumer, CANAL_FILES, canal_cases, CANAL)
@@ -62,38 +62,38 @@ class Measured:
                     self._count(consumer, path.name.split(".")[0], variant, case, answer)
 
     def _count(self, consumer: str, stem: str, variant: str, case: Case, answer: Answer) -> None:
-        taken = isinstance(answer, Taken)
+        accepted = isinstance(answer, Accepted)
         self.total[variant, consumer] += 1
-        self.taken[variant, consumer] += taken
+        self.accepted[variant, consumer] += accepted
         if case.row and variant in (golden_cases.CANAL, golden_cases.DEBEZIUM):
             self.rows[stem, consumer] += 1
-            self.rows_taken[stem, consumer] += taken
-        place = f"{stem}.{variant}, event {case.golden.events[0]}"
+            self.rows_accepted[stem, consumer] += accepted
+        position = f"{stem}.{variant}, event {case.golden.events[0]}"
         if isinstance(answer, Refusal):
             limit = refusal(consumer, case)
-            assert limit, (place, answer)
-            self.refused[consumer, limit.what] += 1
-            self.words.setdefault((consumer, limit.what), (place, f"{answer.type}: {answer.message}"))
+            assert limit, (position, answer)
+            self.rejected[consumer, limit.what] += 1
+            self.messages.setdefault((consumer, limit.what), (position, f"{answer.type}: {answer.message}"))
         elif consumer == CONNECT:
-            self._count_changes(place, case, answer)
+            self._count_changes(position, case, answer)
 
-    def _count_changes(self, place: str, case: Case, answer: Taken) -> None:
-        sent, back = json.loads(case.golden.value or b""), json.loads(bytes_of(answer.content["value"]))
-        for change in {kind_of(difference) for difference in differences(sent, back)}:
+    def _count_changes(self, position: str, case: Case, answer: Accepted) -> None:
+        sent, returned = json.loads(case.golden.value or b""), json.loads(bytes_of(answer.content["value"]))
+        for change in {kind_of(difference) for difference in differences(sent, returned)}:
             assert change
             self.changed[change] += 1
-            self.places.setdefault(change, place)
+            self.positions.setdefault(change, position)
 
 
 def rows(measured: Measured) -> str:
-    """Rows of each file that each consumer takes."""
+    """Number of rows of each file that each consumer accepts."""
     stems = sorted({stem for stem, _ in measured.rows})
     lines = [
-        [code(stem), *(_share(measured.rows_taken, measured.rows, stem, name) for name in CONSUMERS)]
+        [code(stem), *(_share(measured.rows_accepted, measured.rows, stem, name) for name in CONSUMERS)]
         for stem in stems
     ]
     sums = [
-        f"{sum(measured.rows_taken[stem, name] for stem in stems):,} of "
+        f"{sum(measured.rows_accepted[stem, name] for stem in stems):,} of "
         f"{sum(measured.rows[stem, name] for stem in stems):,}"
         for name in CONSUMERS
     ]
@@ -106,60 +106,60 @@ def variants(measured: Measured) -> str:
     return table(
         ["messages", *map(code, CONSUMERS)],
         [
-            [code(name), *(_share(measured.taken, measured.total, name, each) for each in CONSUMERS)]
+            [code(name), *(_share(measured.accepted, measured.total, name, each) for each in CONSUMERS)]
             for name in names
         ],
     )
 
 
-def _share(taken: Counter[tuple[str, str]], total: Counter[tuple[str, str]], one: str, other: str) -> str:
-    return f"{taken[one, other]:,} of {total[one, other]:,}" if total[one, other] else ""
+def _share(accepted: Counter[tuple[str, str]], total: Counter[tuple[str, str]], one: str, other: str) -> str:
+    return f"{accepted[one, other]:,} of {total[one, other]:,}" if total[one, other] else ""
 
 
 def refusals(measured: Measured) -> str:
-    """What is refused, and in which words."""
-    head = ["consumer", "refuses", "messages", "first", "its words", "reason, and what helps"]
+    """The refused messages, with the error messages of the consumers."""
+    head = ["consumer", "rejected", "messages", "first", "error message", "reason, and what helps"]
     return table(
         head,
         [
             [
                 code(name),
                 limit.what,
-                f"{measured.refused[name, limit.what]:,}",
-                place,
-                code(_short(words)),
+                f"{measured.rejected[name, limit.what]:,}",
+                position,
+                code(_short(messages)),
                 limit.why,
             ]
             for limit in LIMITS
             for name in limit.consumers
-            for place, words in [measured.words[name, limit.what]]
+            for position, messages in [measured.messages[name, limit.what]]
         ],
     )
 
 
-def _short(words: str) -> str:
-    """Class and message without the package, the place in the text, and what was quoted."""
-    line = words.splitlines()[0].replace("`", "'")
+def _short(messages: str) -> str:
+    """Class and message without the package, the position in the text, and quoted text."""
+    line = messages.splitlines()[0].replace("`", "'")
     kind, _, message = line.partition(": ")
     return f"{kind.rpartition('.')[2]}: {message if len(message) <= 80 else message[:79] + '…'}"
 
 
 def changes(measured: Measured) -> str:
-    """What Connect gives back otherwise."""
+    """The known differences of Kafka Connect."""
     return table(
         ["what", "messages", "first", "reason"],
-        [[each.what, f"{measured.changed[each]:,}", measured.places[each], each.why] for each in CHANGES],
+        [[each.what, f"{measured.changed[each]:,}", measured.positions[each], each.why] for each in CHANGES],
     )
 
 
 TABLES = {"rows": rows, "variants": variants, "refusals": refusals, "changes": changes}
 
 
-def written_anew(text: str, measured: Measured) -> str:
+def regenerated(text: str, measured: Measured) -> str:
     return _MARKED.sub(lambda found: found[1] + "\n" + TABLES[found[2]](measured) + "\n" + found[3], text)
 
 
 if __name__ == "__main__":
     build()
     with Software() as running:
-        PAGE.write_text(written_anew(PAGE.read_text("utf-8"), Measured(running)), "utf-8")
+        PAGE.write_text(regenerated(PAGE.read_text("utf-8"), Measured(running)), "utf-8")

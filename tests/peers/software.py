@@ -1,4 +1,4 @@
-"""Other people's consumers, in one Java process that answers line by line."""
+"""Consumers of other projects, in one Java process that answers line by line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any, Self
 PROJECT = Path(__file__).parent / "consumers"
 CLASSES = PROJECT / "target" / "classes"
 CLASS_PATH = PROJECT / "target" / "classpath"
-# Maven tells in many words that a jar is neither here nor to be had.
+# Maven's messages for a jar that is neither in the local repository nor available for download.
 _NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not transfer|Cannot access")
 _OPTIONS = [f"-Dmdep.outputFile={CLASS_PATH}", "-Dmdep.includeScope=runtime"]
-# Without the last one Java comes to leave out the message of an exception that it has thrown often.
+# Without the last option Java omits the message of an exception that it has thrown often.
 _JAVA = [
     "-Xmx512m",
     "-XX:+UseSerialGC",
@@ -43,17 +43,17 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a consumer made of a message; its form is the consumer's."""
+class Accepted:
+    """The content that a consumer read from a message, in the form of the consumer."""
 
     content: Any
 
 
-Answer = Taken | Refusal
+Answer = Accepted | Refusal
 
 
 def build() -> None:
-    """Compile ``consumers`` and fetch what it stands on.
+    """Compile ``consumers`` and download its dependencies.
 
     :raises NotRun: Maven or the network is missing.
     """
@@ -98,12 +98,12 @@ class Software:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate()  # the end of its input is the end of it
+        self._process.communicate()  # the process ends when its input is closed
 
     def ask(self, consumer: str, *, key: bytes | None, value: bytes | None, columns: str = "") -> Answer:
         """Give one message to one consumer.
 
-        :param columns: the table as the consumer's user would declare it, where the consumer needs that.
+        :param columns: the columns as a user of the consumer would declare them, if the consumer needs them.
         """
         request = {"consumer": consumer, "columns": columns, "key": _base64(key), "value": _base64(value)}
         assert self._process.stdin
@@ -111,7 +111,7 @@ class Software:
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
-        return Refusal(**answer["refused"]) if "refused" in answer else Taken(answer["taken"])
+        return Refusal(**answer["refused"]) if "refused" in answer else Accepted(answer["taken"])
 
 
 def _base64(part: bytes | None) -> str | None:

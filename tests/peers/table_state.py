@@ -1,4 +1,4 @@
-"""The rows that a reader ends up with, by handle key."""
+"""The rows that a reader has at the end, by handle key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State: TypeAlias = dict[tuple[Any, ...], dict[str, Any]]
 
 
 def state_of_changes(cases: Sequence[Case], changes: Sequence[list[Change]]) -> State:
-    """Apply a changelog as a table that is updated by key does."""
+    """Apply a changelog to a table that is updated by key."""
     state: State = {}
     for case, rows in zip(cases, changes, strict=True):
         for kind, row in rows:
@@ -26,7 +26,7 @@ def state_of_changes(cases: Sequence[Case], changes: Sequence[list[Change]]) -> 
 
 
 def state_of_events(cases: Sequence[Case], form: Form) -> State:
-    """The last image of each row that was not deleted, straight from the events."""
+    """The last image of each row that was not deleted, computed from the events."""
     last: dict[tuple[Any, ...], dict[str, Any] | None] = {}
     for case in cases:
         assert case.row

@@ -13,7 +13,7 @@ from tests.golden_events import GOLDEN, GoldenDDL
 from tests.peers.flink import CANAL, DECIMAL_DIGITS, Form, read
 from tests.peers.golden_cases import CANAL_FILES, Case, canal_cases, ident
 from tests.peers.limits import CANAL_CONSUMERS, DATED, FLAT, FLINK_CANAL, is_zero_date, refusal, zero_date
-from tests.peers.software import Answer, Refusal, Software, Taken
+from tests.peers.software import Accepted, Answer, Refusal, Software
 from tests.peers.table_state import state_of_changes, state_of_events
 from ticdc_producer.model.event import Image, Op
 
@@ -21,14 +21,16 @@ pytestmark = pytest.mark.slow
 FILES = pytest.mark.parametrize(("path", "variant"), CANAL_FILES, ids=map(ident, CANAL_FILES))
 
 
-def asked(software: Software, consumer: str, case: Case) -> Answer:
+def answer_of(software: Software, consumer: str, case: Case) -> Answer:
     columns = CANAL.declared(case.columns)
     return software.ask(consumer, key=case.golden.key, value=case.golden.value, columns=columns)
 
 
 @pytest.mark.parametrize("consumer", CANAL_CONSUMERS)
 @FILES
-def test_ours_and_ticdcs_are_read_alike(software: Software, consumer: str, path: Path, variant: str) -> None:
+def test_our_and_ticdcs_messages_are_read_alike(
+    software: Software, consumer: str, path: Path, variant: str
+) -> None:
     for case in canal_cases(path, variant):
         columns = CANAL.declared(case.columns)
         golden, ours = [
@@ -40,8 +42,8 @@ def test_ours_and_ticdcs_are_read_alike(software: Software, consumer: str, path:
 @FILES
 def test_flat_message_holds_the_event(software: Software, path: Path, variant: str) -> None:
     for case in canal_cases(path, variant):
-        answer = asked(software, FLAT, case)
-        assert isinstance(answer, Taken)
+        answer = answer_of(software, FLAT, case)
+        assert isinstance(answer, Accepted)
         message = answer.content
         sent = json.loads(case.golden.value or b"")
         sent.pop("_tidb", None)  # FlatMessage has no place for TiDB's extension
@@ -73,24 +75,24 @@ def _values(case: Case, texts: dict[str, str | None]) -> dict[str, Any]:
 @FILES
 def test_flink_gives_the_rows_of_the_events(software: Software, path: Path, variant: str) -> None:
     for case in canal_cases(path, variant):
-        answer = asked(software, FLINK_CANAL, case)
+        answer = answer_of(software, FLINK_CANAL, case)
         if limit := refusal(FLINK_CANAL, case):
             assert isinstance(answer, Refusal)
             assert answer.message.startswith(limit.answer)
         else:
-            assert isinstance(answer, Taken)
+            assert isinstance(answer, Accepted)
             changes = CANAL.arrived(case.columns, answer.content)
             assert changes == (CANAL.changes(case.columns, case.row) if case.row else [])
 
 
 @FILES
-def test_flinks_tables_end_as_the_events_leave_them(software: Software, path: Path, variant: str) -> None:
+def test_flinks_tables_have_the_rows_of_the_events(software: Software, path: Path, variant: str) -> None:
     cases = [case for case in canal_cases(path, variant) if case.row and not refusal(FLINK_CANAL, case)]
-    answers = [asked(software, FLINK_CANAL, case) for case in cases]
+    answers = [answer_of(software, FLINK_CANAL, case) for case in cases]
     changes = [
         CANAL.arrived(case.columns, answer.content)
         for case, answer in zip(cases, answers, strict=True)
-        if isinstance(answer, Taken)
+        if isinstance(answer, Accepted)
     ]
     assert state_of_changes(cases, changes) == state_of_events(cases, CANAL)
 
@@ -103,7 +105,7 @@ def test_what_helps_with_ddls_and_watermarks_makes_zero_dates_null(software: Sof
         answer = software.ask(
             f"{FLINK_CANAL}-lenient", key=case.golden.key, value=case.golden.value, columns=declared
         )
-        assert isinstance(answer, Taken)
+        assert isinstance(answer, Accepted)
         if case.row is None:
             others += 1
             assert answer.content == []
@@ -133,7 +135,7 @@ def test_zero_dates_can_be_declared_as_text(software: Software) -> None:
     for case in cases:
         declared = _WITH_TEXT_DATES.declared(case.columns)
         answer = software.ask(FLINK_CANAL, key=None, value=case.golden.value, columns=declared)
-        assert isinstance(answer, Taken)
+        assert isinstance(answer, Accepted)
         assert case.row
         expected = _WITH_TEXT_DATES.changes(case.columns, case.row)
         assert _WITH_TEXT_DATES.arrived(case.columns, answer.content) == expected

@@ -24,7 +24,7 @@ from tests.peers.limits import (
     refusal,
     watermark,
 )  # fmt: skip
-from tests.peers.software import Answer, Refusal, Software, Taken, bytes_of
+from tests.peers.software import Accepted, Answer, Refusal, Software, bytes_of
 from tests.peers.table_state import state_of_changes, state_of_events
 from tests.protocols.test_debezium_golden import VARIANTS, encoded
 from ticdc_producer.model.event import Image, Message, Op
@@ -37,8 +37,8 @@ IMAGE = "/payload/after"
 OPERATIONS = {Op.INSERT: "c", Op.UPDATE: "u", Op.DELETE: "d"}
 
 
-def asked(software: Software, consumer: str, case: Case) -> tuple[Answer, bytes]:
-    """The answer to TiCDC's message, or to ours where TiCDC panics; and the message's value."""
+def answer_of(software: Software, consumer: str, case: Case) -> tuple[Answer, bytes]:
+    """The answer to TiCDC's message, or to ours if TiCDC panics, and the message's value."""
     key, value = case.sent[0]
     assert value is not None
     answer = software.ask(consumer, key=key, value=value, columns=DEBEZIUM.declared(case.columns))
@@ -46,18 +46,20 @@ def asked(software: Software, consumer: str, case: Case) -> tuple[Answer, bytes]
         assert isinstance(answer, Refusal)
         assert answer.message.startswith(limit.answer)
     else:
-        assert isinstance(answer, Taken), answer
+        assert isinstance(answer, Accepted), answer
     return answer, value
 
 
 def cases_of(path: Path, variant: str) -> list[Case]:
-    """Without the events that neither TiCDC nor we send."""
+    """The cases, without events that neither TiCDC nor our encoder sends."""
     return [case for case in debezium_cases(path, variant) if case.sent]
 
 
 @pytest.mark.parametrize("consumer", DEBEZIUM_CONSUMERS)
 @FILES
-def test_ours_and_ticdcs_are_read_alike(software: Software, consumer: str, path: Path, variant: str) -> None:
+def test_our_and_ticdcs_messages_are_read_alike(
+    software: Software, consumer: str, path: Path, variant: str
+) -> None:
     for case in debezium_cases(path, variant):
         columns = DEBEZIUM.declared(case.columns)
         answers = [software.ask(consumer, key=key, value=value, columns=columns) for key, value in case.sent]
@@ -66,12 +68,12 @@ def test_ours_and_ticdcs_are_read_alike(software: Software, consumer: str, path:
 
 
 @FILES
-def test_connect_gives_back_what_it_got(software: Software, path: Path, variant: str) -> None:
+def test_connect_returns_what_was_sent(software: Software, path: Path, variant: str) -> None:
     for case in cases_of(path, variant):
-        answer, value = asked(software, CONNECT, case)
-        if isinstance(answer, Taken):
-            back = json.loads(bytes_of(answer.content["value"]))
-            found = list(differences(json.loads(value), back))
+        answer, value = answer_of(software, CONNECT, case)
+        if isinstance(answer, Accepted):
+            returned = json.loads(bytes_of(answer.content["value"]))
+            found = list(differences(json.loads(value), returned))
             key = case.sent[0][0]
             found += differences(json.loads(key or b""), json.loads(bytes_of(answer.content["key"])))
             assert [difference for difference in found if kind_of(difference) is None] == []
@@ -80,41 +82,41 @@ def test_connect_gives_back_what_it_got(software: Software, path: Path, variant:
 @FILES
 def test_connect_gives_the_rows_of_the_events(software: Software, path: Path, variant: str) -> None:
     for case in cases_of(path, variant):
-        answer, value = asked(software, CONNECT, case)
-        if isinstance(answer, Taken) and case.row:
-            sent, back = (
+        answer, value = answer_of(software, CONNECT, case)
+        if isinstance(answer, Accepted) and case.row:
+            sent, returned = (
                 json.loads(value)["payload"],
                 json.loads(bytes_of(answer.content["value"]))["payload"],
             )
-            assert back["op"] == OPERATIONS[case.row.op]
+            assert returned["op"] == OPERATIONS[case.row.op]
             for name, image in (("before", case.row.before), ("after", case.row.after)):
                 if image is None:
-                    assert back[name] is None
+                    assert returned[name] is None
                 else:
-                    assert _other(case, back[name], image) == _changed(sent[name], back[name])
+                    assert _other(case, returned[name], image) == _changed(sent[name], returned[name])
 
 
-def _other(case: Case, back: dict[str, Any], image: Image) -> set[str]:
-    """Columns that came with another value than the event's."""
-    expected, arrived = DEBEZIUM.image(case.columns, image), DEBEZIUM.arrived_image(case.columns, back)
+def _other(case: Case, returned: dict[str, Any], image: Image) -> set[str]:
+    """Columns whose value differs from the event's."""
+    expected, arrived = DEBEZIUM.image(case.columns, image), DEBEZIUM.arrived_image(case.columns, returned)
     return {name for name, value in expected.items() if arrived[name] != value}
 
 
-def _changed(sent: dict[str, Any], back: dict[str, Any]) -> set[str]:
+def _changed(sent: dict[str, Any], returned: dict[str, Any]) -> set[str]:
     """Columns whose value Connect is known to change."""
-    found = differences(sent, back, IMAGE)
+    found = differences(sent, returned, IMAGE)
     return {each.path.removeprefix(f"{IMAGE}/") for each in found if kind_of(each) in OTHER_VALUES}
 
 
 @FILES
 def test_the_transform_gives_flat_rows(software: Software, path: Path, variant: str) -> None:
     for case in cases_of(path, variant):
-        answer, _ = asked(software, UNWRAP, case)
-        if isinstance(answer, Taken):
+        answer, _ = answer_of(software, UNWRAP, case)
+        if isinstance(answer, Accepted):
             assert case.row
             row = json.loads(bytes_of(answer.content["value"]))["payload"]
-            connect, _ = asked(software, CONNECT, case)
-            assert isinstance(connect, Taken)
+            connect, _ = answer_of(software, CONNECT, case)
+            assert isinstance(connect, Accepted)
             envelope = json.loads(bytes_of(connect.content["value"]))["payload"]
             assert row == {
                 **(envelope["before"] if case.row.op == Op.DELETE else envelope["after"]),
@@ -126,21 +128,21 @@ def test_the_transform_gives_flat_rows(software: Software, path: Path, variant: 
 
 
 def _with_java_text(image: Image | None) -> Image | None:
-    """Java's strings can hold half a character, its UTF-8 cannot and has ``?`` in its place."""
+    """The image as Java prints it: a lone surrogate is allowed in its strings, but becomes ``?`` in UTF-8."""
     if image is None or not lone_surrogate(image):
         return image
 
-    def shown(value: bytes) -> bytes:
+    def java_text(value: bytes) -> bytes:
         return value.decode("utf-8", "surrogatepass").encode("utf-8", "replace")
 
-    return {name: value and shown(value) for name, value in image.items()}
+    return {name: value and java_text(value) for name, value in image.items()}
 
 
 @FILES
 def test_flink_gives_the_rows_of_the_events(software: Software, path: Path, variant: str) -> None:
     for case in cases_of(path, variant):
-        answer, _ = asked(software, FLINK_DEBEZIUM, case)
-        if isinstance(answer, Taken):
+        answer, _ = answer_of(software, FLINK_DEBEZIUM, case)
+        if isinstance(answer, Accepted):
             assert case.row
             before, after = _with_java_text(case.row.before), _with_java_text(case.row.after)
             row = msgspec.structs.replace(case.row, before=before, after=after)
@@ -151,11 +153,11 @@ def test_flink_gives_the_rows_of_the_events(software: Software, path: Path, vari
 def test_flinks_tables_end_as_the_events_leave_them(software: Software, path: Path, variant: str) -> None:
     cases = [case for case in cases_of(path, variant) if case.row and not refusal(FLINK_DEBEZIUM, case)]
     cases = [case for case in cases if not any(map(lone_surrogate, case.images()))]
-    answers = [asked(software, FLINK_DEBEZIUM, case)[0] for case in cases]
+    answers = [answer_of(software, FLINK_DEBEZIUM, case)[0] for case in cases]
     changes = [
         DEBEZIUM.arrived(case.columns, answer.content)
         for case, answer in zip(cases, answers, strict=True)
-        if isinstance(answer, Taken)
+        if isinstance(answer, Accepted)
     ]
     assert state_of_changes(cases, changes) == state_of_events(cases, DEBEZIUM)
 
@@ -172,7 +174,7 @@ def test_messages_without_schema_need_a_converter_without(software: Software, pa
         if case.row and not_utf8(case):
             assert isinstance(answer, Refusal)
         else:
-            assert isinstance(answer, Taken)
+            assert isinstance(answer, Accepted)
             assert json.loads(bytes_of(answer.content["key"])) == json.loads(key or b"")
             found = differences(json.loads(value or b""), json.loads(bytes_of(answer.content["value"])))
             # A large DOUBLE or DECIMAL in plain digits is an integer to a reader without a schema.
@@ -187,11 +189,11 @@ def test_without_schema_large_doubles_wrap(software: Software) -> None:
     answer = software.ask(
         f"{CONNECT}-without-schemas", key=None, value=b'{"payload":{"d":18446744073709551617}}'
     )
-    assert isinstance(answer, Taken)
+    assert isinstance(answer, Accepted)
     assert json.loads(bytes_of(answer.content["value"])) == {"payload": {"d": 1}}
 
 
-def test_flink_can_pass_over_what_is_no_row(software: Software) -> None:
+def test_flink_can_ignore_events_other_than_rows(software: Software) -> None:
     path = GOLDEN / "visible" / "ddl_many.debezium.tidb-extension.jsonl"
     others = [case for case in cases_of(path, "debezium.tidb-extension") if case.row is None]
     assert {watermark(case) for case in others} == {True, False}
@@ -200,11 +202,11 @@ def test_flink_can_pass_over_what_is_no_row(software: Software) -> None:
         answer = software.ask(
             f"{FLINK_DEBEZIUM}-lenient", key=key, value=value, columns=DEBEZIUM.declared(case.columns)
         )
-        assert answer == Taken([])
+        assert answer == Accepted([])
 
 
 @pytest.mark.parametrize("consumer", DEBEZIUM_CONSUMERS)
-def test_text_that_is_not_utf8_is_taken_once_replaced(software: Software, consumer: str) -> None:
+def test_text_that_is_not_utf8_is_accepted_after_replacement(software: Software, consumer: str) -> None:
     path = GOLDEN / "visible" / "strings.debezium.jsonl"
     encoder = DebeziumEncoder(replace(VARIANTS["debezium"], invalid_utf8="replace"))
     broken = [case for case in cases_of(path, "debezium") if case.row and refusal(consumer, case)]
@@ -214,12 +216,12 @@ def test_text_that_is_not_utf8_is_taken_once_replaced(software: Software, consum
         assert isinstance(message, Message)
         columns = DEBEZIUM.declared(case.columns)
         answer = software.ask(consumer, key=message.key, value=message.value, columns=columns)
-        assert isinstance(answer, Taken)
+        assert isinstance(answer, Accepted)
         assert "\ufffd" in _text(answer)
 
 
-def _text(answer: Taken) -> str:
-    """All that was taken, as text."""
+def _text(answer: Accepted) -> str:
+    """The content as text."""
     if isinstance(answer.content, dict):
         return bytes_of(answer.content["value"]).decode()
     return json.dumps(answer.content, ensure_ascii=False)
@@ -229,8 +231,8 @@ def test_every_change_that_is_described_occurs(software: Software) -> None:
     found = set()
     for path, variant in DEBEZIUM_FILES:
         for case in cases_of(path, variant):
-            answer, value = asked(software, CONNECT, case)
-            if isinstance(answer, Taken):
-                back = json.loads(bytes_of(answer.content["value"]))
-                found |= {kind_of(difference) for difference in differences(json.loads(value), back)}
+            answer, value = answer_of(software, CONNECT, case)
+            if isinstance(answer, Accepted):
+                returned = json.loads(bytes_of(answer.content["value"]))
+                found |= {kind_of(difference) for difference in differences(json.loads(value), returned)}
     assert found == set(CHANGES)

@@ -15,12 +15,12 @@ import pytest
 import ticdc_producer
 from tests.golden_events import GOLDEN
 from tests.peers.limits import FLINK_CANAL, FLINK_DEBEZIUM
-from tests.peers.software import Software, Taken
+from tests.peers.software import Accepted, Software
 
 pytestmark = pytest.mark.slow
 PROTOCOLS = {"canal-json": FLINK_CANAL, "debezium": FLINK_DEBEZIUM}
 INTEGERS_AND_TEXT = ("seed_t1", "sysbench", str(GOLDEN / "visible" / "keys.sql"))
-"""Scenarios of columns that both protocols write as our events do, and without DDL that takes rows away."""
+"""Scenarios of columns that both protocols write as our events do, and without DDL that removes rows."""
 
 CASES = [
     *product(INTEGERS_AND_TEXT, PROTOCOLS),
@@ -43,7 +43,7 @@ def test_flink_ends_with_the_rows_of_the_run(
         # Declared as text, columns come as they are written.
         columns = ", ".join(f"`{name}` STRING" for name, *_ in event["columns"])
         answer = software.ask(PROTOCOLS[protocol], key=None, value=message, columns=columns)
-        assert isinstance(answer, Taken)
+        assert isinstance(answer, Accepted)
         changes = [(change["kind"], change["row"]) for change in answer.content]
         images = [image for image in (event["before"], event["after"]) if image is not None]
         assert changes == list(zip(KINDS[event["op"]], images, strict=True))
@@ -57,14 +57,14 @@ def test_flink_ends_with_the_rows_of_the_run(
 
 def _rows(folder: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Row events with their messages, table by table in the order of commits."""
-    messages = {_place(line): line for line in _lines(folder / "messages.jsonl")}
+    messages = {_position(line): line for line in _lines(folder / "messages.jsonl")}
     events = [line for line in _lines(folder / "events.jsonl") if line["kind"] == "row"]
-    # Rows of one table may lie in several partitions: a reader applies them by time.
+    # Rows of one table may be in several partitions, so they are applied ordered by commit-ts.
     for event in sorted(events, key=lambda event: int(event["commit_ts"])):
-        yield event, b64decode(messages[_place(event)]["value"])
+        yield event, b64decode(messages[_position(event)]["value"])
 
 
-def _place(line: dict[str, Any]) -> tuple[str, int, int]:
+def _position(line: dict[str, Any]) -> tuple[str, int, int]:
     return line["topic"], line["partition"], line["offset"]
 
 

@@ -13,23 +13,23 @@ pytestmark = pytest.mark.slow
 _SKIPPED = {"snappy", "lz4"}
 
 
-def asked(command: str, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, str]:
-    """What became of the Canal-JSON cases of some levels, by their ids."""
+def outcomes_of(command: str, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, str]:
+    """Case id → outcome, for the Canal-JSON cases."""
     failures = ("--failures", str(EXAMPLE / "testee_java.failures"))
     usual = ("--protocol", "canal-json", "--timeout", "60s", "--json")
     assert main(["conformance", "--testee", command, *usual, *failures, *options]) == 0
     return {one["case"]: one["outcome"] for one in json.loads(capsys.readouterr().out)["cases"]}
 
 
-def test_it_fails_just_what_it_is_known_to_fail(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = asked(java_testee, capsys)
-    assert {case.rpartition(".")[2] for case, word in told.items() if word == "skipped"} == _SKIPPED
-    assert "expected failure" in told.values()
+def test_it_fails_only_the_listed_cases(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = outcomes_of(java_testee, capsys)
+    assert {case.rpartition(".")[2] for case, word in outcomes.items() if word == "skipped"} == _SKIPPED
+    assert "expected failure" in outcomes.values()
 
 
-def test_it_keeps_the_rows_of_every_topic(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = asked(java_testee, capsys, "--level", "apply")
-    assert set(told.values()) == {"passed"}
+def test_it_has_the_rows_of_every_topic(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = outcomes_of(java_testee, capsys, "--level", "apply")
+    assert set(outcomes.values()) == {"passed"}
 
 
 def test_it_is_one_short_file() -> None:

@@ -16,7 +16,7 @@ from tests.protocols import (
     test_open_golden,
 )
 from tests.protocols.canal_json_messages import in_column_order
-from tests.protocols.craft_golden import damaged_places, units
+from tests.protocols.craft_golden import damaged_offsets, units
 from tests.protocols.golden_messages import events_of, load_messages
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 
@@ -99,4 +99,4 @@ def damaged_bytes(golden: Path, variant: str) -> list[list[int]]:
     if VARIANTS[variant].protocol != "craft" or sound:
         return [[]] * len(messages)
     events, encoder = events_of(golden), CraftEncoder(test_craft_golden.VARIANTS[variant])
-    return [places for unit in units(messages, events) for places in damaged_places(encoder, unit, events)]
+    return [offsets for unit in units(messages, events) for offsets in damaged_offsets(encoder, unit, events)]

@@ -18,12 +18,12 @@ from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.dispatch import dispatch
-from ticdc_producer.pipeline.go_sort_order import unstable_order
+from ticdc_producer.pipeline.go_sort_order import go_sort_order
 from ticdc_producer.pipeline.mutations import mutations
 from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.table_metadata import facts, with_facts
-from ticdc_producer.pipeline.topic_partitions import Slots
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.pipeline.table_metadata import join_table_metadata, table_metadata
+from ticdc_producer.pipeline.topic_partitions import TopicPartitions
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
 
 TOPIC = "scenario"
@@ -43,7 +43,7 @@ def golden_dispatch(path: Path) -> dict[int, dict[str, Result]]:
 
 
 def _takes_another_column(table: TableInfo, rule: Rule) -> bool:
-    """Whether TiCDC's dispatcher looks up another column than it was told: a bug of its own.
+    """Whether TiCDC's dispatcher looks up another column than the rule names: a bug of its own.
 
     It counts virtual columns where its row has none. Rules that name columns or an index are concerned.
     """
@@ -62,7 +62,7 @@ def comparable_rules(
 ) -> dict[int, set[Rule]]:
     """The rules that hold for all rows of a table version.
 
-    :param versions: per row its place in ``tables``; ``results`` the golden ones of the row by rule.
+    :param versions: the index in ``tables`` of each row; ``results`` the golden ones of the row by rule.
     """
     rules: dict[int, set[Rule]] = {}
     for version, result in zip(versions, results, strict=True):
@@ -97,23 +97,27 @@ def _route(table: TableInfo, rule: Rule | None) -> Route:
     return Router(resolve(None, {"sink": {"dispatchers": [dispatcher]}})).route(table)
 
 
-def _placed(spark: SparkSession, job: Job) -> DataFrame:
+def _with_order_key(spark: SparkSession, job: Job) -> DataFrame:
     """What the dispatch stage takes; the same under every rule, so computed once."""
-    known = facts(spark, job.stream.replicated, job.stream.routes)
-    committed = commit(upstream(spark, job.history).changes, job.stream.resolved.clock)
-    return unstable_order(split(mutations(committed), known), job.stream.crowded).localCheckpoint()
+    known = table_metadata(spark, job.stream.replicated, job.stream.routes)
+    committed = commit(change_log(spark, job.history).changes, job.stream.resolved.clock)
+    return go_sort_order(split(mutations(committed), known), job.stream.large_transactions).localCheckpoint()
 
 
-def _dispatched(placed: DataFrame, job: Job, routes: dict[int, Route]) -> DataFrame:
+def _dispatched(changes: DataFrame, job: Job, routes: dict[int, Route]) -> DataFrame:
     """Row events in the order of the stream, with their partition under every count beside them."""
-    known = facts(placed.sparkSession, job.stream.replicated, routes)
-    events = dispatch(placed, known, Slots(job.stream.slots.topics, STAGE))
+    known = table_metadata(changes.sparkSession, job.stream.replicated, routes)
+    events = dispatch(changes, known, TopicPartitions(job.stream.topic_partitions.topics, STAGE))
     # The stage knows one count; what it computes for the others is the same expression.
     rule, ts = F.col("rule"), F.col("commit_ts")
     hashed = F.when(rule == "table", F.col("base_hash")).otherwise(F.col("dispatch_key").cast("long"))
     counts = [rules.partition(rule, hashed, ts, count).alias(f"of_{count}") for count in COUNTS]
-    shown = ("commit_ts", "place", "partition", "dispatch_key", *counts)
-    return with_facts(events, known.frame, "rule", "base_hash").select(*shown).orderBy("commit_ts", "place")
+    columns = ("commit_ts", "txn_order_key", "partition", "dispatch_key", *counts)
+    return (
+        join_table_metadata(events, known.rows, "rule", "base_hash")
+        .select(*columns)
+        .orderBy("commit_ts", "txn_order_key")
+    )
 
 
 FEW = {"keys", "partition", "nokey_force", "generated_defaults", "fuzz02", "fuzz04"}
@@ -130,15 +134,15 @@ def test_partition_and_key_under_every_rule_and_count(
     config = tmp_path / "changefeed.toml"
     config.write_text(f"force-replicate = {str('-- oracle: force' in path.read_text()).lower()}\n")
     job = prepare(path, sink_uri=f"kafka:///{TOPIC}?protocol=open-protocol", config=config)
-    placed = _placed(spark, job)
-    known = facts(spark, job.stream.replicated, job.stream.routes)
-    in_order = with_facts(placed, known.frame, "rule").orderBy("commit_ts", "place")
+    changes = _with_order_key(spark, job)
+    known = table_metadata(spark, job.stream.replicated, job.stream.routes)
+    in_order = join_table_metadata(changes, known.rows, "rule").orderBy("commit_ts", "txn_order_key")
     versions = [row["table_version"] for row in in_order.select("table_version").collect()]
     golden = golden_dispatch(path)
     results = [golden[event.seq] for event in load_rows(path.with_suffix(".events.jsonl"))]
     for rules_of in _rounds(job.history.catalog.tables, versions, results):
         wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]
-        events = _dispatched(placed, job, _routes(job, rules_of)).collect()
+        events = _dispatched(changes, job, _routes(job, rules_of)).collect()
         assert [row["dispatch_key"] for row in events] == [one["key"] for one in wanted], rules_of
         assert [row["partition"] for row in events] == [one["partition"][str(STAGE)] for one in wanted]
         for count in COUNTS:

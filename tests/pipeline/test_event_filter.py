@@ -14,7 +14,7 @@ from ticdc_producer.pipeline.event_filter import event_filter
 from ticdc_producer.pipeline.mutations import mutations
 from ticdc_producer.pipeline.select import select
 from ticdc_producer.pipeline.value_condition import check_expression, value_condition
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
 
 TABLE = """
@@ -53,16 +53,16 @@ HOLDS: list[tuple[str, set[int]]] = [
     ("(id = 1 OR id = 2) AND d > 0", {2}),
 ]
 REFUSED = [
-    ("id =", "no SQL expression"),
+    ("id =", "not an SQL expression"),
     ("nope = 1", "CDC:ErrExpressionColumnNotFound: test.t has no column 'nope'"),
-    ("id", "'id' is no condition"),
-    ("id + 1", "is no condition"),
+    ("id", "'id' is not a condition"),
+    ("id + 1", "is not a condition"),
     ("ci = 'x'", "collation utf8mb4_general_ci"),
     ("f > 1", "column 'f' of type float"),
     ("twice = 2", "virtual"),
-    ("id = '1'", "not of one kind"),
-    ("s = 1", "not of one kind"),
-    ("day = 'today'", "not written as the column's values are"),
+    ("id = '1'", "do not have the same type"),
+    ("s = 1", "do not have the same type"),
+    ("day = 'today'", "not in the format of the column's values"),
     ("length(s) = 3", "is not evaluated here"),
     ("id IN (SELECT 1)", "is not evaluated here"),
 ]
@@ -75,25 +75,25 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_conditions_hold_where_mysql_says_so(spark: SparkSession, table: Path) -> None:
+def test_conditions_hold_as_in_mysql(spark: SparkSession, table: Path) -> None:
     job = prepare(table)
     info = job.history.catalog.tables[0]
-    rows = upstream(spark, job.history).changes.where("after is not null")
+    rows = change_log(spark, job.history).changes.where("after is not null")
     columns = [value_condition(sql, info, "after").alias(str(n)) for n, (sql, _) in enumerate(HOLDS)]
     found = rows.select("row_id", *columns).collect()
     for n, (sql, wanted) in enumerate(HOLDS):
         assert {row["row_id"] for row in found if row[str(n)]} == wanted, sql
 
 
-@pytest.mark.parametrize(("expression", "told"), REFUSED, ids=[expression for expression, _ in REFUSED])
+@pytest.mark.parametrize(("expression", "message"), REFUSED, ids=[expression for expression, _ in REFUSED])
 def test_what_is_not_evaluated_is_refused_by_name_without_spark(
-    table: Path, expression: str, told: str
+    table: Path, expression: str, message: str
 ) -> None:
     info = prepare(table).history.catalog.tables[0]
-    with pytest.raises(ChangefeedError) as refused:
+    with pytest.raises(ChangefeedError) as rejected:
         check_expression(expression, info)
-    assert told in str(refused.value)
-    assert expression in refused.value.where
+    assert message in str(rejected.value)
+    assert expression in rejected.value.where
 
 
 SCRIPT = """
@@ -132,10 +132,10 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(
     spark: SparkSession, files: tuple[Path, Path]
 ) -> None:
     job = prepare(files[0], config=files[1])
-    net = mutations(commit(upstream(spark, job.history).changes, job.stream.resolved.clock))
-    kept = event_filter(net, job.stream.replicated, job.changefeed.filter)
-    shown = select(kept, job.stream.replicated, job.stream.selection)
-    rows = shown.orderBy("commit_ts", "table_id", "row_key").collect()
+    net = mutations(commit(change_log(spark, job.history).changes, job.stream.resolved.clock))
+    remaining = event_filter(net, job.stream.replicated, job.changefeed.filter)
+    selected = select(remaining, job.stream.replicated, job.stream.selection)
+    rows = selected.orderBy("commit_ts", "table_id", "row_key").collect()
     images = [
         tuple(
             row[name] and tuple(value and bytes(value) for value in row[name]) for name in ("before", "after")
@@ -153,7 +153,7 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium", "craft"])
-def test_a_filtered_run_is_as_its_changefeed_says(
+def test_a_filtered_run_follows_its_changefeed(
     spark: SparkSession, files: tuple[Path, Path], tmp_path: Path, protocol: str
 ) -> None:
     import ticdc_producer
@@ -165,7 +165,7 @@ def test_a_filtered_run_is_as_its_changefeed_says(
     assert report.verdict.state is not None
     assert [path.name for path in (tmp_path / "out" / "state").iterdir()] == ["test.whole.jsonl"]
     rows = [
-        event for event in ticdc_producer.decode(folder_in=tmp_path / "out") if event["kind"] == Kind.ROW.word
+        event for event in ticdc_producer.decode(folder=tmp_path / "out") if event["kind"] == Kind.ROW.label
     ]
     assert len(rows) == 5
     assert not any("secret" in (event["after"] or {}) for event in rows)

@@ -1,6 +1,6 @@
 """Go's ``sort.Sort`` on ranks with ties, as a program of real Go 1.26 printed it.
 
-``go_sort_vectors.txt``: per line the ranks, a semicolon, the places in sorted order.
+``go_sort_vectors.txt``: per line the ranks, a semicolon, the indexes in sorted order.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ def numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def test_ties_stand_as_go_leaves_them() -> None:
+def test_ties_are_ordered_as_in_go() -> None:
     lines = VECTORS.read_text().splitlines()
     cases = [tuple(map(numbers, line.split(";"))) for line in lines]
     assert len(cases) == 240
-    for ranks, places in cases:
-        assert go_sorted(ranks) == places
+    for ranks, indexes in cases:
+        assert go_sorted(ranks) == indexes
 
 
 def test_up_to_twelve_elements_the_order_is_stable() -> None:

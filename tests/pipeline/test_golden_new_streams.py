@@ -61,7 +61,7 @@ def test_rows_are_in_the_newer_ticdcs_order(stream: Stream) -> None:
     golden = [raw for raw in raw_events(_golden(stream, "new-open")) if raw["kind"] == "row"]
     rows = stream.events.filter(pa.compute.equal(stream.events["kind"], int(Kind.ROW)))
     ours = zip(*(rows[name].to_pylist() for name in ("commit_ts", "table_id", "op")), strict=True)
-    assert [(ts, table, Op(op).word) for ts, table, op in ours] == [
+    assert [(ts, table, Op(op).label) for ts, table, op in ours] == [
         (raw["commit_ts"], raw["table_id"], raw["row_type"]) for raw in golden
     ]
 

@@ -23,7 +23,7 @@ from tests.protocols.craft_golden import without
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
@@ -78,7 +78,7 @@ def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "
     config = folder / "changefeed.toml"
     config.write_text(f"force-replicate = {str(force).lower()}\n")
     job = prepare(path, sink_uri=uri, config=config)
-    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
     return Stream(path, job, events.toArrow())
 
 
@@ -87,11 +87,11 @@ def test_messages_are_ticdcs_bytes(stream: Stream, variant: str, compared: Compa
     golden = stream.golden(variant)
     if not golden.exists():
         return  # TiCDC refuses the option for this file, or it was not run
-    theirs, places = _sent(golden), damaged_bytes(golden, variant)
+    theirs, damaged = _sent(golden), damaged_bytes(golden, variant)
     ours = without_panics(list(stream.messages(variant, VARIANTS[variant])), golden)
-    assert [(m.key, without(m.value, p)) for m, p in zip(ours, places, strict=True)] == [
+    assert [(m.key, without(m.value, p)) for m, p in zip(ours, damaged, strict=True)] == [
         (m.key, without(VARIANTS[variant].comparable(m.value), p))
-        for m, p in zip(theirs, places, strict=True)
+        for m, p in zip(theirs, damaged, strict=True)
     ]
     compared(f"{VARIANTS[variant].protocol}, from SQL", len(theirs))
 

@@ -31,7 +31,7 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.registry import ENCODERS, Options, known
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
@@ -47,7 +47,7 @@ STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})
 def stream(request: pytest.FixtureRequest, spark: SparkSession) -> tuple[Job, pa.Table]:
     uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
     job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri)
-    return job, event_stream(spark, upstream(spark, job.history).changes, job.stream).toArrow()
+    return job, event_stream(spark, change_log(spark, job.history).changes, job.stream).toArrow()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

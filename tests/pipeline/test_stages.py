@@ -1,4 +1,4 @@
-"""The stages on small histories: what TiKV keeps, what is split, what stands where."""
+"""The stages on small histories: net changes, splits and order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
 
 CREATE = """
@@ -22,7 +22,7 @@ CREATE TABLE test.n (id INT, u INT, v VARCHAR(9), PRIMARY KEY (id) NONCLUSTERED,
 INSERT INTO test.c VALUES (1,'a'),(2,'b'),(4,'d');
 INSERT INTO test.n VALUES (1,10,'a'),(2,20,'b'),(3,30,'c');
 """
-# A transaction, and the events it must give: stream-semantics §2 and §4, DESIGN §3.
+# A transaction and its expected events: docs/stream-semantics.md §2 and docs/stream-semantics.md §4.
 TRANSACTIONS: list[tuple[str, list[str]]] = [
     ("INSERT INTO test.c VALUES (9,'x'); UPDATE test.c SET v='y' WHERE id=9;", ["+9y"]),
     ("UPDATE test.c SET v='p' WHERE id=1; UPDATE test.c SET v='q' WHERE id=1;", ["1a>1q"]),
@@ -39,17 +39,17 @@ TRANSACTIONS: list[tuple[str, list[str]]] = [
 
 
 @pytest.fixture
-def play(spark: SparkSession, tmp_path: Path) -> Any:
-    def _play(sql: str, **options: Any) -> tuple[Job, DataFrame]:
+def execute(spark: SparkSession, tmp_path: Path) -> Any:
+    def _execute(sql: str, **options: Any) -> tuple[Job, DataFrame]:
         path = tmp_path / "script.sql"
         path.write_text(sql)
         job = prepare(path, **options)
-        return job, event_stream(spark, upstream(spark, job.history).changes, job.stream)
+        return job, event_stream(spark, change_log(spark, job.history).changes, job.stream)
 
-    return _play
+    return _execute
 
 
-def _shown(row: Row) -> str:
+def _as_text(row: Row) -> str:
     before, after = (_image(row[name]) for name in ("before", "after"))
     return {Op.INSERT: f"+{after}", Op.DELETE: f"-{before}", Op.UPDATE: f"{before}>{after}"}[row["op"]]
 
@@ -61,27 +61,31 @@ def _image(values: Sequence[bytes] | None) -> str:
     return ",".join(numbers) + text
 
 
-def test_a_transaction_gives_one_net_change_per_row_in_ticdcs_order(play: Any) -> None:
+def test_a_transaction_gives_one_net_change_per_row_in_ticdcs_order(execute: Any) -> None:
     script = CREATE + "".join(f"BEGIN; {sql} COMMIT;\n" for sql, _ in TRANSACTIONS)
-    job, events = play(script, sink_uri="kafka:///t?partition-num=1")
-    rows = events.where(F.col("kind") == Kind.ROW).orderBy("at", "rank", "place").collect()
+    job, events = execute(script, sink_uri="kafka:///t?partition-num=1")
+    rows = (
+        events.where(F.col("kind") == Kind.ROW)
+        .orderBy("deliver_after_ts", "kind_order", "txn_order_key")
+        .collect()
+    )
     clock = job.stream.resolved.clock
     for n, (sql, wanted) in enumerate(TRANSACTIONS, start=4):
-        assert [_shown(row) for row in rows if row["commit_ts"] == clock.ts(n)] == wanted, sql
+        assert [_as_text(row) for row in rows if row["commit_ts"] == clock.ts(n)] == wanted, sql
 
 
-def test_output_raw_change_event_splits_nothing(play: Any, tmp_path: Path) -> None:
+def test_output_raw_change_event_splits_nothing(execute: Any, tmp_path: Path) -> None:
     script = CREATE + "UPDATE test.n SET u = u + 1;\n"
-    job, split = play(script)
-    _, raw = play(script, sets=["changefeed.sink.kafka-config.output-raw-change-event=true"])
+    job, split = execute(script)
+    _, raw = execute(script, overrides=["changefeed.sink.kafka-config.output-raw-change-event=true"])
     last = f"kind = 1 and commit_ts = {job.stream.resolved.clock.ts(4)}"
     ops = [sorted(row["op"] for row in events.where(last).collect()) for events in (split, raw)]
     assert ops == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
 
 
-def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time(play: Any) -> None:
-    _, events = play(CREATE, sink_uri="kafka:///t?partition-num=3")
-    rows = events.select("partition", "kind", "commit_ts", "at", "rank").collect()
+def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time(execute: Any) -> None:
+    _, events = execute(CREATE, sink_uri="kafka:///t?partition-num=3")
+    rows = events.select("partition", "kind", "commit_ts", "deliver_after_ts", "kind_order").collect()
     for kind in (Kind.DDL, Kind.RESOLVED):
         by_partition = {
             n: sorted(row["commit_ts"] for row in rows if row["kind"] == kind and row["partition"] == n)
@@ -89,7 +93,7 @@ def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time
         }
         assert by_partition[0] == by_partition[1] == by_partition[2]
         assert len(by_partition[0]) == {Kind.DDL: 2, Kind.RESOLVED: 4}[kind]
-    assert {row["kind"]: row["rank"] for row in rows} == {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
+    assert {row["kind"]: row["kind_order"] for row in rows} == {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
 
 
 @pytest.mark.parametrize(
@@ -100,23 +104,28 @@ def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time
         ("1h", ["ddl 0", "ddl 1", "last 3"]),
     ],
 )
-def test_resolved_every(play: Any, every: str, wanted: list[str]) -> None:
-    job, events = play(CREATE, sink_uri="kafka:///t?partition-num=1", sets=[f"resolved.every={every}"])
+def test_resolved_every(execute: Any, every: str, wanted: list[str]) -> None:
+    job, events = execute(
+        CREATE, sink_uri="kafka:///t?partition-num=1", overrides=[f"resolved.every={every}"]
+    )
     clock = job.stream.resolved.clock
     start_ms = clock.start >> 18
     names = {clock.ts(n): f"ddl {n}" for n in (0, 1)} | {clock.ts(3): "last 3"}
-    times = [row["commit_ts"] for row in events.where(F.col("kind") == Kind.RESOLVED).orderBy("at").collect()]
+    times = [
+        row["commit_ts"]
+        for row in events.where(F.col("kind") == Kind.RESOLVED).orderBy("deliver_after_ts").collect()
+    ]
     assert [names.get(ts, f"tick {(ts >> 18) - start_ms}") for ts in times] == wanted
 
 
-def test_timestamps_in_the_changefeeds_time_zone(play: Any) -> None:
+def test_timestamps_in_the_changefeeds_time_zone(execute: Any) -> None:
     script = (
         "CREATE TABLE test.t (id INT PRIMARY KEY, t TIMESTAMP(3) NULL, d DATETIME);\n"
         "INSERT INTO test.t VALUES (1, '2021-07-01 12:00:00.5', '2021-07-01 12:00:00'), (2, NULL, NULL),"
         " (3, '2021-01-01 23:30:00', '2021-01-01 23:30:00');\n"
     )
-    _, events = play(script, sink_uri="kafka:///t?partition-num=1&time-zone=Europe/Berlin")
-    rows = events.where(F.col("kind") == Kind.ROW).orderBy("place").collect()
+    _, events = execute(script, sink_uri="kafka:///t?partition-num=1&time-zone=Europe/Berlin")
+    rows = events.where(F.col("kind") == Kind.ROW).orderBy("txn_order_key").collect()
     assert [[value and bytes(value).decode() for value in row["after"]] for row in rows] == [
         ["1", "2021-07-01 14:00:00.500", "2021-07-01 12:00:00"],
         ["2", None, None],
@@ -126,8 +135,13 @@ def test_timestamps_in_the_changefeeds_time_zone(play: Any) -> None:
 
 def test_pinned_commit_ts_and_explicit_resolved(spark: SparkSession) -> None:
     job = prepare("seed_t1")
-    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
-    first = events.where("partition = 0").orderBy("at", "rank", "place").select("kind", "commit_ts").collect()
+    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
+    first = (
+        events.where("partition = 0")
+        .orderBy("deliver_after_ts", "kind_order", "txn_order_key")
+        .select("kind", "commit_ts")
+        .collect()
+    )
     assert [tuple(row) for row in first] == [
         (Kind.DDL, 415508856908021766),
         (Kind.RESOLVED, 415508856908021766),
@@ -143,18 +157,18 @@ def test_a_commit_ts_that_does_not_grow_and_a_rule_for_a_missing_column_are_refu
         "version: 1\nsteps:\n  - sql: CREATE TABLE test.t (id INT PRIMARY KEY)\n"
         "  - sql: INSERT INTO test.t VALUES (1)\n    commit-ts: 429918007904436225\n"
     )
-    with pytest.raises(ScenarioError, match=r"s.yaml:4: commit-ts 429918007904436225 is not after"):
+    with pytest.raises(ScenarioError, match=r"s.yaml:4: commit-ts 429918007904436225 must be greater"):
         prepare(script)
     rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: columns, columns: [nix]}]"
     with pytest.raises(ChangefeedError, match="nix"):
-        prepare("seed_t1", sets=[rule])
+        prepare("seed_t1", overrides=[rule])
 
 
 def test_without_faults_events_come_in_the_order_of_the_whole_delivery_key(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     job = prepare("ddl-mix")
-    committed = upstream(spark, job.history)
+    committed = change_log(spark, job.history)
     quick, whole = (
         [row.asDict() for row in committed.events(job.stream, faults).collect()] for faults in (None, _none)
     )

@@ -1,4 +1,4 @@
-"""The golden files of Avro, and the registry that went with each."""
+"""The golden files of Avro, and the schema registry of each."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
 class Registry:
-    """A registry as TiCDC's own mock: ids count up from 1, and a subject's schema has one id."""
+    """A registry like TiCDC's own mock: ids count up from 1, and each schema of a subject has one id."""
 
     def __init__(self) -> None:
         self.ids: dict[tuple[str, str], int] = {}
 
     def id_of(self, table: TableInfo, part: Part, schema: str) -> int:
-        """The golden files have a topic for each table."""
+        """The golden files have one topic per table."""
         name = subject(f"{table.schema}_{table.name}", part)
         return self.ids.setdefault((name, schema), len(self.ids) + 1)
 
@@ -45,17 +45,17 @@ class Registry:
 
     @classmethod
     def golden(cls, messages_file: Path) -> Registry:
-        """What TiCDC registered while it wrote a file."""
+        """The schemas that TiCDC registered when it wrote a file."""
         registry = cls()
         path = messages_file.with_name(f"{messages_file.name.removesuffix('.jsonl')}.schemas.jsonl")
         for line in path.read_text("utf-8").splitlines():
-            told = json.loads(line)
-            registry.ids[told["subject"], told["schema"]] = told["id"]
+            entry = json.loads(line)
+            registry.ids[entry["subject"], entry["schema"]] = entry["id"]
         return registry
 
     @property
     def of_parts(self) -> SchemaIDs:
-        """The ids as a job has them."""
+        """The ids by part and schema."""
         parts: tuple[Part, Part] = ("key", "value")
         return {
             (part, schema): number

@@ -1,4 +1,4 @@
-"""Messages for the Canal-JSON tests: the golden ones in comparable form, and small ones made up."""
+"""Messages for the Canal-JSON tests: golden ones in comparable form, and small invented ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 
 TIDB_ZEROFILL = 0x40  # mysql.ZerofillFlag, TiDB's own numbering
-BUILD_TS_MS = 946684800000  # the golden encoders' clock stood still
+BUILD_TS_MS = 946684800000  # the fixed clock of the golden encoders
 
 _VARIANTS = {
     "canal-json": {},
@@ -103,7 +103,7 @@ _TEXT = re.compile(rb"(" + _LITERAL + rb"):(" + _LITERAL + rb")")
 def in_column_order(value: bytes) -> bytes:
     """A golden message with the members of ``mysqlType`` in the order of ``sqlType``.
 
-    TiCDC writes them in the random order of a Go map. The members' own bytes stay what they are.
+    TiCDC writes them in the random order of a Go map. The bytes of the members are unchanged.
     """
     found = _TYPES.search(value)
     if found is None:
@@ -116,7 +116,7 @@ def in_column_order(value: bytes) -> bytes:
 
 
 def row_message(**members: object) -> bytes:
-    """A small insert with some members replaced, or left out where ``...`` is given."""
+    """A small insert with some members replaced, or omitted for ``...``."""
     row = {
         "database": "d", "table": "t", "pkNames": ["id"], "isDdl": False, "type": "INSERT", "es": 5, "ts": 6,
         "sql": "", "sqlType": {"id": 4, "v": 12}, "mysqlType": {"id": "int", "v": "varchar"},

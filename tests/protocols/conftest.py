@@ -1,4 +1,4 @@
-"""What the tests of golden files with large messages share."""
+"""Fixtures of the tests of golden files with large messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ticdc_producer.protocols.compression import COMPRESSORS
 
 @pytest.fixture
 def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compresses as the library did that wrote the file of the test."""
+    """Compress like the library that wrote the test's file."""
     file: LargeFile = request.node.callspec.params["file"]
     if file.compression != "none":
         monkeypatch.setitem(COMPRESSORS, file.compression, golden_compressor(file))

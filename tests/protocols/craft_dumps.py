@@ -1,10 +1,10 @@
-"""Craft messages byte by byte: the three that the format was published with, and one of two rows."""
+"""Craft messages byte by byte: the three of the published format, and one of two rows."""
 
 from __future__ import annotations
 
 
 def _octets(annotated: str) -> bytes:
-    """The hex digits of each line, up to the word about them."""
+    """The hex digits of each line, up to the annotation."""
     return b"".join(bytes.fromhex(line.split("  ")[0]) for line in annotated.strip().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Golden Craft messages: what came of one Build, and where TiCDC's FLOAT bug has been."""
+"""Golden Craft messages: the messages of one Build call, and the bytes that TiCDC's FLOAT bug overwrites."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow, Image
 from tests.protocols.golden_messages import GoldenMessage, encode_other, row_messages
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.base import Encoder
@@ -18,7 +18,7 @@ Events = dict[int, GoldenEvent]
 
 
 def units(messages: Sequence[GoldenMessage], events: Events) -> Iterator[list[GoldenMessage]]:
-    """Consecutive row messages, which came of one Build; any other message alone."""
+    """Consecutive row messages, the result of one Build call; every other message alone."""
     unit: list[GoldenMessage] = []
     for message in messages:
         if isinstance(events[message.events[0]], GoldenRow):
@@ -33,7 +33,7 @@ def units(messages: Sequence[GoldenMessage], events: Events) -> Iterator[list[Go
 
 
 def encoded(encoder: Encoder, unit: Sequence[GoldenMessage], events: Events) -> list[Message]:
-    """What the encoder makes of the events of a unit."""
+    """The encoder's messages of the events of a unit."""
     rows = [event for event in _flat(unit, events) if isinstance(event, GoldenRow)]
     if rows:
         return row_messages(encoder, rows)
@@ -50,22 +50,22 @@ _ZERO = b"0"
 _ONES = plain_text(struct.unpack("<d", bytes(4) + b"\xff\xff\xff\xbf")[0], MySQLType.FLOAT)
 
 
-def damaged_places(encoder: Encoder, unit: Sequence[GoldenMessage], events: Events) -> list[list[int]]:
-    """Per message, the bytes that TiCDC's FLOAT bug overwrites.
+def damaged_offsets(encoder: Encoder, unit: Sequence[GoldenMessage], events: Events) -> list[list[int]]:
+    """Per message, the offsets of the bytes that TiCDC's FLOAT bug overwrites.
 
-    Its encoder reserves 4 bytes for the 8 of a FLOAT, so the value that is written next takes the last
-    four; the first four are sound. The places are found by encoding two numbers that differ there.
+    Its encoder reserves 4 bytes for the 8 of a FLOAT, so the next value overwrites the last four; the first
+    four are correct. The offsets are found by encoding two numbers that differ there.
     """
     zeros = encoded(encoder, unit, _with_floats(events, unit, _ZERO))
     ones = encoded(encoder, unit, _with_floats(events, unit, _ONES))
     return [
-        [place for place, (a, b) in enumerate(zip(x.value or b"", y.value or b"", strict=True)) if a != b]
+        [offset for offset, (a, b) in enumerate(zip(x.value or b"", y.value or b"", strict=True)) if a != b]
         for x, y in zip(zeros, ones, strict=True)
     ]
 
 
 def has_float(row: GoldenRow) -> bool:
-    """Whether any FLOAT value of the row, NULL apart, is in its message."""
+    """Whether the message of the row contains a FLOAT value other than NULL."""
     return any(
         column.type == MySQLType.FLOAT and value is not None
         for image in (row.before, row.after)
@@ -95,43 +95,43 @@ def _image_with_floats(row: GoldenRow, image: Image | None, text: bytes) -> Imag
     )
 
 
-def without(value: bytes | None, places: Sequence[int]) -> bytes:
-    """The bytes of a message, those at ``places`` blanked."""
+def without(value: bytes | None, offsets: Sequence[int]) -> bytes:
+    """The bytes of a message, with zeros at ``offsets``."""
     blanked = bytearray(value or b"")
-    for place in places:
-        blanked[place] = 0
+    for offset in offsets:
+        blanked[offset] = 0
     return bytes(blanked)
 
 
-def expected(event: GoldenEvent, losses: Losses) -> Event:
-    """The golden event as a consumer of Craft must see it: without the row id, and what is lost beside."""
+def expected(event: GoldenEvent, fidelity: Fidelity) -> Event:
+    """The golden event as a consumer of Craft must see it, without the row id and what else is not sent."""
     if isinstance(event, GoldenResolved):
         return ResolvedEvent(commit_ts=event.commit_ts)
     if isinstance(event, GoldenDDL):
         fields = ("commit_ts", "schema", "table", "query", "ddl_type")
         return DDLEvent(**{field: getattr(event, field) for field in fields})
     assert isinstance(event, GoldenRow)
-    return _expected_row(event, event.op == Op.DELETE and losses.deletes == "handle-key")
+    return _expected_row(event, event.op == Op.DELETE and fidelity.deletes == "handle-key")
 
 
 def _expected_row(row: GoldenRow, keys_only: bool) -> RowEvent:
     table = row.table
-    shown = [name in row.handle_key_columns or not keys_only for name in (c.name for c in table.sent_columns)]
+    sent = [name in row.handle_key_columns or not keys_only for name in (c.name for c in table.sent_columns)]
 
     def named(image: Image | None) -> dict[str, bytes | None] | None:
         if image is None:
             return None
-        columns = zip(table.sent_columns, image, shown, strict=True)
-        return {column.name: value for column, value, show in columns if show}
+        columns = zip(table.sent_columns, image, sent, strict=True)
+        return {column.name: value for column, value, is_sent in columns if is_sent}
 
-    described = zip(table.sent_columns, table.sent_flags, shown, strict=True)
+    described = zip(table.sent_columns, table.sent_flags, sent, strict=True)
     return RowEvent(
         commit_ts=row.commit_ts,
         schema=table.schema,
         table=table.name,
         op=row.op,
         columns=tuple(
-            EventColumn(column.name, column.type_name, flag) for column, flag, show in described if show
+            EventColumn(column.name, column.type_name, flag) for column, flag, is_sent in described if is_sent
         ),
         before=named(row.before),
         after=named(row.after),

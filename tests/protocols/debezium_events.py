@@ -1,4 +1,4 @@
-"""Golden events with what Debezium alone looks at: defaults of columns, and the tables of DDLs."""
+"""Golden events with data that only some protocols use: defaults of columns, and the tables of DDLs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOW = "CURRENT_TIMESTAMP"
 
 @dataclass(frozen=True, kw_only=True)
 class DebeziumDDL:
-    """A DDL event with its tables: as it leaves them, and as it found them."""
+    """A DDL event with its table after and before the DDL."""
 
     seq: int
     event: DDLEvent
@@ -32,7 +32,7 @@ class DebeziumDDL:
 
 
 def described_events(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
-    """Golden events of the classic TiCDC by their number, for a message file of whatever variant."""
+    """Golden events of classic TiCDC (tiflow) by their number, for a message file of any variant."""
     path = messages_file.with_name(f"{messages_file.name.split('.')[0]}.events.jsonl")
     lines = path.read_text("utf-8").splitlines()
     pairs = zip(load_events(path), map(json.loads, lines), strict=True)
@@ -40,7 +40,7 @@ def described_events(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL
 
 
 def events_of(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
-    """Golden events by their number, for a message file of either TiCDC."""
+    """Golden events by their number, for a message file of either TiCDC program."""
     if is_new(messages_file):
         return as_new(messages_file, described_events(classic_file(messages_file)))
     return described_events(messages_file)
@@ -50,8 +50,8 @@ def _enriched(event: GoldenEvent, raw: dict[str, Any]) -> GoldenEvent | Debezium
     if isinstance(event, GoldenRow):
         columns = raw["columns"] + raw["virtual_columns"]
         defaults = {column["name"]: _default(column["type"], column, _stored(column)) for column in columns}
-        described = tuple(replace(column, **defaults[column.name]) for column in event.table.columns)
-        return replace(event, table=replace(event.table, columns=described))
+        with_defaults = tuple(replace(column, **defaults[column.name]) for column in event.table.columns)
+        return replace(event, table=replace(event.table, columns=with_defaults))
     if isinstance(event, GoldenDDL):
         return _ddl(event, raw)
     return event
@@ -106,7 +106,7 @@ def _column(raw: dict[str, Any]) -> ColumnInfo:
         nullable=not kind["Flag"] & NOT_NULL,
         auto_increment=bool(kind["Flag"] & AUTO_INCREMENT),
         on_update_now=bool(kind["Flag"] & ON_UPDATE_NOW),
-        generated=generated,  # type: ignore[arg-type]  # one of the three words
+        generated=generated,  # type: ignore[arg-type]  # one of the three values
         hidden=raw["hidden"],
         comment=raw["comment"],
         **_default(kind["Tp"], {"elems": kind["Elems"]}, _stored_in_info(raw, "default")),
@@ -129,7 +129,7 @@ def _indexes(info: dict[str, Any]) -> Iterator[IndexInfo]:
 
 
 def _stored(raw: dict[str, Any]) -> bytes | None:
-    """The DEFAULT as TiDB keeps it, of a column of an events file."""
+    """The DEFAULT of a column in an events file, as TiDB stores it."""
     default = raw["default"]
     if default is None:
         return None
@@ -137,7 +137,7 @@ def _stored(raw: dict[str, Any]) -> bytes | None:
 
 
 def _stored_in_info(raw: dict[str, Any], name: str) -> bytes | None:
-    """The same of a column of TiDB's own JSON."""
+    """The DEFAULT of a column in TiDB's own JSON, as TiDB stores it."""
     bits = raw[f"{name}_bit"]
     if bits is not None:
         return base64.b64decode(bits)
@@ -145,7 +145,7 @@ def _stored_in_info(raw: dict[str, Any], name: str) -> bytes | None:
 
 
 def _default(code: int, raw: dict[str, Any], stored: bytes | None) -> dict[str, Any]:
-    """``ColumnInfo``'s fields of a DEFAULT."""
+    """The fields of ``ColumnInfo`` for a DEFAULT."""
     if stored is None:
         return {}
     if stored == NOW.encode():

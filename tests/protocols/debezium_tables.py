@@ -1,4 +1,4 @@
-"""Tables, rows and messages for the tests of what must hold of any Debezium message."""
+"""Tables, rows and messages for the property tests of Debezium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 T = MySQLType
-NOW = "1970-01-01 00:00:00"  # what stands for CURRENT_TIMESTAMP
+NOW = "1970-01-01 00:00:00"  # sent for CURRENT_TIMESTAMP
 EXTENDED = DebeziumOptions(enable_tidb_extension=True, output_ddl=True)
 ELEMENTS = ("a", "b,c", "it's", 'q"', "é", "%d", "back\\")
 
@@ -22,7 +22,7 @@ def column_of(name: str, code: MySQLType, **rest) -> ColumnInfo:
     return ColumnInfo(name=name, type=code, **rest)
 
 
-# Every type that arrives as it was sent when its SQL type is named.
+# Every type whose values arrive unchanged if the message has its SQL type.
 COLUMNS = (
     column_of("id", T.LONGLONG, unsigned=True, nullable=False),
     column_of("%d é", T.VARCHAR, charset="utf8mb4"),

@@ -1,4 +1,4 @@
-"""Rows of tests as the columns that an encoder takes, and what it makes of them one by one."""
+"""Converts test rows to the columns that an encoder takes, and its result to single rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Message, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
 from ticdc_producer.testing.encoding import Values, framed, row_batch
 
 __all__ = [
@@ -34,7 +34,7 @@ Change: TypeAlias = tuple[Op, int, Values, Values]
 class OneRow:
     """One of many rows.
 
-    :param alone: the row as it is framed.
+    :param alone: the row alone, ready for framing.
     """
 
     alone: EncodedRows
@@ -51,25 +51,25 @@ class OneRow:
         return bytes(self.alone.column("value")[0].as_py())
 
     @property
-    def note(self) -> RowNote:
-        return self.alone.notes.get(0, RowNote())
+    def status(self) -> RowStatus:
+        return self.alone.statuses.get(0, RowStatus())
 
     @property
     def refusal(self) -> EncodeError | None:
-        return self.note.refusal
+        return self.status.refusal
 
 
 def one_by_one(encoded: Iterable[EncodedRows]) -> list[OneRow]:
-    return [OneRow(rows.slice(place, 1)) for rows in encoded for place in range(len(rows))]
+    return [OneRow(rows.slice(index, 1)) for rows in encoded for index in range(len(rows))]
 
 
 def alone(rows: Iterable[OneRow]) -> Iterator[EncodedRows]:
-    """Single rows as what an encoder frames."""
+    """Single rows as the input of framing."""
     return (row.alone for row in rows)
 
 
 def encode_changes(encoder: Encoder, table: TableInfo, changes: Iterable[Change]) -> list[EncodedRows]:
-    """Changes of one table, each run of one operation in one call."""
+    """Encode changes of one table; each run of one operation in one call."""
     encoded = []
     for op, run in groupby(changes, key=lambda change: change[0]):
         _, stamps, before, after = zip(*run, strict=True)

@@ -1,21 +1,25 @@
-"""A golden event as a consumer must see it, given what a codec says it loses."""
+"""Golden events as a consumer must see them, given the fidelity of a codec."""
 
 from __future__ import annotations
 
 from tests.golden_events import GoldenDDL, GoldenRow
 from ticdc_producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 
 
 def expected_ddl(
     event: DDLEvent | GoldenDDL,
-    losses: Losses,
+    fidelity: Fidelity,
     table: TableInfo | None = None,
     before: TableInfo | None = None,
 ) -> DDLEvent:
-    """:param table: the table as the DDL leaves it; ``before`` as it found it."""
+    """The DDL event that a decoder must return.
+
+    :param table: the table after the DDL.
+    :param before: the table before the DDL.
+    """
     whole = DDLEvent(
         commit_ts=event.commit_ts,
         schema=event.schema,
@@ -23,30 +27,30 @@ def expected_ddl(
         query=event.query,
         ddl_type=event.ddl_type,
     )
-    schema, name = losses.told_ddl_names(whole, table, before)
+    schema, name = fidelity.visible_ddl_names(whole, table, before)
     return DDLEvent(
-        commit_ts=losses.told_commit_ts(event.commit_ts),
+        commit_ts=fidelity.visible_commit_ts(event.commit_ts),
         schema=schema,
         table=name,
         query=event.query,
-        ddl_type=losses.told_ddl_type(event.ddl_type),
+        ddl_type=fidelity.visible_ddl_type(event.ddl_type),
     )
 
 
-def expected_resolved(ts: int, losses: Losses) -> ResolvedEvent:
-    assert losses.resolved
+def expected_resolved(ts: int, fidelity: Fidelity) -> ResolvedEvent:
+    assert fidelity.resolved
     return ResolvedEvent(commit_ts=ts)
 
 
-def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -> RowEvent:
-    """Row ids apart, which no event line shows.
+def expected_row(event: GoldenRow, fidelity: Fidelity, *, too_large: bool = False) -> RowEvent:
+    """The row event that a decoder must return, without the row id.
 
-    :param too_large: only the handle key was sent, since the row was over the limit.
+    :param too_large: the row was over the limit, and only its handle key was sent.
     """
-    by_key = too_large or (event.op == Op.DELETE and losses.deletes == "handle-key")
-    shown = [
-        (place, column, flag)
-        for place, (column, flag) in enumerate(
+    by_key = too_large or (event.op == Op.DELETE and fidelity.deletes == "handle-key")
+    sent = [
+        (index, column, flag)
+        for index, (column, flag) in enumerate(
             zip(event.table.sent_columns, event.table.sent_flags, strict=True)
         )
         if flag & ColumnFlag.HANDLE_KEY or not by_key
@@ -56,31 +60,35 @@ def expected_row(event: GoldenRow, losses: Losses, *, too_large: bool = False) -
         if values is None:
             return None
         return {
-            losses.told_name(column.name): losses.told(column)(values[place])
-            for place, column, _ in shown
-            if against is None or values[place] != against[place]
+            fidelity.visible_name(column.name): fidelity.full_projection(column)(values[index])
+            for index, column, _ in sent
+            if against is None or values[index] != against[index]
         }
 
-    updated = event.op == Op.UPDATE and losses.old_values == "updated"
-    no_old = event.op == Op.UPDATE and losses.old_values == "none"
+    updated = event.op == Op.UPDATE and fidelity.old_values == "updated"
+    no_old = event.op == Op.UPDATE and fidelity.old_values == "none"
     before = None if no_old else image(event.before, against=event.after if updated else None)
     op = event.op
-    if op == Op.UPDATE and not before and not losses.names_operation:
+    if op == Op.UPDATE and not before and not fidelity.names_operation:
         op, before = Op.INSERT, None
-    if losses.sorted_columns:
-        shown.sort(key=lambda one: one[1].name.encode())
+    if fidelity.sorted_columns:
+        sent.sort(key=lambda one: one[1].name.encode())
     names_table = {"none": False, "partitions": event.is_partitioned, "all": True}
     return RowEvent(
-        commit_ts=losses.told_commit_ts(event.commit_ts, event.op),
-        schema=losses.told_name(event.table.schema),
-        table=losses.told_name(event.table.name),
+        commit_ts=fidelity.visible_commit_ts(event.commit_ts, event.op),
+        schema=fidelity.visible_name(event.table.schema),
+        table=fidelity.visible_name(event.table.name),
         op=op,
         columns=tuple(
-            EventColumn(losses.told_name(column.name), losses.told_type(column, flag), losses.told_flag(flag))
-            for _, column, flag in shown
+            EventColumn(
+                fidelity.visible_name(column.name),
+                fidelity.visible_type(column, flag),
+                fidelity.visible_flag(flag),
+            )
+            for _, column, flag in sent
         ),
         before=before,
         after=image(event.after),
-        table_id=event.table_id if names_table[losses.table_ids] else 0,
+        table_id=event.table_id if names_table[fidelity.table_ids] else 0,
         handle_key_only=too_large,
     )

@@ -1,4 +1,4 @@
-"""The golden message files, and the golden events that went into them."""
+"""The golden message files, and the golden events that they encode."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 
 Compared: TypeAlias = Callable[[str, int], None]
-"""What the fixture ``compared`` gives: it takes what was compared, and how many messages."""
+"""The fixture ``compared``: a function that takes a label and the number of compared messages."""
 
 
 @dataclass(frozen=True)
 class GoldenMessage:
-    """One line of a message file; ``error`` is TiCDC's own where it refused the events."""
+    """One line of a message file; ``error`` is TiCDC's error if it rejected the events."""
 
     events: tuple[int, ...]
     key: bytes | None
@@ -49,7 +49,7 @@ def _b64(text: object) -> bytes | None:
 
 
 def events_of(messages_file: Path) -> dict[int, GoldenEvent]:
-    """Golden events by their number, for a message file of whatever variant."""
+    """Golden events by their number, for a message file of any variant."""
     if is_new(messages_file):
         return as_new(messages_file, events_of(classic_file(messages_file)))
     stem = messages_file.name.split(".")[0]
@@ -63,7 +63,7 @@ def table_of(row: GoldenRow) -> TableInfo:
 
 
 def encode_rows(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[EncodedRows]:
-    """All rows, each run of one table version and operation in one call."""
+    """Encode rows; each run of one table version and operation in one call."""
     encoded = []
     for (table, op), same in groupby(rows, key=lambda row: (table_of(row), row.op)):
         run = list(same)
@@ -80,7 +80,7 @@ def encode_rows(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[EncodedRows
 
 
 def row_messages(encoder: Encoder, rows: Sequence[GoldenRow]) -> list[Message]:
-    """The messages of rows, nothing standing between them."""
+    """The messages of consecutive rows."""
     return framed(encoder, encode_rows(encoder, rows))
 
 

@@ -1,4 +1,4 @@
-"""The golden files of large and compressed messages, and TiCDC's compressor as they show it."""
+"""The golden files of large and compressed messages, and TiCDC's compressor reconstructed from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
+from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
 
 FOLDER = GOLDEN / "large-messages"
 STORAGE = "file:///tmp/oracle-claims"
@@ -58,12 +58,12 @@ class LargeFile:
 
     @property
     def events(self) -> Path:
-        """Beside which file the events of this file are looked for."""
+        """The message file whose name leads to the events of this file."""
         return self.path if is_new(self.path) else GOLDEN / "visible" / self.path.name
 
     @property
     def plain(self) -> Path:
-        """The file of the same events, neither compressed nor limited."""
+        """The file of the same events without compression and size limit."""
         kind = ".".join(part for part in self.variant.split(".") if part not in self._not_plain)
         return self.events.with_name(f"{self.path.name.split('.')[0]}.{kind}.jsonl")
 
@@ -81,7 +81,7 @@ class LargeFile:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What Open Protocol and Canal-JSON have in common."""
+        """The options that Open Protocol and Canal-JSON have in common."""
         limit = _LIMIT.search(self.variant)
         return {
             "profile": self.profile,
@@ -139,7 +139,7 @@ def _all_packed(folder: Path, pattern: str) -> Mapping[bytes, bytes]:
 
 @cache
 def _packed(path: Path) -> Mapping[bytes, bytes]:
-    """Text to compressed bytes, of all that is compressed in a file and its objects."""
+    """Maps text to compressed bytes, for everything that is compressed in a file and its objects."""
     file, packed = LargeFile(path), []
     for message in load_messages(path):
         if not message.error:
@@ -159,7 +159,7 @@ def _unwrapped(file: LargeFile, claim: Claim) -> tuple[bytes | None, bytes]:
 
 def _parts(file: LargeFile, key: bytes | None, value: bytes) -> list[bytes]:
     if file.protocol == "open":
-        blocks, parts = Blocks("value", value), []
+        blocks, parts = FrameReader("value", value), []
         while not blocks.at_end:
             parts.append(blocks.next())
         return [part for part in parts if part]

@@ -1,4 +1,4 @@
-"""The codecs under any of their options, for tests that hold for all of them."""
+"""The codecs with random options, for tests that apply to all of them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Codec:
     """A protocol.
 
     :param options: strategy of its encoder's options.
-    :param decoder: the decoder of what was written with some options, and of which table, if of any.
-    :param refuses: error names with which it may refuse a row.
+    :param decoder: creates the decoder for an encoder's options and, for rows, their table.
+    :param refuses: codes of the errors with which it may reject a row.
     """
 
     options: st.SearchStrategy[Any]
@@ -55,7 +55,7 @@ class Codec:
     refuses: frozenset[str]
 
 
-# Without legacy_no_flag: what it loses keeps values from being read at all.
+# Without legacy_no_flag: values cannot be read without flags.
 _OPEN = st.builds(
     OpenOptions,
     max_batch_size=st.integers(1, 5),

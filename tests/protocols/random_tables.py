@@ -1,6 +1,6 @@
-"""Hypothesis strategies for rows that fit any tables: the same for every protocol.
+"""Hypothesis strategies for tables and rows, the same for every protocol.
 
-Wilder than the public ones: names that MySQL would not take, tables without a key, any rows in any order.
+More general than the public ones: names that MySQL rejects, tables without a key, any rows in any order.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class History:
 
 @st.composite
 def histories(draw: st.DrawFn) -> History:
-    """A table and some of its changes; an update keeps its handle key, or it would have been split."""
+    """A table and some of its changes. An update does not change the handle key: it would have been split."""
     table = draw(TABLES)
-    kept = [place for place, flag in enumerate(table.sent_flags) if flag & ColumnFlag.HANDLE_KEY]
-    made = []
+    handle_key = [index for index, flag in enumerate(table.sent_flags) if flag & ColumnFlag.HANDLE_KEY]
+    changes = []
     for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=6)):
         before = draw(rows(table, invalid_utf8=True))
         after = list(before)
-        for place, value in enumerate(draw(rows(table, invalid_utf8=True))):
-            if op == Op.INSERT or (place not in kept and draw(st.booleans())):
-                after[place] = value
-        made.append(_row(table, op, draw(STAMPS), before, tuple(after)))
-    return History(table, made)
+        for index, value in enumerate(draw(rows(table, invalid_utf8=True))):
+            if op == Op.INSERT or (index not in handle_key and draw(st.booleans())):
+                after[index] = value
+        changes.append(_row(table, op, draw(STAMPS), before, tuple(after)))
+    return History(table, changes)
 
 
 def _row(table: TableInfo, op: Op, ts: int, before: Image, after: Image) -> GoldenRow:
@@ -60,5 +60,5 @@ def _row(table: TableInfo, op: Op, ts: int, before: Image, after: Image) -> Gold
         after=None if op == Op.DELETE else after,
         is_partitioned=bool(table.partitions),
         flags=table.flags,
-        handle_key_columns=tuple(table.columns[place].name for place in handle.offsets) if handle else (),
+        handle_key_columns=tuple(table.columns[offset].name for offset in handle.offsets) if handle else (),
     )

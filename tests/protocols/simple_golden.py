@@ -1,4 +1,4 @@
-"""The golden files of Simple, and the events that went into them."""
+"""The golden files of Simple, and encoding of their events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ticdc_producer.protocols.simple.options import SimpleOptions
 
 BUILT = 946684800000
 _NAMES = (3, 4)
-"""Places of database and table among the fields before the images: type, payload, version, these two, …"""
+"""Indexes of database and table among the fields before the images: type, payload, version, these two, …"""
 VARIANTS = {
     "simple.json": SimpleOptions(build_ts_ms=BUILT),
     "simple.avro": SimpleOptions(build_ts_ms=BUILT, encoding_format="avro"),
@@ -41,40 +41,40 @@ def encoded(encoder: SimpleEncoder, event: GoldenEvent | DebeziumDDL) -> Message
 
 
 def comparable(value: bytes | None) -> bytes | None:
-    """A value with the entries of its maps in the order of their names: TiCDC writes them in random order."""
+    """The value with its map entries sorted by name: TiCDC writes them in random order."""
     if value is None or not value.startswith(MESSAGE + varint(DML)):
         return value
     cursor = Cursor(value, "value", len(MESSAGE))
     for field in range(12):
-        cursor.counted() if field in _NAMES else cursor.long()
-    parts = [value[: cursor.place]]
-    while cursor.place < len(value):
+        cursor.length_prefixed() if field in _NAMES else cursor.long()
+    parts = [value[: cursor.position]]
+    while cursor.position < len(value):
         parts += _image(cursor)
     return b"".join(parts)
 
 
 def _image(cursor: Cursor) -> list[bytes]:
     """One image: its branch, the number of its entries, and the entries in order."""
-    start = cursor.place
+    start = cursor.position
     if cursor.long() == 0:
-        return [cursor.data[start : cursor.place]]
+        return [cursor.data[start : cursor.position]]
     count = cursor.long()
-    head = cursor.data[start : cursor.place]
+    head = cursor.data[start : cursor.position]
     entries = {}
     for _ in range(count):
-        start = cursor.place
-        name = cursor.counted()
+        start = cursor.position
+        name = cursor.length_prefixed()
         _skip(cursor, cursor.long())
-        entries[name] = cursor.data[start : cursor.place]
-    return [head, *(entries[name] for name in sorted(entries)), cursor.taken(1)]
+        entries[name] = cursor.data[start : cursor.position]
+    return [head, *(entries[name] for name in sorted(entries)), cursor.take(1)]
 
 
 def _skip(cursor: Cursor, branch: int) -> None:
     widths = {FLOAT: 4, DOUBLE: 8}
     if branch in widths:
-        cursor.taken(widths[branch])
+        cursor.take(widths[branch])
     elif branch in (STRING, BYTES, TIMESTAMP):
         for _ in range(2 if branch == TIMESTAMP else 1):
-            cursor.counted()
+            cursor.length_prefixed()
     elif branch:
         cursor.long()

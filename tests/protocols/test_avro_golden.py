@@ -1,4 +1,4 @@
-"""Avro against the bytes and the schemas of real TiCDC: every file, there and back."""
+"""Avro against the bytes and the schemas of real TiCDC: every file, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Event, Message
 
 
-def test_every_file_is_there() -> None:
+def test_the_number_of_golden_files() -> None:
     assert len(FILES) == 15 * 3
     assert sum(len(load_messages(path)) for path, _ in FILES) == 441 + 441 + 913
 
@@ -42,11 +42,11 @@ def test_golden_events_give_golden_bytes_and_schemas(path: Path, variant: str, c
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
 def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events, registry = events_of(path), Registry.golden(path)
-    decoder, losses = registry.decoder(), registry.encoder(VARIANTS[variant]).losses
+    decoder, fidelity = registry.decoder(), registry.encoder(VARIANTS[variant]).fidelity
     messages = [message for message in load_messages(path) if not message.error]
     for message in messages:
         (seq,) = message.events
-        assert list(decoder.events(message.key, message.value)) == [_expected(events[seq], losses)]
+        assert list(decoder.events(message.key, message.value)) == [_expected(events[seq], fidelity)]
     compared("avro, decoded", len(messages))
 
 
@@ -60,10 +60,10 @@ def _encoded(encoder, event: GoldenEvent | DebeziumDDL) -> Message | None:
     return encoder.resolved(event.commit_ts)
 
 
-def _expected(event: GoldenEvent | DebeziumDDL, losses) -> Event:
+def _expected(event: GoldenEvent | DebeziumDDL, fidelity) -> Event:
     if isinstance(event, GoldenResolved):
-        return expected_resolved(event.commit_ts, losses)
+        return expected_resolved(event.commit_ts, fidelity)
     if isinstance(event, DebeziumDDL):
-        return expected_ddl(event.event, losses, event.table, event.before)
+        return expected_ddl(event.event, fidelity, event.table, event.before)
     assert isinstance(event, GoldenRow)
-    return expected_row(event, losses)
+    return expected_row(event, fidelity)

@@ -1,4 +1,4 @@
-"""Another reader of Avro makes the same of our messages, and refuses no schema."""
+"""Another Avro library reads the same values from our messages, and accepts the schemas."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(registry: Registry, data: bytes | None) -> dict[str, object]:
     return found
 
 
-def test_another_reader_makes_the_same_of_a_row() -> None:
+def test_another_library_reads_the_same_row() -> None:
     registry = Registry()
     encoder = registry.encoder(AvroOptions(enable_tidb_extension=True))
     update, delete = messages_of(encoder, TABLE, [(Op.UPDATE, TS, ROW, ROW), (Op.DELETE, TS, ROW, ())])
@@ -61,7 +61,7 @@ def test_another_reader_makes_the_same_of_a_row() -> None:
     assert (read(registry, delete.key), delete.value) == ({"id": -1}, None)
 
 
-def test_the_default_of_a_schema_is_what_a_later_reader_fills_in() -> None:
+def test_the_schema_has_the_defaults_of_the_columns() -> None:
     registry = Registry()
     messages_of(registry.encoder(AvroOptions()), TABLE, [(Op.INSERT, TS, (), ROW)])
     (_, schema) = registry.ids
@@ -73,7 +73,7 @@ def test_the_default_of_a_schema_is_what_a_later_reader_fills_in() -> None:
     ("name", "allowed"),
     [("a", "a"), ("a-b", "a_b"), ("1a", "_1a"), ("é中", "__"), ("Ab_9", "Ab_9")],
 )
-def test_names_are_made_avros(name: str, allowed: str) -> None:
+def test_names_are_sanitized(name: str, allowed: str) -> None:
     assert sanitized(name) == allowed
 
 
@@ -83,7 +83,7 @@ def test_a_subject_has_no_dots() -> None:
 
 
 @pytest.mark.parametrize("second", ["a_b", "a b"])
-def test_columns_whose_names_become_one_are_refused(second: str) -> None:
+def test_columns_with_the_same_sanitized_name_are_refused(second: str) -> None:
     columns = (COLUMNS[0], ColumnInfo(name="a-b", type=T.LONG), ColumnInfo(name=second, type=T.LONG))
     table = TableInfo(schema="s", name="t", table_id=1, columns=columns, indexes=(KEY,))
     with pytest.raises(EncodeError, match="a_b") as refusal:
@@ -91,7 +91,7 @@ def test_columns_whose_names_become_one_are_refused(second: str) -> None:
     assert refusal.value.table == "s.t"
 
 
-def test_the_new_program_takes_no_unique_key_for_a_message_key() -> None:
+def test_the_new_architecture_does_not_use_a_unique_key_as_message_key() -> None:
     unique = IndexInfo(id=1, name="u", offsets=(0,), unique=True)
     table = TableInfo(schema="s", name="t", table_id=1, columns=COLUMNS[:1], indexes=(unique,))
     change = [(Op.INSERT, TS, (), (b"7",))]
@@ -119,18 +119,18 @@ def test_an_unknown_mode_is_refused() -> None:
         ('{"type":"record","name":"t","namespace":"default.s","fields":[]}', "AVRO-END"),
     ],
 )  # fmt: skip
-def test_a_schema_that_is_none_of_ticdc_s_is_a_decode_error(schema: str | None, code: str) -> None:
+def test_a_schema_that_ticdc_does_not_write_is_a_decode_error(schema: str | None, code: str) -> None:
     with pytest.raises(DecodeError) as error:
         list(AvroDecoder(lambda number: schema).events(None, b"\x00\x00\x00\x00\x09\x02"))
     assert error.value.code == code
 
 
-def test_ids_are_asked_for_once() -> None:
-    asked: list[str] = []
+def test_ids_are_looked_up_once() -> None:
+    lookups: list[str] = []
 
     def number(table: TableInfo, part: Part, schema: str) -> int:
-        asked.append(part)
+        lookups.append(part)
         return 1
 
     messages_of(AvroEncoder(schema_id=number), TABLE, [(Op.INSERT, TS, (), ROW)] * 3)
-    assert asked == ["key", "value"]
+    assert lookups == ["key", "value"]

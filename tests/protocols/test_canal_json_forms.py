@@ -1,4 +1,4 @@
-"""Canal-JSON's forms: options, sizes, and what older, newer and foreign programs write."""
+"""Canal-JSON's forms: options, size limits, and messages of older, newer and foreign programs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_without_a_build_time_ts_is_the_commit_time() -> None:
     assert json.loads(ddl.value or b"")["ts"] == 1700000000123
 
 
-def test_a_row_over_the_limit_is_refused_or_cut_to_its_handle_key() -> None:
+def test_a_row_over_the_limit_is_rejected_or_reduced_to_its_handle_key() -> None:
     length = len(_value(CanalJSONOptions(enable_tidb_extension=True), _batch(Op.INSERT, after=NEW))) + 36
     for limit, option, shortened in [(length, "none", False), (length - 1, "handle-key-only", True)]:
         options = CanalJSONOptions(
@@ -103,7 +103,7 @@ def test_a_row_over_the_limit_is_refused_or_cut_to_its_handle_key() -> None:
 
 
 @pytest.mark.parametrize("option", ["none", "handle-key-only"])
-def test_a_row_that_fits_in_no_form_is_refused(option: str) -> None:
+def test_a_row_that_fits_in_no_form_is_rejected(option: str) -> None:
     options = CanalJSONOptions(
         enable_tidb_extension=True, max_message_bytes=100, large_message_handle_option=option
     )
@@ -116,7 +116,7 @@ def test_a_row_that_fits_in_no_form_is_refused(option: str) -> None:
 
 
 @pytest.mark.parametrize(("option", "extension"), [("handle-key-only", False), ("handle-key", True)])
-def test_large_message_handles_that_ticdc_refuses_are_refused(option: str, extension: bool) -> None:
+def test_large_message_handles_that_ticdc_rejects_are_rejected(option: str, extension: bool) -> None:
     with pytest.raises(ChangefeedError) as error:
         CanalJSONOptions(large_message_handle_option=option, enable_tidb_extension=extension)
     assert error.value.parameter == "large-message-handle-option"
@@ -126,7 +126,7 @@ NEW_FILES = sorted((GOLDEN / "new").glob("*.new-canal-json.tidb-extension.output
 
 
 @pytest.mark.parametrize("path", NEW_FILES, ids=lambda path: path.name.split(".")[0])
-def test_the_row_keys_of_the_newer_program_tell_table_and_row(path) -> None:
+def test_row_keys_of_the_new_architecture_contain_table_and_row(path) -> None:
     events = events_of(path)
     for message in load_messages(path):
         (event,) = CanalJSONDecoder().events(message.key, message.value)
@@ -140,7 +140,7 @@ def test_row_keys_of_every_file_are_read() -> None:
     assert len(NEW_FILES) == 16
 
 
-def test_a_claim_check_says_where_the_row_is() -> None:
+def test_a_claim_check_contains_the_location_of_the_row() -> None:
     variant = "canal-json.tidb-extension.max-message-bytes-1024.claim-check"
     path = GOLDEN / "large-messages" / f"generated_defaults.{variant}.jsonl"
     events = [e for m in load_messages(path) for e in CanalJSONDecoder().events(m.key, m.value)]
@@ -161,7 +161,7 @@ def test_a_storage_file_is_read_row_by_row(name: str) -> None:
     assert got == [event for event in expected if isinstance(event, RowEvent)]
 
 
-def test_official_canal_sends_several_rows_and_types_in_its_own_words() -> None:
+def test_alibaba_canal_sends_several_rows_and_its_own_type_names() -> None:
     value = row_message(
         id=7,
         gtid="",
@@ -184,7 +184,7 @@ def test_official_canal_sends_several_rows_and_types_in_its_own_words() -> None:
 
 
 @pytest.mark.parametrize("types", [{"sqlType": None, "mysqlType": None}, {"sqlType": None, "mysqlType": {}}])
-def test_a_row_of_a_table_without_key_cut_to_its_key_is_empty(types: dict[str, object]) -> None:
+def test_a_row_of_a_table_without_key_reduced_to_its_key_is_empty(types: dict[str, object]) -> None:
     value = row_message(type="DELETE", data=[{}], pkNames=[], **types)
     (event,) = CanalJSONDecoder().events(None, value)
     assert isinstance(event, RowEvent)

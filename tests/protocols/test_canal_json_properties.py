@@ -1,4 +1,4 @@
-"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+"""Properties of every message: damage decodes to something or raises a decode error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 
 
 def _samples() -> list[bytes]:
-    """One golden message of every kind, with the extension, and a row that was too large."""
+    """A golden message of every kind, with the TiDB extension, and a row that was too large."""
     files = ["visible/seed_t1.canal-json.tidb-extension", "visible/enum_set_bit_json.canal-json",
              "new/seed_t1.new-canal-json.tidb-extension.output-row-key"]  # fmt: skip
     found: dict[str, bytes] = {}
@@ -24,7 +24,7 @@ def _samples() -> list[bytes]:
         for message in load_messages(GOLDEN / f"{name}.jsonl"):
             assert message.value
             (event,) = CanalJSONDecoder().events(None, message.value)
-            kind = event.op.word if isinstance(event, RowEvent) else type(event).__name__
+            kind = event.op.label if isinstance(event, RowEvent) else type(event).__name__
             found.setdefault(f"{name} {kind}", in_column_order(message.value))
     assert len(found) >= 12
     return list(found.values())
@@ -43,23 +43,23 @@ def test_every_truncation_is_a_decode_error(value: bytes) -> None:
 
 @pytest.mark.parametrize("value", SAMPLES)
 def test_every_bit_flip_decodes_or_is_a_decode_error(value: bytes) -> None:
-    refused = []
-    for place, bit in itertools.product(range(len(value)), range(8)):
+    rejected = []
+    for offset, bit in itertools.product(range(len(value)), range(8)):
         damaged = bytearray(value)
-        damaged[place] ^= 1 << bit
+        damaged[offset] ^= 1 << bit
         try:
             list(CanalJSONDecoder().events(None, bytes(damaged)))
         except DecodeError as error:
-            refused.append(error.byte)
-    assert all(0 <= byte <= len(value) for byte in refused)
-    assert len(refused) > len(value) * 2  # the members are checked, not only the JSON
+            rejected.append(error.byte)
+    assert all(0 <= byte <= len(value) for byte in rejected)
+    assert len(rejected) > len(value) * 2  # the members are checked, not only the JSON
 
 
 @pytest.mark.parametrize("value", SAMPLES[::3])
 def test_every_byte_replaced_decodes_or_is_a_decode_error(value: bytes) -> None:
-    for place, byte in itertools.product(range(len(value)), b'\x00"\\{}[],:0e\xff'):
+    for offset, byte in itertools.product(range(len(value)), b'\x00"\\{}[],:0e\xff'):
         with contextlib.suppress(DecodeError):
-            list(CanalJSONDecoder().events(None, value[:place] + bytes((byte,)) + value[place + 1 :]))
+            list(CanalJSONDecoder().events(None, value[:offset] + bytes((byte,)) + value[offset + 1 :]))
 
 
 def test_no_value_is_a_decode_error() -> None:

@@ -62,11 +62,11 @@ def _column(code: MySQLType, **rest) -> ColumnInfo:
     ],
     ids=lambda value: value.decode() if isinstance(value, bytes) else None,
 )
-def test_a_clustered_key_stands_in_the_row_key(column: ColumnInfo, value: bytes, handle: str) -> None:
+def test_a_clustered_key_is_part_of_the_row_key(column: ColumnInfo, value: bytes, handle: str) -> None:
     assert _handle(column, value) == handle
 
 
-def test_a_timestamp_stands_in_utc() -> None:
+def test_a_timestamp_is_in_utc() -> None:
     column = _column(T.TIMESTAMP, decimal=0)
     assert _handle(column, b"2021-12-20 18:20:30", time_zone="+08:00") == _handle(
         column, b"2021-12-20 10:20:30"
@@ -74,12 +74,12 @@ def test_a_timestamp_stands_in_utc() -> None:
     assert _handle(column, b"0000-00-00 00:00:00", time_zone="+08:00") == "040000000000000000"
 
 
-def test_of_a_prefix_key_the_prefix_stands() -> None:
+def test_a_prefix_key_contains_the_prefix() -> None:
     column = _column(T.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin")
     assert _handle(column, "é-and-more".encode(), length=1) == _handle(column, "é".encode())
 
 
-def test_the_classic_program_has_no_row_keys() -> None:
+def test_classic_ticdc_has_no_row_keys() -> None:
     with pytest.raises(ChangefeedError) as error:
         CanalJSONOptions(enable_tidb_extension=True, output_row_key=True)
     assert error.value.parameter == "output-row-key"

@@ -1,4 +1,4 @@
-"""What Canal-JSON's decoder refuses, by name, and at what cost."""
+"""What Canal-JSON's decoder rejects, with which error code, and at what cost."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_each_broken_rule_has_its_code(value: bytes, code: str) -> None:
     assert 0 <= error.value.byte <= len(value)
 
 
-def test_an_error_tells_the_object_it_stands_in() -> None:
+def test_an_error_contains_the_offset_of_its_object() -> None:
     good = row_message() + b"\r\n"
     with pytest.raises(DecodeError) as error:
         list(CanalJSONDecoder().events(None, good + _typed("int", "x")))
@@ -112,7 +112,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_sizes_cost_no_more_than_their_bytes(value: bytes) -> None:
-    """Anything quadratic would take hours here."""
+    """A decoder with quadratic cost would take hours."""
     tracemalloc.start()
     try:
         with contextlib.suppress(DecodeError):

@@ -12,7 +12,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Renderer, joined, quoted
+from ticdc_producer.protocols.arrow_text import Renderer, concat, quoted
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.json_text import STRINGS, latin1_strings
 from ticdc_producer.protocols.canal_json.mysql_type import bare_type, full_type
@@ -22,8 +22,8 @@ SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55,
 
 
 def printed(render: Renderer, values: list[bytes | None]) -> list[bytes]:
-    """A column as it stands in messages."""
-    return list(joined(render(pa.array(values, pa.binary())), len(values)).to_pylist())
+    """The values of a column as in messages."""
+    return list(concat(render(pa.array(values, pa.binary())), len(values)).to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_text_is_escaped_as_easyjson_does(text: bytes | None, literal: bytes) ->
     assert printed(STRINGS.literals, [None, text, b"<x", text]) == [b"null", literal, b'"\\u003cx"', literal]
 
 
-def test_every_control_character_has_the_long_form_but_three() -> None:
+def test_all_control_characters_except_three_have_the_long_form() -> None:
     short = {9: b'"\\t"', 10: b'"\\n"', 13: b'"\\r"'}
     assert printed(STRINGS.literals, [bytes((code,)) for code in range(0x20)]) == [
         short.get(code, b'"\\u%04x"' % code) for code in range(0x20)
@@ -66,8 +66,8 @@ def test_a_column_may_be_empty_or_null_throughout() -> None:
         assert printed(render, [None, None]) == [b"null", b"null"]
 
 
-def _column(code: MySQLType, **facts: object) -> ColumnInfo:
-    return ColumnInfo(name="c", type=code, **facts)
+def _column(code: MySQLType, **attributes: object) -> ColumnInfo:
+    return ColumnInfo(name="c", type=code, **attributes)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What must hold of every message of every protocol, whatever the table, the row and the options.
+"""Properties of every message of every protocol, for any table, row and options.
 
 It survives the round trip but for what the codec says it loses, and damage to it is a decode error or an
 event, in time and memory of its own size, and never anything else.
@@ -33,13 +33,13 @@ from ticdc_producer.testing.random_values import TEXTS
 
 
 def _tiers(fast: int, full: int) -> pytest.MarkDecorator:
-    """How many examples a property is tried on; the full tier takes its time."""
+    """Number of examples per property, in the fast and the full tier."""
     slow = pytest.param(full, id="full", marks=pytest.mark.slow)
     return pytest.mark.parametrize("examples", [pytest.param(fast, id="fast"), slow])
 
 
 SLOWEST = timedelta(seconds=20)
-"""No message of these takes a hundredth of it; what grows without bound exceeds any limit."""
+"""No message takes a hundredth of this; unbounded cost would exceed any limit."""
 
 each_codec = pytest.mark.parametrize("protocol", CODECS)
 
@@ -65,7 +65,7 @@ def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
         assert len(events) == len(rows)
         for event, row in zip(events, rows, strict=True):
             assert isinstance(event, RowEvent)
-            expected = expected_row(row, encoder.losses, too_large=event.handle_key_only)
+            expected = expected_row(row, encoder.fidelity, too_large=event.handle_key_only)
             assert replace(event, row_id=0, claim_check="") == expected
             assert event.row_id in (0, row.row_id)
             assert not event.handle_key_only or options.large_message_handle_option != "none"
@@ -115,20 +115,20 @@ def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples
 
     def check(ddl: DDLEvent, ts: int, options: Any) -> None:
         encoder, decoder = codec.encoder(options), codec.decoder(options, None)
-        sent, refused = _sent(codec, encoder, ddl)
-        assert (sent is None) == (refused or bool(encoder.losses.omits_ddl(ddl.ddl_type)))
+        sent, rejected = _sent(codec, encoder, ddl)
+        assert (sent is None) == (rejected or bool(encoder.fidelity.ddl_skip_reason(ddl.ddl_type)))
         if sent is not None:
-            assert list(decoder.events(sent.key, sent.value)) == [expected_ddl(ddl, encoder.losses)]
+            assert list(decoder.events(sent.key, sent.value)) == [expected_ddl(ddl, encoder.fidelity)]
         mark = encoder.resolved(ts)
-        assert (mark is not None) == encoder.losses.resolved
+        assert (mark is not None) == encoder.fidelity.resolved
         if mark is not None:
-            assert list(decoder.events(mark.key, mark.value)) == [expected_resolved(ts, encoder.losses)]
+            assert list(decoder.events(mark.key, mark.value)) == [expected_resolved(ts, encoder.fidelity)]
 
     _holds(examples, check, _ddls(), STAMPS, codec.options)
 
 
 def _sent(codec: Codec, encoder: Encoder, ddl: DDLEvent) -> tuple[Message | None, bool]:
-    """The message of a DDL, and whether it was refused."""
+    """The message of a DDL, and whether it was rejected."""
     try:
         return encoder.ddl(ddl), False
     except EncodeError:
@@ -143,13 +143,13 @@ def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
     ddl, _ = _sent(codec, encoder, draw(_ddls()))
     made = [*framed(encoder, alone(encoded)), ddl, encoder.resolved(draw(STAMPS))]
     sent = [message for message in made if message is not None]
-    assume(sent)  # of a table that Avro refuses there is none
+    assume(sent)  # Avro rejects some tables, and then there is no message
     chosen = draw(st.sampled_from(sent))
     return chosen, codec.decoder(options, history.table)
 
 
 _DAMAGES = 10
-"""Of one message."""
+"""Number of damaged variants per message."""
 
 
 @_tiers(40, 1_000)
@@ -159,7 +159,7 @@ def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> N
 
     def check(made: tuple[Message, Decoder], data: st.DataObject) -> None:
         message, decoder = made
-        sent = [place for place, part in enumerate((message.key, message.value)) if part is not None]
+        sent = [index for index, part in enumerate((message.key, message.value)) if part is not None]
         for _ in range(_DAMAGES):
             parts = [message.key, message.value]
             hit = data.draw(st.sampled_from(sent))
@@ -182,7 +182,7 @@ def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: in
 
 
 def _decodes_or_is_refused(decoder: Decoder, key: bytes | None, value: bytes | None) -> None:
-    """What it decodes to can be shown as well."""
+    """Decoded events can also be printed."""
     size = len(key or b"") + len(value or b"")
     record = {"topic": "t", "partition": 0, "offset": 0, "key": key, "value": value}
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Compressed keys and values: recognised by themselves, and never larger than a message may be."""
+"""Compressed keys and values: detected from their bytes, and limited in size."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ JSON = st.dictionaries(st.text(), st.recursive(st.text() | st.integers(), st.lis
 
 
 @given(JSON, st.sampled_from(["none", *COMPRESSORS]), st.booleans())
-def test_any_object_comes_back(content: dict[str, object], method: str, ascii_only: bool) -> None:
+def test_any_object_survives_the_round_trip(
+    content: dict[str, object], method: str, ascii_only: bool
+) -> None:
     text = json.dumps(content, ensure_ascii=ascii_only, separators=(",", ":")).encode()
     assert Decompressor().text(compressed(text, method), "value") == text
 
 
 @pytest.mark.parametrize("length", [8, 32, 60, 61, 62, 122, 123, 124, 127, 128, 1 << 14, 1 << 20])
 @pytest.mark.parametrize("method", ["none", *COMPRESSORS])
-def test_objects_of_every_length_come_back(length: int, method: str) -> None:
+def test_objects_of_every_length_survive_the_round_trip(length: int, method: str) -> None:
     text = b'{"a":"' + b"x" * (length - 8) + b'"}'
     assert Decompressor().text(compressed(text, method), "value") == text
 
 
 @pytest.mark.parametrize("text", [b"{ }", b'{ "a":1}', b"{\n}", b"{}", b"[]", b"", b"{", b"\x80", b"null"])
-def test_what_is_no_compressed_object_is_left_alone(text: bytes) -> None:
+def test_data_that_is_not_compressed_is_unchanged(text: bytes) -> None:
     assert Decompressor().text(text, "value") == text
 
 
 def _snappy_bomb(length: int) -> bytes:
-    """A block that declares a length, starts as an object does and then ends."""
+    """A block that declares a length, starts like an object and then ends."""
     varint = bytearray()
     while length > 0x7F:
         varint.append(length & 0x7F | 0x80)
@@ -95,7 +97,7 @@ def test_damage_is_a_decode_error(decoder: Decoder, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", COMPRESSORS)
-def test_nothing_may_stand_behind_it(method: str) -> None:
+def test_bytes_after_the_compressed_data_are_an_error(method: str) -> None:
     with pytest.raises(DecodeError, match="COMPRESSION"):
         Decompressor().text(compressed(b'{"a":1}', method) + b"{}", "value")
 

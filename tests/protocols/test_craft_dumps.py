@@ -1,4 +1,4 @@
-"""Craft's grammar on messages that are written out byte by byte, there and back."""
+"""Craft messages annotated byte by byte, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.protocols.craft.byte_reader import Section
+from ticdc_producer.protocols.craft.byte_reader import ByteReader
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.craft.options import CraftOptions
@@ -20,7 +20,7 @@ T = MySQLType
 
 
 def _table(name: str, columns: list[tuple[str, MySQLType]]) -> TableInfo:
-    """A table whose columns have no flags at all, as in the published messages."""
+    """A table whose columns have no flags, as in the published messages."""
     infos = (
         ColumnInfo(name=column, type=code, charset="utf8mb4", nullable=False) for column, code in columns
     )
@@ -122,7 +122,7 @@ def test_numbers(number: int, unsigned: str, signed: str) -> None:
 def test_differences_wrap_at_64_bits() -> None:
     falling = delta_uvarint_chunk([100, 99])
     assert falling.hex() == "64ffffffffffffffffff01"
-    assert Section(falling, 0, len(falling)).delta_uvarints(2) == [100, 99]
+    assert ByteReader(falling, 0, len(falling)).delta_uvarints(2) == [100, 99]
     signed = delta_varint_chunk([5, -5])
     assert signed.hex() == "0a13"
-    assert Section(signed, 0, len(signed)).delta_varints(2) == [5, -5]
+    assert ByteReader(signed, 0, len(signed)).delta_varints(2) == [5, -5]

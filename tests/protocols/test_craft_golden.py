@@ -1,4 +1,4 @@
-"""Craft against the bytes of real TiCDC: every file, every option, there and back."""
+"""Craft against the bytes of real TiCDC: every file and option, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
-from tests.protocols.craft_golden import damaged_places, encoded, expected, has_float, units, without
+from tests.protocols.craft_golden import damaged_offsets, encoded, expected, has_float, units, without
 from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
@@ -32,12 +32,12 @@ IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 KEY_ONLY = "craft.delete-only-handle-key"
 
 
-def _floats_are_sound(path: Path, variant: str) -> bool:
-    """Whether a file was made by an encoder without the FLOAT bug."""
+def _floats_are_correct(path: Path, variant: str) -> bool:
+    """Whether an encoder without the FLOAT bug wrote a file."""
     return variant.endswith("floatfix") or path.parent.name == "fuzz"
 
 
-def test_every_file_is_there() -> None:
+def test_all_files_exist() -> None:
     assert len(FILES) == 16 * 4 + 15 + 20 * 2 + 5
 
 
@@ -48,38 +48,38 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     encoder = CraftEncoder(VARIANTS[variant])
     for unit in units(messages, events):
         got = encoded(encoder, unit, events)
-        places: list[list[int]] = [[]] * len(unit)
-        if not _floats_are_sound(path, variant):
-            places = damaged_places(encoder, unit, events)
+        offsets: list[list[int]] = [[]] * len(unit)
+        if not _floats_are_correct(path, variant):
+            offsets = damaged_offsets(encoder, unit, events)
         assert [m.key for m in got] == [m.key for m in unit]
         assert [m.events for m in got] == [len(m.events) for m in unit]
-        assert [without(m.value, p) for m, p in zip(got, places, strict=True)] == [
-            without(m.value, p) for m, p in zip(unit, places, strict=True)
+        assert [without(m.value, p) for m, p in zip(got, offsets, strict=True)] == [
+            without(m.value, p) for m, p in zip(unit, offsets, strict=True)
         ]
     compared("craft, encoded", len(messages))
 
 
-def test_blanked_bytes_are_few_and_only_where_a_float_stands() -> None:
+def test_only_a_few_bytes_of_floats_are_ignored() -> None:
     for path, variant in FILES:
-        if _floats_are_sound(path, variant):
+        if _floats_are_correct(path, variant):
             continue
         events = events_of(path)
         for unit in units(load_messages(path), events):
-            places = damaged_places(CraftEncoder(VARIANTS[variant]), unit, events)
-            for message, blanked in zip(unit, places, strict=True):
+            offsets = damaged_offsets(CraftEncoder(VARIANTS[variant]), unit, events)
+            for message, blanked in zip(unit, offsets, strict=True):
                 assert bool(blanked) == _holds_float(message, events, variant)
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
 def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Compared) -> None:
     events, decoder = events_of(path), CraftDecoder()
-    losses = CraftEncoder(VARIANTS[variant]).losses
+    fidelity = CraftEncoder(VARIANTS[variant]).fidelity
     read = 0
     for message in load_messages(path):
-        if _holds_float(message, events, variant) and not _floats_are_sound(path, variant):
+        if _holds_float(message, events, variant) and not _floats_are_correct(path, variant):
             continue
         assert list(decoder.events(message.key, message.value)) == [
-            expected(events[seq], losses) for seq in message.events
+            expected(events[seq], fidelity) for seq in message.events
         ]
         read += 1
     assert read
@@ -90,7 +90,7 @@ def _holds_float(message: GoldenMessage, events: dict[int, GoldenEvent], variant
     rows = [events[seq] for seq in message.events]
     return any(
         isinstance(row, GoldenRow)
-        and not (variant == KEY_ONLY and row.op.word == "delete")  # no FLOAT is part of a golden key
+        and not (variant == KEY_ONLY and row.op.label == "delete")  # no FLOAT is part of a golden key
         and has_float(row)
         for row in rows
     )

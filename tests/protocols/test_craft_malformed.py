@@ -1,4 +1,4 @@
-"""Each rule of the strict decoder, broken on its own; and what hostile messages may cost."""
+"""Each rule of the strict decoder, violated separately; and the cost of hostile messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _message(
     terms: bytes = b"\x01\x01c",
     meta: bytes = b"",
 ) -> bytes:
-    """A message of one event, right but for what is given."""
+    """A message of one event, correct except for the given parts."""
     meta = meta or _sizes(len(header), len(terms))
     return _closed(header + body + terms, meta + _sizes(len(body)) + b"".join(groups))
 
@@ -55,7 +55,7 @@ def _code(value: bytes | None) -> str:
 GOOD = _group(3, 0, b"\x02")
 
 
-def test_the_message_that_the_next_tests_break_is_right() -> None:
+def test_the_message_that_the_next_tests_damage_is_correct() -> None:
     (event,) = CraftDecoder().events(b"whatever", _one_group(GOOD))
     assert isinstance(event, RowEvent)
     assert event.after == {"c": b"1"}
@@ -133,7 +133,7 @@ def test_each_broken_rule_has_its_code(value: bytes | None, code: str) -> None:
         (5, 0, bytes(9)),
         (5, 0, b"\x00" * 6 + b"\xf0\x7f"),  # infinity
         (5, 0, b"\x00" * 6 + b"\xf8\x7f"),  # not a number
-        (4, 0, b"\x01" + b"\x00" * 5 + b"\xf0\x3f"),  # more digits than 32 bits hold
+        (4, 0, b"\x01" + b"\x00" * 5 + b"\xf0\x3f"),  # more digits than 32 bits have
         (4, 0, b"\x00" * 6 + b"\xf0\x7e"),  # too large for 32 bits
         (10, 1, b"yesterday"),
         (10, 1, b"2021-01/02"),
@@ -148,7 +148,7 @@ def test_each_broken_rule_has_its_code(value: bytes | None, code: str) -> None:
         (99, 0, b"x"),
     ],
 )
-def test_a_value_that_does_not_fit_its_type_is_refused(code: int, flag: int, content: bytes) -> None:
+def test_a_value_that_does_not_fit_its_type_is_rejected(code: int, flag: int, content: bytes) -> None:
     assert _code(_one_group(_group(code, flag, content))) == "CRAFT-VALUE"
 
 
@@ -158,7 +158,7 @@ def test_year_is_signed_whatever_its_flag() -> None:
     assert event.after == {"c": b"2000"}
 
 
-def test_old_values_may_stand_first() -> None:
+def test_old_values_may_come_first() -> None:
     old, new = _group(3, 0, b"\x02", kind=2), _group(3, 0, b"\x04", kind=1)
     (event,) = CraftDecoder().events(None, _message(old + new, _sizes(len(old), len(new))))
     assert isinstance(event, RowEvent)
@@ -175,7 +175,7 @@ def test_events_of_several_kinds_in_one_message_keep_their_groups() -> None:
 
 
 def _claiming(size: int) -> list[bytes]:
-    """Messages that say of some part that it has so many elements or bytes."""
+    """Messages in which one part claims this number of elements or bytes."""
     right = _sizes(len(GOOD))
     return [
         _message(GOOD, right, meta=uvarint(size) + b"\x0a\x06"),
@@ -192,8 +192,8 @@ def _claiming(size: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("value", _claiming(1 << 40) + _claiming(1 << 62))
-def test_claims_are_checked_before_anything_is_made_of_them(value: bytes) -> None:
-    assert _peak_of_refusal(value) < 1 << 20
+def test_claimed_sizes_are_checked_before_anything_is_allocated(value: bytes) -> None:
+    assert _peak_memory(value) < 1 << 20
 
 
 def test_events_without_headers_cost_no_more_than_their_sizes() -> None:
@@ -201,12 +201,12 @@ def test_events_without_headers_cost_no_more_than_their_sizes() -> None:
     tables = _sizes(len(header), 0) + uvarint(count) + bytes(count)
     value = _closed(header, tables)
     assert _code(value) == "CRAFT-HEADER"
-    # A handful of lists with a pointer a number, and no object for any event.
-    assert _peak_of_refusal(value) < 64 * count
+    # A few lists with one pointer per number, and no object per event.
+    assert _peak_memory(value) < 64 * count
 
 
-def _peak_of_refusal(value: bytes) -> int:
-    """Most memory that was taken while the message was read and refused."""
+def _peak_memory(value: bytes) -> int:
+    """Peak memory while the message was read and rejected."""
     tracemalloc.start()
     try:
         _code(value)

@@ -1,4 +1,4 @@
-"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+"""Properties of every message: limits, batch keys, and damage that is a decode error."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ TABLE = TableInfo(
 )
 
 
-def _events_per_message(options: CraftOptions, values: list[bytes], groups: str) -> list[int]:
+def _events_per_message(options: CraftOptions, values: list[bytes], batch_keys: str) -> list[int]:
     encoder = CraftEncoder(options)
     (rows,) = encode_changes(encoder, TABLE, [(Op.INSERT, 5, (), (value,)) for value in values])
     return [
-        message.events for message in framed(encoder, [rows.with_column("group", pa.array(list(groups)))])
+        message.events
+        for message in framed(encoder, [rows.with_column("batch_key", pa.array(list(batch_keys)))])
     ]
 
 
@@ -53,7 +54,7 @@ def _events_per_message(options: CraftOptions, values: list[bytes], groups: str)
     [
         (0, [1, 1, 1, 1, 1]),
         (60, [1, 1, 1, 1, 1]),  # a row is estimated at 32 + 1 + 1 and 1 + 10 + 16 for its column: 61
-        (61, [2, 2, 1]),  # not larger than the limit: one more row
+        (61, [2, 2, 1]),  # equal to the limit: one more row
         (121, [2, 2, 1]),
         (122, [3, 2]),
     ],
@@ -68,7 +69,7 @@ def test_rows_of_one_dispatch_key_share_a_message() -> None:
     assert _events_per_message(CraftOptions(batch_by="partition"), [b""] * 5, "aabba") == [5]
 
 
-def test_a_delete_without_a_handle_key_to_show_is_refused() -> None:
+def test_a_delete_without_a_handle_key_to_send_is_rejected() -> None:
     encoder = CraftEncoder(CraftOptions(delete_only_output_handle_key_columns=True))
     changes: list[Change] = [(Op.INSERT, 1, (), (b"a",)), (Op.DELETE, 2, (b"a",), ())]
     insert, delete = one_by_one(encode_changes(encoder, TABLE, changes))
@@ -92,9 +93,9 @@ def test_every_byte_too_many_is_a_decode_error() -> None:
             list(CraftDecoder().events(None, value + bytes([byte])))
 
 
-@pytest.mark.parametrize("place", range(len(SAMPLE)))
-def test_every_bit_flip_decodes_or_is_a_decode_error(place: int) -> None:
-    value = SAMPLE[place]
+@pytest.mark.parametrize("sample", range(len(SAMPLE)))
+def test_every_bit_flip_decodes_or_is_a_decode_error(sample: int) -> None:
+    value = SAMPLE[sample]
     for byte, bit in itertools.product(range(len(value)), range(8)):
         damaged = bytearray(value)
         damaged[byte] ^= 1 << bit
@@ -106,12 +107,10 @@ def test_every_bit_flip_decodes_or_is_a_decode_error(place: int) -> None:
     st.sampled_from(SAMPLE),
     st.lists(st.tuples(st.integers(0, 599), st.integers(0, 255)), min_size=1, max_size=4),
 )
-def test_other_bytes_in_place_decode_or_are_a_decode_error(
-    value: bytes, changes: list[tuple[int, int]]
-) -> None:
+def test_replaced_bytes_decode_or_are_a_decode_error(value: bytes, changes: list[tuple[int, int]]) -> None:
     damaged = bytearray(value)
-    for place, byte in changes:
-        damaged[place % len(value)] = byte
+    for offset, byte in changes:
+        damaged[offset % len(value)] = byte
     _decodes_or_is_refused(bytes(damaged))
 
 

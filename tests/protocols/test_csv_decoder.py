@@ -1,4 +1,4 @@
-"""The decoder of CSV: golden files back to golden values, and whatever is wrong is an error with a name."""
+"""The decoder of CSV: golden files give golden values, and every malformed line an error with a code."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ KEY = b"d/t/1"
 
 
 def _columns(table: TableInfo) -> list[CSVColumn]:
-    """As a schema file tells them, without those that are in no row."""
+    """The columns of a schema file, without those that no row contains."""
     sent = {column.name for column in table.sent_columns}
     return [column for column in described_columns(schema_file(table, 1)) if column.name in sent]
 
 
 def _expected(row: GoldenRow, options: CSVOptions) -> RowEvent:
-    losses, table = CSVEncoder(options).losses, row.table
-    told = [losses.told(column) for column in table.sent_columns]
+    fidelity, table = CSVEncoder(options).fidelity, row.table
+    projections = [fidelity.full_projection(column) for column in table.sent_columns]
 
     def image(values: Sequence[bytes | None] | None) -> dict[str, bytes | None] | None:
         if values is None:
             return None
-        pairs = zip(table.sent_columns, told, values, strict=True)
+        pairs = zip(table.sent_columns, projections, values, strict=True)
         return {column.name: reduce(value) for column, reduce, value in pairs}
 
     no_old = row.op == Op.UPDATE and not options.output_old_value
     return RowEvent(
-        commit_ts=losses.told_commit_ts(row.commit_ts, row.op),
+        commit_ts=fidelity.visible_commit_ts(row.commit_ts, row.op),
         schema=table.schema,
         table=table.name,
         op=row.op,
@@ -65,9 +65,9 @@ def test_golden_lines_give_golden_values(path: Path, variant: str, compared: Com
         found = [event for event in decoder.events(KEY, message.value) if isinstance(event, RowEvent)]
         for event, row in zip(found, rows, strict=True):
             names = [(column.name, column.type, column.flag) for column in event.columns]
-            losses = CSVEncoder(options).losses
+            fidelity = CSVEncoder(options).fidelity
             assert names == [
-                (column.name, losses.told_type(column, flag), losses.told_flag(flag))
+                (column.name, fidelity.visible_type(column, flag), fidelity.visible_flag(flag))
                 for column, flag in zip(row.table.sent_columns, row.table.sent_flags, strict=True)
             ]
             assert _without_columns(event) == _expected(row, options)
@@ -99,7 +99,7 @@ def test_quotes_delimiters_and_line_ends_in_a_text() -> None:
     assert row.after == {"id": b"1", "v": b'a"b,\r\nc'}
 
 
-def test_without_quotes_what_is_escaped_comes_back() -> None:
+def test_without_quotes_escaped_text_survives_the_round_trip() -> None:
     (row,) = _decoded(b"I|;t|;d|;1|;a\\|b\\;\\\\\\r\\n\\\\N\n", UNQUOTED)
     assert row.after == {"id": b"1", "v": b"a|b;\\\r\n\\N"}
     (null,) = _decoded(b"I|;t|;d|;1|;NULL\n", UNQUOTED)
@@ -122,13 +122,13 @@ def test_without_quotes_what_is_escaped_comes_back() -> None:
         (LINE.replace(b'"t"', b'"\xff"'), "CSV-NAME"),
     ],
 )
-def test_what_is_no_line_has_a_name(line: bytes, code: str) -> None:
+def test_each_malformed_line_has_a_code(line: bytes, code: str) -> None:
     with pytest.raises(DecodeError) as error:
         _decoded(LINE + line)
     assert error.value.code == code
 
 
-def test_a_directory_that_nothing_describes() -> None:
+def test_a_directory_without_a_schema_file() -> None:
     with pytest.raises(DecodeError, match="CSV-TABLE"):
         list(CSVDecoder(CSVOptions(), TABLE).events(b"d/t/2", LINE))
 
@@ -147,7 +147,7 @@ def test_with_old_values_two_lines_are_an_update() -> None:
 
 
 @given(cut=st.integers(1, len(PAIR) - 1), bit=st.integers(0, 8 * len(PAIR) - 1))
-def test_cut_or_damaged_lines_give_no_other_exception(cut: int, bit: int) -> None:
+def test_truncated_or_damaged_lines_raise_only_decode_errors(cut: int, bit: int) -> None:
     with pytest.raises(DecodeError):
         _decoded(PAIR[:cut], OLD)
     damaged = bytearray(PAIR)
@@ -160,7 +160,7 @@ def test_round_trip_of_any_text_with_and_without_quotes() -> None:
     path = GOLDEN / "visible" / "strings.csv.jsonl"
     row = next(row for row in events_of(path).values() if isinstance(row, GoldenRow))
     width = len(row.table.sent)
-    # Without quotes nothing tells a text that spells NULL from NULL.
+    # Without quotes a text equal to the text of NULL reads as NULL.
     texts = [b'"', b"\\", b"\r\n", b",", b"|;", b"\\N", b"NUL", b"", b"\xff", b"a\\\\r"]
     for options in (CSVOptions(), UNQUOTED):
         decoder = CSVDecoder(options, {KEY.decode(): _columns(row.table)})
@@ -170,5 +170,5 @@ def test_round_trip_of_any_text_with_and_without_quotes() -> None:
             (event,) = decoder.events(KEY, message.value)
             assert isinstance(event, RowEvent)
             assert list((event.after or {}).values())[1:] == [text] * (width - 1)
-    assert CSVEncoder(UNQUOTED).losses.told(row.table.sent_columns[1])(b"NULL") is None
-    assert CSVEncoder().losses.told(row.table.sent_columns[1])(b"NULL") == b"NULL"
+    assert CSVEncoder(UNQUOTED).fidelity.full_projection(row.table.sent_columns[1])(b"NULL") is None
+    assert CSVEncoder().fidelity.full_projection(row.table.sent_columns[1])(b"NULL") == b"NULL"

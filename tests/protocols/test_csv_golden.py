@@ -1,4 +1,4 @@
-"""CSV against the bytes of real TiCDC: every file, every option."""
+"""CSV against the bytes of real TiCDC: every file and option."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FILES = sorted(
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
-def test_every_file_is_there() -> None:
+def test_all_files_exist() -> None:
     assert len(FILES) == 16 * 3
     assert sum(len(load_messages(path)) for path, _ in FILES) == 247 * 3
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
 def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
-    """TiCDC's encoder was given the rows of a transaction at a time."""
+    """TiCDC's encoder got the rows of one transaction at a time."""
     events, encoder = events_of(path), CSVEncoder(VARIANTS[variant])
     messages = load_messages(path)
     for message in messages:
@@ -52,7 +52,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
 UNQUOTED = CSVOptions(quote="", delimiter="|;", null="NULL", terminator="\n")
 
 
-def test_without_quotes_what_ends_a_field_is_escaped() -> None:
+def test_without_quotes_characters_that_end_a_field_are_escaped() -> None:
     path = GOLDEN / "visible" / "strings.csv.jsonl"
     rows = [row for row in events_of(path).values() if isinstance(row, GoldenRow)]
     texts = [b"a|b", b"c;d", b"e\\f", b"g\r\nh", None, b"plain"]
@@ -72,7 +72,7 @@ def test_without_quotes_what_ends_a_field_is_escaped() -> None:
         {"binary_encoding_method": "base32"},
     ],
 )
-def test_what_ticdc_refuses_is_refused(options: dict[str, str]) -> None:
+def test_options_that_ticdc_rejects_are_rejected(options: dict[str, str]) -> None:
     with pytest.raises(ChangefeedError) as error:
-        CSVOptions(**options)  # type: ignore[arg-type]  # texts, all of them
+        CSVOptions(**options)  # type: ignore[arg-type]  # all values are texts
     assert error.value.parameter in (name.replace("_", "-") for name in options)

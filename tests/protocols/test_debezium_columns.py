@@ -1,4 +1,4 @@
-"""Columns of values are written as each of the values alone, whatever else stands in the column."""
+"""A value is encoded the same in a column and on its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.protocols.arrow_text import NULL, Pieces, joined
+from ticdc_producer.protocols.arrow_text import NULL, Fragments, concat
 from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
 from ticdc_producer.protocols.zone import zone_of
 
@@ -28,14 +28,14 @@ def _columns(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[Value]]:
     return st.lists(st.none() | texts.map(str.encode), max_size=8)
 
 
-def _moments(dates: st.SearchStrategy[str], fsp: int) -> st.SearchStrategy[str]:
+def _datetimes(dates: st.SearchStrategy[str], fsp: int) -> st.SearchStrategy[str]:
     cut = len(".000000") if fsp == 0 else 6 - fsp
     return st.builds(lambda day, clock: f"{day} {clock[: len(clock) - cut]}", dates, CLOCKS)
 
 
-def _holds(column: Pieces, values: Sequence[Value], one: Callable[[bytes], bytes]) -> None:
+def _holds(column: Fragments, values: Sequence[Value], one: Callable[[bytes], bytes]) -> None:
     expected = [NULL if value is None else one(value) for value in values]
-    assert joined(column, len(values)).to_pylist() == expected
+    assert concat(column, len(values)).to_pylist() == expected
 
 
 def _array(values: Sequence[Value]) -> pa.Array:
@@ -44,48 +44,48 @@ def _array(values: Sequence[Value]) -> pa.Array:
 
 @given(_columns(DATES) | _columns(DATES | IMPOSSIBLE))
 def test_dates(values: list[Value]) -> None:
-    column = temporal_columns.days(_array(values), invalid=b"bad")
-    _holds(column, values, partial(temporal.day_text, invalid=b"bad"))
+    column = temporal_columns.dates(_array(values), invalid=b"bad")
+    _holds(column, values, partial(temporal.date_json, invalid=b"bad"))
 
 
 @pytest.mark.parametrize("fsp", [0, 1, 3, 4, 6])
-def test_moments(fsp: int) -> None:
-    @given(_columns(_moments(DATES, fsp)) | _columns(_moments(DATES | IMPOSSIBLE, fsp)))
+def test_datetimes(fsp: int) -> None:
+    @given(_columns(_datetimes(DATES, fsp)) | _columns(_datetimes(DATES | IMPOSSIBLE, fsp)))
     def check(values: list[Value]) -> None:
         zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": temporal.REFUSED}
-        column = temporal_columns.epochs(_array(values), **zero_and_invalid)
-        _holds(column, values, partial(temporal.epoch_text, **zero_and_invalid))
+        column = temporal_columns.datetimes(_array(values), **zero_and_invalid)
+        _holds(column, values, partial(temporal.datetime_json, **zero_and_invalid))
 
     check()
 
 
 @pytest.mark.parametrize("zone", ["UTC", "+05:30", "America/New_York", "Africa/Monrovia"])
 @pytest.mark.parametrize("fsp", [0, 3, 6])
-def test_instants(fsp: int, zone: str) -> None:
+def test_timestamps(fsp: int, zone: str) -> None:
     dates = st.dates(min_value=date(1969, 12, 30), max_value=date(2038, 1, 19)).map(str)
     some = dates | st.just("0000-00-00")
 
-    @given(_columns(_moments(some, fsp)) | _columns(_moments(some | IMPOSSIBLE, fsp)))
+    @given(_columns(_datetimes(some, fsp)) | _columns(_datetimes(some | IMPOSSIBLE, fsp)))
     @example([b"1970-01-01 00:00:00.999999", b"1970-01-01 00:00:01.000000", None])
     def check(values: list[Value]) -> None:
-        column = temporal_columns.zoned(_array(values), zone_of(zone))
-        _holds(column, values, partial(temporal.zoned_text, zone=zone_of(zone)))
+        column = temporal_columns.timestamps(_array(values), zone_of(zone))
+        _holds(column, values, partial(temporal.timestamp_json, zone=zone_of(zone)))
 
     check()
 
 
 @pytest.mark.parametrize("fsp", [-1, 0, 1, 6])
-def test_spans(fsp: int) -> None:
-    def span(sign: str, hours: int, clock: str) -> str:
+def test_times(fsp: int) -> None:
+    def time(sign: str, hours: int, clock: str) -> str:
         return f"{sign}{hours:02}{clock[2:]}"
 
-    clocks = _moments(st.just(""), max(fsp, 0)).map(str.strip)
-    times = st.builds(span, st.sampled_from(["", "-"]), st.integers(0, 838), clocks)
+    clocks = _datetimes(st.just(""), max(fsp, 0)).map(str.strip)
+    times = st.builds(time, st.sampled_from(["", "-"]), st.integers(0, 838), clocks)
 
     @given(_columns(times))
     @example([b"-00:00:00.1", b"01:00:00", None, b"00:00:00.123456"])
     def check(values: list[Value]) -> None:
-        _holds(temporal_columns.spans(_array(values), fsp), values, temporal.span_text)
+        _holds(temporal_columns.times(_array(values), fsp), values, temporal.time_json)
 
     check()
 
@@ -132,5 +132,5 @@ def test_bits(length: int) -> None:
 @given(st.lists(st.none() | st.binary(max_size=9), max_size=9), st.integers(0, 9))
 def test_base64(values: list[Value], start: int) -> None:
     column = _array([*values, b"end"]).slice(start)
-    shown = text.base64_strings(column)
-    _holds(shown, [*values, b"end"][start:], lambda value: b'"%b"' % b64encode(value))
+    encoded = text.base64_strings(column)
+    _holds(encoded, [*values, b"end"][start:], lambda value: b'"%b"' % b64encode(value))

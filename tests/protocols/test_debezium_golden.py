@@ -1,4 +1,4 @@
-"""Debezium against the bytes of real TiCDC: every file, every option, there and back."""
+"""Debezium against the bytes of real TiCDC: every file, every option, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ VARIANTS = {
         profile="new", output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True
     ),
 }
-# Where TiCDC's encoder panics, and what we write instead: NULL of a byte string with a DEFAULT, and the
-# definition of a table whose ENUM has a member that ends with a backslash. The newer one: NULL of a DATE,
-# DATETIME or TIMESTAMP with a DEFAULT.
+# Events for which TiCDC's encoder panics, and what we write instead. Classic TiCDC (tiflow): NULL in a byte
+# string column with a DEFAULT, and a table whose ENUM has a member that ends with a backslash. TiCDC new
+# architecture: NULL in a DATE, DATETIME or TIMESTAMP column with a DEFAULT.
 _DATES = {"dt": 18262, "dtm": 1577840523000, "dt6": 1577840523456789, "ts": "2020-01-01T01:02:03Z", "y": 2020}
 PANICS = {
     ("generated_defaults", 40): {"b": "Z2gA", "vb": "aWo="},
@@ -62,7 +62,7 @@ FILES = sorted(
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
-def test_every_file_is_there() -> None:
+def test_the_number_of_golden_files() -> None:
     assert len(FILES) == 16 * 5 + 20 * 2 + 16 * 4
 
 
@@ -81,7 +81,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
+def test_events_that_ticdc_refuses_are_refused(path: Path, variant: str) -> None:
     events, encoder = events_of(path), DebeziumEncoder(VARIANTS[variant])
     for message in load_messages(path):
         (seq,) = message.events
@@ -92,7 +92,7 @@ def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_where_ticdc_panics_the_event_is_sent(path: Path, variant: str) -> None:
+def test_events_for_which_ticdc_panics_are_sent(path: Path, variant: str) -> None:
     events, encoder = events_of(path), DebeziumEncoder(VARIANTS[variant])
     panics = [message for message in load_messages(path) if message.error.startswith("PANIC")]
     assert {message.events[0] for message in panics} == {seq for stem, seq in PANICS if stem == _stem(path)}
@@ -125,14 +125,14 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Com
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_what_ticdc_leaves_out_is_left_out(path: Path, variant: str) -> None:
+def test_events_that_ticdc_skips_are_skipped(path: Path, variant: str) -> None:
     events, encoder = events_of(path), DebeziumEncoder(VARIANTS[variant])
     sent = {seq for message in load_messages(path) for seq in message.events}
-    left_out = [event for seq, event in events.items() if seq not in sent]
-    assert [encoded(encoder, event) for event in left_out] == [None] * len(left_out)
+    skipped = [event for seq, event in events.items() if seq not in sent]
+    assert [encoded(encoder, event) for event in skipped] == [None] * len(skipped)
 
 
-def test_some_ddls_are_left_out_and_all_by_default() -> None:
+def test_some_ddls_are_skipped_and_all_by_default() -> None:
     path = GOLDEN / "visible" / "ddl_many.debezium.jsonl"
     ddls = [event for event in events_of(path).values() if isinstance(event, DebeziumDDL)]
     encoder = DebeziumEncoder(VARIANTS["debezium"])
@@ -142,13 +142,13 @@ def test_some_ddls_are_left_out_and_all_by_default() -> None:
 
 
 def expected_event(event: GoldenEvent | DebeziumDDL, options: DebeziumOptions) -> Event:
-    losses = DebeziumEncoder(options).losses
+    fidelity = DebeziumEncoder(options).fidelity
     if isinstance(event, DebeziumDDL):
-        return expected_ddl(event.event, losses)
+        return expected_ddl(event.event, fidelity)
     if isinstance(event, GoldenResolved):
-        return expected_resolved(event.commit_ts, losses)
+        return expected_resolved(event.commit_ts, fidelity)
     assert isinstance(event, GoldenRow)
-    return expected_row(event, losses)
+    return expected_row(event, fidelity)
 
 
 def _stem(path: Path) -> str:

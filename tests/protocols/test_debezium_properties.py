@@ -1,4 +1,4 @@
-"""What must hold for every message: it survives the round trip, and says what its options ask for."""
+"""Properties of every message: it survives the round trip, and follows the options."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 @settings(max_examples=100, deadline=None)
 @given(histories())
-def test_any_json_reader_takes_messages_without_bad_utf8(history: History) -> None:
+def test_messages_with_replaced_utf8_are_valid_json(history: History) -> None:
     encoder = DebeziumEncoder(DebeziumOptions(invalid_utf8="replace"))
     for row in one_by_one(encode_rows(encoder, history.rows)):
-        if row.refusal is None:  # of dates that TiCDC cannot write there is no message
+        if row.refusal is None:  # TiCDC refuses some dates
             json.loads(row.key.decode())
             json.loads(row.value.decode())
 
@@ -108,14 +108,14 @@ def test_members_after_one_that_ends_with_a_backslash_are_read() -> None:
         ("ALTER TABLE `t` COMMENT = '(`ts` TIMESTAMP(6) DEFAULT NULL)'", 3, "2020-01-01 00:00:00"),
     ],
 )
-def test_the_query_says_more_of_a_column_than_its_table(query: str, length, default) -> None:
+def test_the_query_takes_precedence_over_the_table(query: str, length, default) -> None:
     column = column_of("ts", T.TIMESTAMP, decimal=3, default=b"2020-01-01 00:00:00", comment="c")
     table = TableInfo(schema="s", name="t", table_id=1, columns=(column,))
     ddl = DDLEvent(commit_ts=1, schema="s", table="t", query=query, ddl_type=5)
     message = DebeziumEncoder(EXTENDED).ddl(ddl, table)
     assert message is not None
-    (shown,) = json.loads(message.value or b"")["payload"]["tableChanges"][0]["table"]["columns"]
-    assert (shown["length"], shown["defaultValueExpression"]) == (length, default)
+    (described,) = json.loads(message.value or b"")["payload"]["tableChanges"][0]["table"]["columns"]
+    assert (described["length"], described["defaultValueExpression"]) == (length, default)
 
 
 def test_a_ddl_without_its_table_is_sent_without_columns() -> None:
@@ -127,7 +127,7 @@ def test_a_ddl_without_its_table_is_sent_without_columns() -> None:
     assert changes == [{"type": "CREATE", "id": '"s"."t"', "table": None}]
 
 
-def test_a_refused_date_stops_its_row_alone() -> None:
+def test_a_refused_date_affects_only_its_row() -> None:
     bad = (*IMAGE[:3], b"2021-00-01 00:00:00")
     encoder = DebeziumEncoder()
     rows = encode_changes(encoder, SMALL, [(Op.UPDATE, 5, IMAGE, IMAGE), (Op.UPDATE, 6, bad, IMAGE)])
@@ -147,7 +147,7 @@ def test_a_refused_date_stops_its_row_alone() -> None:
         ("America/New_York", b"2020-11-01 00:30:00.0", b"2020-11-01T04:30:00.0Z"),
     ],
 )
-def test_timestamps_stand_in_the_changefeeds_zone(zone: str, local: bytes, utc: bytes) -> None:
+def test_timestamps_are_in_the_time_zone_of_the_changefeed(zone: str, local: bytes, utc: bytes) -> None:
     table = TableInfo(
         schema="s", name="t", table_id=1, columns=(column_of("ts", T.TIMESTAMP, decimal=1),)
     )  # fmt: skip
@@ -165,7 +165,7 @@ def test_an_unknown_zone_is_refused() -> None:
         DebeziumDecoder(time_zone="Mars/Olympus")
 
 
-def test_build_time_is_the_commits_unless_given() -> None:
+def test_build_time_is_the_commit_time_by_default() -> None:
     row = (Op.INSERT, 1_700_000_000_123 << 18, IMAGE, IMAGE)
     (message,) = sent(SMALL, [row], DebeziumOptions())
     assert b'},"ts_ms":1700000000123,' in (message.value or b"")

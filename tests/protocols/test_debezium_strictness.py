@@ -1,4 +1,4 @@
-"""What is not a Debezium message is a decode error, whatever it is, and never takes long."""
+"""Anything that is not a Debezium message is a decode error, and is detected quickly."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def test_every_truncation_is_a_decode_error(disable_schema: bool) -> None:
 
 @pytest.mark.parametrize("flips", [range(8), (255,)])
 def test_every_damaged_byte_decodes_or_is_a_decode_error(flips) -> None:
-    refused = total = 0
+    rejected = total = 0
     for key, value in samples(EXTENDED)[1:2]:
         for part, data in enumerate((key, value)):
-            for place, flip in itertools.product(range(len(data)), flips):
+            for index, flip in itertools.product(range(len(data)), flips):
                 damaged = bytearray(data)
-                damaged[place] ^= 255 if flip == 255 else 1 << flip
+                damaged[index] ^= 255 if flip == 255 else 1 << flip
                 pair = (bytes(damaged), value) if part == 0 else (key, bytes(damaged))
                 total += 1
                 try:
                     list(DebeziumDecoder().events(*pair))
                 except DecodeError:
-                    refused += 1
-    assert refused > total // 4  # the structure is checked, although names that nobody reads are not
+                    rejected += 1
+    assert rejected > total // 4  # the structure is checked, but not the names of unknown members
 
 
 @settings(max_examples=300)
@@ -106,15 +106,15 @@ SOURCE = b'"source":{"commit_ts":1,"db":"s","table":"t"}'
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
-@pytest.mark.parametrize("place", [b'{"x":%b', b'{"payload":%b', b'{"payload":{},"schema":%b'])
-def test_deep_nesting_is_refused(opening: bytes, place: bytes) -> None:
-    deep = place % (opening * 200_000)
+@pytest.mark.parametrize("template", [b'{"x":%b', b'{"payload":%b', b'{"payload":{},"schema":%b'])
+def test_deep_nesting_is_refused(opening: bytes, template: bytes) -> None:
+    deep = template % (opening * 200_000)
     for pair in ((deep, None), (None, deep)):
         with pytest.raises(DecodeError):
             list(DebeziumDecoder().events(*pair))
 
 
-def test_a_list_of_very_many_members_is_read() -> None:
+def test_a_very_long_list_of_members_is_read() -> None:
     allowed = b"\\\\," * 200_000 + b"z"  # as JSON: members that end with a backslash
     schema = b'"type":"string","name":"io.debezium.data.Enum","parameters":{"allowed":"%b"}' % allowed
     (event,) = DebeziumDecoder().events(b"{}", _message(b'"z"', schema))
@@ -148,7 +148,7 @@ def test_each_broken_rule_has_its_code(key: bytes | None, value: bytes | None, c
     assert error.value.code == code
 
 
-def test_a_tombstone_holds_no_event() -> None:
+def test_a_tombstone_has_no_event() -> None:
     assert list(DebeziumDecoder().events(b'{"payload":{"id":1}}', None)) == []
 
 

@@ -1,4 +1,4 @@
-"""Strings and floats against what Go itself printed (``go_text_vectors.txt``)."""
+"""Strings and floats compared with the output of Go (``go_text_vectors.txt``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols import go_float, go_json, go_quote
-from ticdc_producer.protocols.arrow_text import joined
+from ticdc_producer.protocols.arrow_text import concat
 
 VECTORS = [
     line.split(" ")
@@ -25,11 +25,11 @@ FLOATS = [line for line in VECTORS if line[0] in ("D", "F")]
 
 def _literals(values: list[bytes | None]) -> list[bytes]:
     """A column as Go's ``encoding/json`` prints it."""
-    pieces = go_json.STRINGS.literals(pa.array(values, pa.binary()))
-    return list(joined(pieces, len(values)).to_pylist())
+    fragments = go_json.STRINGS.literals(pa.array(values, pa.binary()))
+    return list(concat(fragments, len(values)).to_pylist())
 
 
-def test_there_are_vectors() -> None:
+def test_vectors_exist() -> None:
     assert len(STRINGS) == 600
     assert len(FLOATS) == 3707
 
@@ -51,7 +51,7 @@ def test_floats_as_go_prints_them(letter: str) -> None:
     for _, bits, json, plain in (line for line in FLOATS if line[0] == letter):
         (number,) = struct.unpack(form, bytes.fromhex(bits))
         if number == 0:
-            continue  # minus zero does not survive TiKV: its canonical text is 0
+            continue  # TiKV turns minus zero into zero: the canonical text is 0
         text = plain_text(number, code)
         assert text == plain.encode(), bits
         assert go_float.number(text) == json.encode(), bits
@@ -63,23 +63,23 @@ def test_every_byte_string_survives_quoting(value: bytes) -> None:
 
 
 @given(st.text(max_size=40))
-def test_unquote_refuses_or_returns_bytes(text: str) -> None:
+def test_unquote_returns_bytes_or_fails_at_a_position(text: str) -> None:
     try:
         assert isinstance(go_quote.unquote(text), bytes)
     except ValueError as error:
-        (place,) = error.args
-        if not 0 <= place <= len(text):
+        (position,) = error.args
+        if not 0 <= position <= len(text):
             raise
 
 
 @pytest.mark.parametrize(
     "text", ['"', "\n", "\\'", "\\x4", "\\ud800", "\\U00110000", "\\Uffffffff", "\\400", "\\"]
 )
-def test_what_go_cannot_unquote_is_refused(text: str) -> None:
+def test_texts_that_go_cannot_unquote_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="0"):
         go_quote.unquote(text)
 
 
 @given(st.lists(st.none() | st.binary(max_size=20)))
-def test_a_column_reads_as_its_values_alone(values: list[bytes | None]) -> None:
+def test_a_column_is_printed_like_its_single_values(values: list[bytes | None]) -> None:
     assert _literals(values) == [_literals([value])[0] for value in values]

@@ -1,4 +1,4 @@
-"""Large and compressed messages against the bytes of real TiCDC, there and back.
+"""Large and compressed messages against the bytes of real TiCDC, encoded and decoded.
 
 Where values are compressed the encoders get TiCDC's compressor, as the golden files show it, so that sizes
 and thereby the choice of large rows are TiCDC's too.
@@ -34,8 +34,8 @@ from ticdc_producer.protocols.open_protocol.options import OpenOptions
 OPEN, CANAL, DEBEZIUM = files("open"), files("canal-json"), files("debezium")
 
 
-# Rows whose size depends on the random order of mysqlType: TiCDC's compressed message of that very order,
-# which was over the limit and is in no file, was not the one of the other files.
+# Rows whose compressed size depends on the random order of mysqlType. TiCDC's message with one order was over
+# the limit and is in no file; the other files contain another order.
 _NEAR = "canal-json.tidb-extension.max-message-bytes-512.handle-key-only.compression-snappy"
 NEAR_THE_LIMIT = {f"ddl_many.{_NEAR}": {18}, f"generated_defaults.{_NEAR}": {2}}
 
@@ -44,7 +44,7 @@ def _id(file: LargeFile) -> str:
     return file.id
 
 
-def test_every_file_is_there() -> None:
+def test_all_files_exist() -> None:
     assert (len(OPEN), len(CANAL), len(DEBEZIUM)) == (6 * 15 + 16 * 6, 6 * 21 + 16 * 8, 6 * 2)
     assert sum(len(load_messages(file.path)) for file in (*OPEN, *CANAL, *DEBEZIUM)) == 26585
     assert sum(len(file.claims()) for file in (*OPEN, *CANAL)) == 755
@@ -58,9 +58,9 @@ def test_open_protocol_gives_golden_bytes(file: LargeFile) -> None:
     made: list[Message] = []
     expected = load_messages(file.path)
     for unit in _units(expected, events):
-        told = [events[seq] for message in unit for seq in message.events]
-        made += row_messages(encoder, [event for event in told if isinstance(event, GoldenRow)])
-        others = [encode_other(encoder, event) for event in told if not isinstance(event, GoldenRow)]
+        tested_events = [events[seq] for message in unit for seq in message.events]
+        made += row_messages(encoder, [event for event in tested_events if isinstance(event, GoldenRow)])
+        others = [encode_other(encoder, event) for event in tested_events if not isinstance(event, GoldenRow)]
         made += filter(None, others)
     assert _bytes(made) == [(message.key, message.value) for message in expected]
     assert _claims(made) == [(claim.name, claim.content) for claim in claims]
@@ -111,7 +111,7 @@ PLAIN = {"open": OpenDecoder, "canal-json": CanalJSONDecoder, "debezium": Debezi
 
 @pytest.mark.parametrize("file", [*OPEN, *CANAL, *DEBEZIUM], ids=_id)
 def test_golden_bytes_give_the_events_of_the_plain_file(file: LargeFile) -> None:
-    """Each row whole, or as its handle key; with its object in hand whole again."""
+    """Each row is complete or reduced to its handle key; its claim-check object makes it complete."""
     decoder = PLAIN[file.protocol]()
     whole = _plain_events(file)
     claims = {claim.name: claim.content for claim in file.claims()}
@@ -138,14 +138,14 @@ def test_golden_bytes_give_the_events_of_the_plain_file(file: LargeFile) -> None
 def _check_handle_key(event: RowEvent, whole: Event) -> None:
     assert isinstance(whole, RowEvent)
     assert (event.commit_ts, event.table, event.op) == (whole.commit_ts, whole.table, whole.op)
-    for shown, full in ((event.before, whole.before), (event.after, whole.after)):
-        assert (shown is None) == (full is None)
-        assert dict(shown or {}).items() <= dict(full or {}).items()
+    for sent, full in ((event.before, whole.before), (event.after, whole.after)):
+        assert (sent is None) == (full is None)
+        assert dict(sent or {}).items() <= dict(full or {}).items()
     assert 0 < len(event.columns) < len(whole.columns)
 
 
 def _plain_events(file: LargeFile) -> dict[int, Event]:
-    """What the file gives that is neither compressed nor limited."""
+    """The events of the file without compression and size limit."""
     decoder = PLAIN[file.protocol]()
     return {
         seq: event
@@ -156,7 +156,7 @@ def _plain_events(file: LargeFile) -> dict[int, Event]:
 
 
 def _names(file: LargeFile) -> Callable[[bytes], str]:
-    """Objects get the golden names, in their order."""
+    """Gives objects the golden names, in order."""
     names = iter([claim.name for claim in file.claims()])
     return lambda _: next(names)
 

@@ -1,4 +1,4 @@
-"""Messages in columns and one by one are the same."""
+"""Messages as columns and as Python objects are the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.event import ClaimObject, Message
-from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.protocols.message_batch import from_messages
 
 MESSAGES = st.builds(
     Message,
@@ -21,20 +21,20 @@ MESSAGES = st.builds(
 
 
 @given(st.lists(MESSAGES, max_size=9))
-def test_what_goes_in_comes_out(messages: list[Message]) -> None:
-    assert list(of_messages(messages).messages()) == messages
+def test_conversion_to_columns_and_objects_keeps_messages(messages: list[Message]) -> None:
+    assert list(from_messages(messages).messages()) == messages
 
 
 @given(st.lists(MESSAGES, max_size=600), st.data())
-def test_a_slice_is_one_of_the_messages(messages: list[Message], data: st.DataObject) -> None:
+def test_slices_of_columns_equal_slices_of_the_list(messages: list[Message], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(messages)))
-    most = data.draw(st.none() | st.integers(0, len(messages)))
-    end = None if most is None else start + most
-    assert list(of_messages(messages).slice(start, most).messages()) == messages[start:end]
+    length = data.draw(st.none() | st.integers(0, len(messages)))
+    end = None if length is None else start + length
+    assert list(from_messages(messages).slice(start, length).messages()) == messages[start:end]
 
 
 @given(st.lists(MESSAGES, min_size=1, max_size=9))
-def test_parts_leave_nothing_out(messages: list[Message]) -> None:
+def test_parts_contain_all_messages(messages: list[Message]) -> None:
     many = messages * 100
-    parts = list(of_messages(many).parts())
+    parts = list(from_messages(many).parts())
     assert [message for part in parts for message in part.messages()] == many

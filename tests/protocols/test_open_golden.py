@@ -1,4 +1,4 @@
-"""Open Protocol against the bytes of real TiCDC: every file, every option, there and back."""
+"""Open Protocol against the bytes of real TiCDC: every file and option, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ticdc_producer.model.event import DDLEvent, Event, Image, ResolvedEvent, Ro
 from ticdc_producer.model.mysql_type import STRINGS
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
+from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 
 VARIANTS = {
@@ -60,8 +60,8 @@ VARIANTS = {
         profile="new", batch_by="partition", only_output_updated_columns=True
     ),
 }
-# Updates that set a column to NULL: with only-output-updated-columns the newer TiCDC leaves the column's
-# name and braces out of "p", so its members collide. We write them.
+# Updates that set a column to NULL: with only-output-updated-columns, TiCDC new architecture omits the
+# column's name and braces in "p", so its members collide. We write them.
 UPDATED_COLUMNS = "new-open.only-output-updated-columns"
 NAMELESS = {
     "binaries": {20},
@@ -82,7 +82,7 @@ FILES = sorted(
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 
 
-def test_every_file_is_there() -> None:
+def test_all_files_exist() -> None:
     assert len(FILES) == 16 * 6 + 15 * 2 + 20 * 2 + 16 * 7
 
 
@@ -105,7 +105,7 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
-def test_what_ticdc_refuses_is_refused(path: Path, variant: str) -> None:
+def test_events_that_ticdc_rejects_are_rejected(path: Path, variant: str) -> None:
     events = events_of(path)
     for message in load_messages(path):
         if message.error:
@@ -130,7 +130,7 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Com
 
 
 @pytest.mark.parametrize("stem", NAMELESS)
-def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
+def test_a_column_that_becomes_null_keeps_its_name(stem: str) -> None:
     path = GOLDEN / "new" / f"{stem}.{UPDATED_COLUMNS}.jsonl"
     events, options = events_of(path), VARIANTS[UPDATED_COLUMNS]
     damaged = [message for message in load_messages(path) if nameless(path, message)]
@@ -149,13 +149,13 @@ def test_a_column_that_turns_null_keeps_its_name(stem: str) -> None:
 
 
 def nameless(path: Path, message: GoldenMessage) -> bool:
-    """Whether a message holds one of those updates."""
+    """Whether a message contains an update of ``NAMELESS``."""
     stem, variant = path.name.removesuffix(".jsonl").split(".", 1)
     return variant == UPDATED_COLUMNS and not NAMELESS.get(stem, set()).isdisjoint(message.events)
 
 
 def _values(value: bytes | None) -> list[bytes]:
-    blocks = Blocks("value", value or b"")
+    blocks = FrameReader("value", value or b"")
     values = []
     while not blocks.at_end:
         values.append(blocks.next())
@@ -166,7 +166,7 @@ _COLUMN = rb'"t":\d+,"f":\d+,"v":(?:null|[-+.e\d]+|"(?:[^"\\]|\\.)*")'
 
 
 def _without_names(row: GoldenRow, value: bytes) -> bytes:
-    """The value as the newer TiCDC writes it: in "p", columns that turned NULL have no name, nor braces."""
+    """The value of TiCDC new architecture: in "p", columns that became NULL have no name and no braces."""
     head, p, old = value.partition(b'"p":')
     for column, a, b in zip(row.table.sent_columns, row.before or (), row.after or (), strict=True):
         if a is not None and b is None:
@@ -176,7 +176,7 @@ def _without_names(row: GoldenRow, value: bytes) -> bytes:
 
 
 def _units(messages: list[GoldenMessage], events: dict[int, GoldenEvent]) -> Iterator[list[GoldenMessage]]:
-    """Messages that came of one Build: consecutive row messages (nothing else stands between)."""
+    """Consecutive row messages, the result of one Build call."""
     unit: list[GoldenMessage] = []
     for message in messages:
         if not _is_row(events[message.events[0]]):
@@ -199,7 +199,7 @@ def _flat(messages: list[GoldenMessage], events: dict[int, GoldenEvent]) -> list
 
 
 def _expected(event: GoldenEvent, decoded: Event, options: OpenOptions) -> Event:
-    """The golden event as a consumer must see it, given what the options leave out."""
+    """The golden event as a consumer must see it, without what the options omit."""
     if isinstance(event, GoldenResolved):
         return ResolvedEvent(commit_ts=event.commit_ts)
     if isinstance(event, GoldenDDL):
@@ -219,7 +219,7 @@ def _expected_row(event: GoldenRow, decoded: RowEvent, options: OpenOptions) -> 
     names = [column.name for column in event.table.sent_columns]
     raw_bytes = options.profile == "new"
     after, before = (_image(event, image, raw_bytes=raw_bytes) for image in (event.after, event.before))
-    if event.op.word == "update" and before is not None and after is not None:
+    if event.op.label == "update" and before is not None and after is not None:
         if not options.output_old_value:
             before = None
         elif options.only_output_updated_columns:
@@ -227,20 +227,20 @@ def _expected_row(event: GoldenRow, decoded: RowEvent, options: OpenOptions) -> 
             before = {name: before[name] for name, a, b in raw if a != b}
             if not before and options.profile == "classic":
                 before = None
-    if event.op.word == "delete" and options.delete_only_output_handle_key_columns:
+    if event.op.label == "delete" and options.delete_only_output_handle_key_columns:
         before = {name: value for name, value in (before or {}).items() if name in event.handle_key_columns}
-    if decoded.handle_key_only:  # which rows are too large, the bytes say
+    if decoded.handle_key_only:  # the bytes show which rows are too large
         assert options.large_message_handle_option == "handle-key-only"
         after, before = (_handle_key(event, image) for image in (after, before))
-    shown = before if event.op.word == "delete" else after
-    written = list(shown or {}) if options.profile == "new" else sorted(shown or {}, key=str.encode)
+    primary = before if event.op.label == "delete" else after
+    written = list(primary or {}) if options.profile == "new" else sorted(primary or {}, key=str.encode)
     assert [column.name for column in decoded.columns] == written
     flags = dict(zip(names, event.table.sent_flags, strict=True))
     types = {column.name: column.type_name for column in event.table.columns}
     assert [(c.name, c.type, c.flag) for c in decoded.columns] == [
         (c.name, types[c.name], flags[c.name]) for c in decoded.columns
     ]
-    lost = event.op.word == "update" and before is None
+    lost = event.op.label == "update" and before is None
     return RowEvent(
         commit_ts=event.commit_ts,
         schema=event.table.schema,

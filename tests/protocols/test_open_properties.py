@@ -1,4 +1,4 @@
-"""What must hold for every message: it survives the round trip, and damage is a decode error."""
+"""Properties of every message: limits, and damage that is a decode error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_messages_keep_within_the_limits(history: History, batch_size: int, limi
 
 
 @given(st.binary(max_size=12), st.binary(max_size=12))
-def test_the_newer_program_copies_bytes_that_are_not_utf8(varchar: bytes, blob: bytes) -> None:
+def test_the_new_architecture_copies_bytes_that_are_not_utf8(varchar: bytes, blob: bytes) -> None:
     image = (b"1", varchar, blob, blob, None, None, None)
     encoder = OpenEncoder(OpenOptions(profile="new"))
     (message,) = messages_of(encoder, TABLE, [(Op.INSERT, 5, image, image)])
@@ -92,7 +92,7 @@ def _sample() -> tuple[bytes, bytes]:
 def test_every_truncation_is_a_decode_error() -> None:
     key, value = _sample()
     for cut in range(len(key)):
-        if cut == 8:  # a version and nothing else is a message without events; the value is too long then
+        if cut == 8:  # the version alone is a message without events; the value is then too long
             continue
         with pytest.raises(DecodeError):
             list(OpenDecoder().events(key[:cut], value))
@@ -104,17 +104,17 @@ def test_every_truncation_is_a_decode_error() -> None:
 
 def test_every_bit_flip_decodes_or_is_a_decode_error() -> None:
     key, value = _sample()
-    refused = 0
+    rejected = 0
     for part, data in enumerate((key, value)):
-        for place, bit in itertools.product(range(len(data)), range(8)):
+        for offset, bit in itertools.product(range(len(data)), range(8)):
             damaged = bytearray(data)
-            damaged[place] ^= 1 << bit
+            damaged[offset] ^= 1 << bit
             pair = (bytes(damaged), value) if part == 0 else (key, bytes(damaged))
             try:
                 list(OpenDecoder().events(*pair))
             except DecodeError:
-                refused += 1
-    assert refused > (len(key) + len(value)) * 4  # the structure is checked, not only the JSON
+                rejected += 1
+    assert rejected > (len(key) + len(value)) * 4  # the structure is checked, not only the JSON
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ HEAD = struct.pack(">Q", 1) + _framed(b'{"ts":1,"scm":"s","tbl":"t","t":1}')
         (b'{"t":3,"f":0,"v":' + b"[" * 100_000, "OPEN-COLUMN"),
     ],
 )
-def test_a_value_that_does_not_fit_its_type_is_named(column: bytes, code: str) -> None:
+def test_a_value_that_does_not_fit_its_type_has_a_code(column: bytes, code: str) -> None:
     with pytest.raises(DecodeError) as error:
         list(OpenDecoder().events(HEAD, _framed(b'{"u":{"c":' + column + b"}}")))
     assert error.value.code == code
@@ -183,11 +183,11 @@ def test_each_broken_rule_has_its_code(key: bytes, value: bytes, code: str) -> N
     assert error.value.code == code
 
 
-def test_a_decode_error_can_be_placed_in_its_topic() -> None:
+def test_a_decode_error_can_name_topic_partition_and_offset() -> None:
     with pytest.raises(DecodeError) as error:
         list(OpenDecoder().events(b"", b""))
-    placed = error.value.at("t", 1, 42)
-    assert str(placed) == "t/1@42: OPEN-KEY-SHORT at key byte 0: expected 8 bytes of protocol version"
+    located = error.value.at("t", 1, 42)
+    assert str(located) == "t/1@42: OPEN-KEY-SHORT at key byte 0: expected 8 bytes of protocol version"
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -196,7 +196,7 @@ def test_messages_without_events_and_with_several_resolved_events_are_read(count
     assert len(list(OpenDecoder().events(key, bytes(8 * count)))) == count
 
 
-def test_the_older_forms_of_the_seeds_logs() -> None:
+def test_the_older_forms_of_the_documentation_sample() -> None:
     options = OpenOptions(legacy_no_flag=True, legacy_varchar_base64=True, output_row_id=False)
     table = TableInfo(
         schema="test",
@@ -220,7 +220,7 @@ def test_the_older_forms_of_the_seeds_logs() -> None:
 
 
 @pytest.mark.parametrize("number", [-(2**63), 2**64 - 1])
-def test_without_flags_an_integer_may_be_signed_or_not(number: int) -> None:
+def test_without_flags_an_integer_may_be_signed_or_unsigned(number: int) -> None:
     (event,) = OpenDecoder().events(HEAD, _framed(b'{"u":{"c":{"t":8,"h":true,"v":%d}}}' % number))
     assert isinstance(event, RowEvent)
     assert event.after == {"c": b"%d" % number}

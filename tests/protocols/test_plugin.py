@@ -1,4 +1,4 @@
-"""A codec of another package, installed as packages are: found, run, and blamed for its own errors."""
+"""A codec of another, installed package: it is found and run, and its errors name it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NAMES = ("good", "failing", "refusing", "other", "missing", "strange")
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    """What the protocols of the package begin with, in this test alone."""
+    """The prefix of the package's protocol names, unique to each test."""
     module = f"acme_{abs(hash(request.node.nodeid)) % 10**8}"
     (tmp_path / f"{module}.py").write_text(CODEC)
     _install(tmp_path, module)
@@ -67,15 +67,15 @@ def _install(folder: Path, module: str, package: str = "acme-codec") -> None:
 
 
 def test_a_changefeed_and_the_registry_find_it(installed: str) -> None:
-    feed = resolve(f"kafka:///t?protocol={installed}-good")
-    encoder, decoder = registry.encoder(feed.protocol, {}), registry.decoder(feed.protocol, {})
+    changefeed = resolve(f"kafka:///t?protocol={installed}-good")
+    encoder, decoder = registry.encoder(changefeed.protocol, {}), registry.decoder(changefeed.protocol, {})
     mark = encoder.resolved(9)
     assert mark is not None
     assert list(decoder.events(mark.key, mark.value)) == [ResolvedEvent(commit_ts=9)]
-    assert encoder.losses.resolved
+    assert encoder.fidelity.resolved
 
 
-def test_a_name_that_nobody_has_is_still_refused(installed: str) -> None:
+def test_an_unknown_protocol_is_still_rejected(installed: str) -> None:
     with pytest.raises(ChangefeedError, match="protocol"):
         resolve(f"kafka:///t?protocol={installed}-none")
 
@@ -83,7 +83,7 @@ def test_a_name_that_nobody_has_is_still_refused(installed: str) -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("other", "is no CodecPlugin, but str"),
+        ("other", "must be a CodecPlugin, not str"),
         ("missing", "it fails: AttributeError"),
         ("refusing", "it fails: KeyError: 'no such option'"),
     ],
@@ -95,7 +95,7 @@ def test_a_plugin_that_cannot_be_used_is_named(installed: str, name: str, what: 
     assert f"codec {installed}-{name} of acme-codec 1.5" in str(error.value)
 
 
-def test_what_fails_in_it_is_its_error(installed: str) -> None:
+def test_errors_in_a_plugin_are_plugin_errors(installed: str) -> None:
     encoder: Encoder = registry.encoder(f"{installed}-failing", {})
     with pytest.raises(PluginError, match="ZeroDivisionError: by zero"):
         encoder.resolved(9)
@@ -103,19 +103,19 @@ def test_what_fails_in_it_is_its_error(installed: str) -> None:
     assert next(events) == ResolvedEvent(commit_ts=1)
     with pytest.raises(PluginError, match="ZeroDivisionError: by zero"):
         next(events)
-    with pytest.raises(PluginError, match="its decoder gives no event, but int"):
+    with pytest.raises(PluginError, match="its decoder must return events, not int"):
         next(registry.decoder(f"{installed}-strange", {}).events(None, b""))
 
 
-def test_two_packages_of_one_name_are_refused(installed: str, tmp_path: Path) -> None:
+def test_two_packages_with_one_protocol_name_are_rejected(installed: str, tmp_path: Path) -> None:
     _install(tmp_path, installed, "ajax-codec")
     importlib.invalidate_caches()
     with pytest.raises(PluginError, match="several packages"):
         registry.encoder(f"{installed}-good", {})
 
 
-def test_the_command_line_takes_it(installed: str, tmp_path: Path) -> None:
-    """Also where no Spark is needed: a file of one message."""
+def test_the_command_line_accepts_a_plugin(installed: str, tmp_path: Path) -> None:
+    """Also without Spark: a file with one message."""
     value = registry.encoder(f"{installed}-good", {}).resolved(9)
     assert value is not None
     line = tmp_path / "messages.jsonl"
@@ -130,7 +130,7 @@ def test_the_command_line_takes_it(installed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_is_verified_with_it(installed: str, tmp_path: Path) -> None:
+def test_a_run_with_a_plugin_is_verified(installed: str, tmp_path: Path) -> None:
     sql = tmp_path / "one.sql"
     sql.write_text("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n")
     uri = f"kafka:///t?protocol={installed}-good&partition-num=1"

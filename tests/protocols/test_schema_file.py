@@ -1,4 +1,4 @@
-"""Schema files of the storage sink against checksums of TiCDC's own tests and tables as TiDB kept them."""
+"""Schema files of the storage sink, compared with checksums of TiCDC's tests and tables stored by TiDB."""
 
 from __future__ import annotations
 
@@ -82,17 +82,17 @@ def test_a_file_of_a_database_has_no_columns() -> None:
     assert (content["Table"], content["TableColumnsTotal"]) == ("", 0)
 
 
-def test_ids_are_told_where_they_are_asked_for() -> None:
+def test_column_ids_are_written_if_enabled() -> None:
     with_ids = schema_file(TABLE, 100, column_ids=True)
     assert [column["ColumnId"] for column in json.loads(with_ids.content)["TableColumns"]] == list("1245")
     assert with_ids.checksum != schema_file(TABLE, 100).checksum
 
 
 @pytest.mark.parametrize("path", event_files(), ids=lambda path: path.name.split(".")[0])
-def test_columns_are_described_as_tidb_keeps_them(path: Path, compared: Compared) -> None:
+def test_columns_are_described_as_in_tidb(path: Path, compared: Compared) -> None:
     name = path.name.split(".")[0]
-    sets = ["on-error=skip", *(["changefeed.force-replicate=true"] if name == "nokey_force" else [])]
-    job = prepare(path.with_name(f"{name}.sql"), sink_uri="file:///out?protocol=csv", sets=sets)
+    overrides = ["on-error=skip", *(["changefeed.force-replicate=true"] if name == "nokey_force" else [])]
+    job = prepare(path.with_name(f"{name}.sql"), sink_uri="file:///out?protocol=csv", overrides=overrides)
     golden = [
         raw
         for raw in map(json.loads, path.read_text("utf-8").splitlines())
@@ -114,28 +114,28 @@ def test_columns_are_described_as_tidb_keeps_them(path: Path, compared: Compared
     compared("schema files, columns", len(golden))
 
 
-_LENGTH = {*range(1, 6), 8, 9, 13, 15, 16, 246, *range(249, 255)}  # types that tell their length
+_LENGTH = {*range(1, 6), 8, 9, 13, 15, 16, 246, *range(249, 255)}  # types with a length
 
 
 def _expected(column: dict[str, Any]) -> dict[str, Any]:
-    """What TiCDC makes of a column of TiDB's (``FromTiColumnInfo``)."""
-    kind, told = column["type"], {"ColumnName": column["name"]["O"]}
-    told["ColumnType"] = _TYPES[kind["Tp"]][kind["Charset"] == "binary"] + " UNSIGNED" * bool(
+    """TiCDC's description of a column of TiDB (``FromTiColumnInfo``)."""
+    kind, expected = column["type"], {"ColumnName": column["name"]["O"]}
+    expected["ColumnType"] = _TYPES[kind["Tp"]][kind["Charset"] == "binary"] + " UNSIGNED" * bool(
         kind["Flag"] & 32
     )
     if column["default_bit"] is not None:
-        told["ColumnDefault"] = base64.b64decode(column["default_bit"]).decode("utf-8", "replace")
+        expected["ColumnDefault"] = base64.b64decode(column["default_bit"]).decode("utf-8", "replace")
     elif column["default"] is not None:
-        told["ColumnDefault"] = column["default"]
+        expected["ColumnDefault"] = column["default"]
     if kind["Tp"] in _LENGTH:
-        told["ColumnPrecision"] = str(kind["Flen"])
+        expected["ColumnPrecision"] = str(kind["Flen"])
     if kind["Tp"] == 246 or (kind["Tp"] in (4, 5, 7, 11, 12) and kind["Decimal"] > 0):
-        told["ColumnScale"] = str(kind["Decimal"])
+        expected["ColumnScale"] = str(kind["Decimal"])
     if kind["Flag"] & 1:
-        told["ColumnNullable"] = "false"
+        expected["ColumnNullable"] = "false"
     if kind["Flag"] & 2:
-        told["ColumnIsPk"] = "true"
-    return told
+        expected["ColumnIsPk"] = "true"
+    return expected
 
 
 _SAME = {
@@ -160,9 +160,9 @@ def test_names_of_data_files() -> None:
     assert data_name(12, 6, "canal-json") == "CDC000012.json"
     assert data_number("CDC000012.json") == 12
     assert data_number("CDC.index") is None
-    told = schema_name("schema_100_0785427252.json")
-    assert told is not None
-    assert (told.version, told.checksum) == (100, 785427252)
+    parsed = schema_name("schema_100_0785427252.json")
+    assert parsed is not None
+    assert (parsed.version, parsed.checksum) == (100, 785427252)
     assert metadata(5) == b'{"checkpoint-ts":5}'
 
 
@@ -183,13 +183,13 @@ _GOOD = schema_file(TABLE, 100).content
         _GOOD.replace(b'"11"', b'"\\ud800"'),
     ],
 )
-def test_what_is_no_schema_file(content: bytes) -> None:
+def test_malformed_schema_files_are_rejected(content: bytes) -> None:
     with pytest.raises(DecodeError, match="SCHEMA-FILE"):
         read_schema_file(content)
 
 
 @given(cut=st.integers(0, len(_GOOD) - 1), bit=st.integers(0, 8 * len(_GOOD) - 1))
-def test_a_cut_or_damaged_schema_file_gives_no_other_exception(cut: int, bit: int) -> None:
+def test_truncated_or_damaged_schema_files_raise_only_decode_errors(cut: int, bit: int) -> None:
     with pytest.raises(DecodeError):
         read_schema_file(_GOOD[:cut])
     damaged = bytearray(_GOOD)

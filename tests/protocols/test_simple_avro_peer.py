@@ -1,4 +1,4 @@
-"""Simple's Avro form, read by another library with the schema that readers have."""
+"""Simple's Avro encoding, read by another library with the schema that readers use."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ ROW = (b"18446744073709551615", b"0.25", b"\xff", None, b"2020-01-02 03:04:05", 
 
 
 def read(value: bytes | None) -> Any:
-    """The payload of a message; what stands before it is the message's place in the schema's array."""
+    """The payload of a message, without the byte before it: the union branch of the message."""
     assert value is not None
     body = io.BytesIO(value[1:])
     names = fastavro.parse_schema(_without_second_definition())
@@ -121,7 +121,7 @@ def _without_second_definition() -> dict[str, Any]:
     return dict(text)
 
 
-def test_another_reader_makes_the_same_of_a_row() -> None:
+def test_another_library_reads_the_same_row() -> None:
     (update,) = messages_of(SimpleEncoder(AVRO), TABLE, [(Op.UPDATE, 11, ROW, ROW)])
     image = {
         "id": {"value": -1}, "d": 0.25, "b": b"\xff", "v": None, "n": 3,
@@ -136,22 +136,22 @@ def test_another_reader_makes_the_same_of_a_row() -> None:
     }  # fmt: skip
 
 
-def test_another_reader_finds_the_columns_of_a_description() -> None:
+def test_another_library_reads_the_columns_of_a_table_schema() -> None:
     options = SimpleOptions(
         encoding_format="avro", send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2
     )
-    description, _ = messages_of(SimpleEncoder(options), TABLE, [(Op.INSERT, 11, (), ROW)])
-    found = read(description.value)
+    bootstrap, _ = messages_of(SimpleEncoder(options), TABLE, [(Op.INSERT, 11, (), ROW)])
+    found = read(bootstrap.value)
     assert found["type"] == "BOOTSTRAP"
     table = found["payload"]["tableSchema"]
     assert [column["name"] for column in table["columns"]] == [column.name for column in TABLE.columns]
     assert [column["default"] for column in table["columns"]] == [None, None, None, "x", None, None]
     ddl = DDLEvent(commit_ts=11, schema="s", table="t", query="CREATE TABLE t (id INT)", ddl_type=3)
-    told = read(SimpleEncoder(AVRO).ddl(ddl, TABLE).value)["payload"]
-    assert (told["type"], told["tableSchema"], told["preTableSchema"]) == ("CREATE", table, None)
+    payload = read(SimpleEncoder(AVRO).ddl(ddl, TABLE).value)["payload"]
+    assert (payload["type"], payload["tableSchema"], payload["preTableSchema"]) == ("CREATE", table, None)
 
 
-def test_every_beginning_of_a_message_is_a_decode_error() -> None:
+def test_every_truncation_is_a_decode_error() -> None:
     (insert,) = messages_of(SimpleEncoder(AVRO), TABLE, [(Op.INSERT, 11, (), ROW)])
     value = insert.value or b""
     for end in range(len(value)):
@@ -167,12 +167,12 @@ def test_every_beginning_of_a_message_is_a_decode_error() -> None:
         {"large_message_handle_compression": "lz4"},
     ],
 )
-def test_what_no_golden_file_shows_is_refused(option: dict[str, Any]) -> None:
+def test_options_without_golden_files_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(ChangefeedError) as error:
         SimpleOptions(encoding_format="avro", **option)
     assert error.value.parameter in (name.replace("_", "-") for name in option)
 
 
-def test_an_unknown_form_is_refused() -> None:
+def test_an_unknown_encoding_format_is_refused() -> None:
     with pytest.raises(ChangefeedError, match="encoding-format"):
         SimpleOptions(encoding_format="xml")

@@ -1,4 +1,4 @@
-"""How Simple describes tables, and what its decoder does with rows of tables that are not described yet."""
+"""BOOTSTRAP messages of Simple, and decoding of rows whose table schema has not been received yet."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ A, B = _table("a", 1), _table("b", 2)
 
 
 def _sent(options: SimpleOptions, rows: Sequence[tuple[TableInfo, int]], parts: int = 1) -> list[Message]:
-    """Messages of inserts at some milliseconds, handed to the encoder in so many parts."""
+    """Messages of inserts at some milliseconds, passed to the encoder in ``parts`` batches."""
     encoder = SimpleEncoder(options)
     encoded = [
         one
@@ -48,36 +48,37 @@ def _sent(options: SimpleOptions, rows: Sequence[tuple[TableInfo, int]], parts: 
         for one in encode_changes(encoder, table, [(Op.INSERT, ms << LOGICAL_BITS, (), IMAGE)])
     ]
     size = -(-len(encoded) // parts)
-    return [m for at in range(0, len(encoded), size) for m in framed(encoder, encoded[at : at + size])]
+    batches = [encoded[start : start + size] for start in range(0, len(encoded), size)]
+    return [message for batch in batches for message in framed(encoder, batch)]
 
 
-def _words(messages: Sequence[Message]) -> list[str]:
-    told = [json.loads(message.value or b"") for message in messages]
-    return [f"{one['tableSchema']['table']}?" if "tableSchema" in one else one["table"] for one in told]
+def _labels(messages: Sequence[Message]) -> list[str]:
+    values = [json.loads(message.value or b"") for message in messages]
+    return [f"{one['tableSchema']['table']}?" if "tableSchema" in one else one["table"] for one in values]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
-def test_a_table_is_described_before_its_first_row_and_after_so_many(parts: int) -> None:
+def test_bootstraps_precede_the_first_row_and_follow_a_number_of_rows(parts: int) -> None:
     options = SimpleOptions(send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2)
     messages = _sent(options, [(A, 1), (B, 2), (A, 3), (A, 4), (B, 5), (A, 6), (A, 7)], parts)
-    assert _words(messages) == ["a?", "a", "b?", "b", "a", "a?", "a", "b", "a", "a?", "a"]
+    assert _labels(messages) == ["a?", "a", "b?", "b", "a", "a?", "a", "b", "a", "a?", "a"]
     assert [message.events for message in messages] == [0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 4])
-def test_a_table_is_described_again_after_so_much_time(parts: int) -> None:
+def test_bootstraps_repeat_after_the_interval(parts: int) -> None:
     options = SimpleOptions(send_bootstrap_interval_in_sec=1, send_bootstrap_in_msg_count=100)
     messages = _sent(options, [(A, 0), (A, 999), (A, 1000), (A, 1500), (A, 5000)], parts)
-    assert _words(messages) == ["a?", "a", "a", "a?", "a", "a", "a?", "a"]
+    assert _labels(messages) == ["a?", "a", "a", "a?", "a", "a", "a?", "a"]
 
 
 @pytest.mark.parametrize(("seconds", "count"), [(0, 5), (5, 0)])
-def test_a_bound_of_zero_sends_no_description(seconds: int, count: int) -> None:
+def test_a_bound_of_zero_sends_no_bootstrap(seconds: int, count: int) -> None:
     options = SimpleOptions(send_bootstrap_interval_in_sec=seconds, send_bootstrap_in_msg_count=count)
-    assert _words(_sent(options, [(A, 1), (A, 2)])) == ["a", "a"]
+    assert _labels(_sent(options, [(A, 1), (A, 2)])) == ["a", "a"]
 
 
-def test_a_description_over_the_limit_is_refused() -> None:
+def test_a_bootstrap_over_the_size_limit_is_refused() -> None:
     options = SimpleOptions(
         send_bootstrap_interval_in_sec=1, send_bootstrap_in_msg_count=1, max_message_bytes=400
     )
@@ -85,7 +86,7 @@ def test_a_description_over_the_limit_is_refused() -> None:
         _sent(options, [(A, 1)])
 
 
-def test_rows_wait_for_the_description_of_their_version() -> None:
+def test_rows_wait_for_the_schema_of_their_version() -> None:
     encoder, decoder = SimpleEncoder(SimpleOptions()), SimpleDecoder()
     newer = _table("a", 1, update_ts=8)
     for table in (A, newer, A):
@@ -104,13 +105,13 @@ def test_rows_wait_for_the_description_of_their_version() -> None:
 
 
 def _by_name() -> list[bytes]:
-    return [IMAGE[place] for place in (2, 0, 3, 1)]
+    return [IMAGE[index] for index in (2, 0, 3, 1)]
 
 
-def test_with_all_descriptions_given_a_row_of_another_version_is_an_error() -> None:
+def test_with_all_schemas_given_a_row_of_another_version_is_an_error() -> None:
     options = SimpleOptions(send_bootstrap_interval_in_sec=1, send_bootstrap_in_msg_count=9)
-    description, row = _sent(options, [(A, 1)])
-    decoder = SimpleDecoder([description.value or b"", b"damaged"])
+    bootstrap, row = _sent(options, [(A, 1)])
+    decoder = SimpleDecoder([bootstrap.value or b"", b"damaged"])
     assert len(list(decoder.events(row.key, row.value))) == 1
     with pytest.raises(DecodeError) as error:
         list(SimpleDecoder([]).events(row.key, row.value))
@@ -140,16 +141,16 @@ def test_every_truncation_is_a_decode_error(sample: int) -> None:
 
 @pytest.mark.parametrize("sample", range(len(SAMPLES)))
 def test_every_bit_flip_decodes_or_is_a_decode_error(sample: int) -> None:
-    value, refused = SAMPLES[sample].value or b"", 0
+    value, rejected = SAMPLES[sample].value or b"", 0
     decoder = SimpleDecoder([SAMPLES[0].value or b""])
-    for place, bit in itertools.product(range(len(value)), range(8)):
+    for index, bit in itertools.product(range(len(value)), range(8)):
         damaged = bytearray(value)
-        damaged[place] ^= 1 << bit
+        damaged[index] ^= 1 << bit
         try:
             list(decoder.events(None, bytes(damaged)))
         except DecodeError as error:
-            refused += 0 <= error.byte <= len(value)
-    assert refused > len(value)
+            rejected += 0 <= error.byte <= len(value)
+    assert rejected > len(value)
 
 
 ROW = {"version": 1, "database": "s", "table": "a", "tableID": 1, "commitTs": 9, "schemaVersion": 7}
@@ -168,15 +169,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_is_refused_is_named(code: str) -> None:
+def test_each_error_has_its_code(code: str) -> None:
     decoder = SimpleDecoder([SAMPLES[0].value or b""])
     with pytest.raises(DecodeError) as error:
         list(decoder.events(None, json.dumps({**ROW, **REFUSED[code]}).encode()))
     assert error.value.code == code
 
 
-def test_the_handle_key_is_known_from_the_indexes() -> None:
-    """Of two unique keys the narrower one, although the one called ``primary`` is the first."""
+def test_the_handle_key_is_derived_from_the_indexes() -> None:
+    """The narrower of two unique keys is chosen, although the one called ``primary`` is the first."""
     columns = tuple(ColumnInfo(name=name, type=T.LONG, nullable=False) for name in "abc")
     wide = IndexInfo(id=1, name="ab", offsets=(0, 1), unique=True)
     table = TableInfo(

@@ -1,4 +1,4 @@
-"""Simple against the bytes of real TiCDC: every file, there and back."""
+"""Simple against the bytes of real TiCDC: every file, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ticdc_producer.model.event import Event
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 
-# The new program names the row of an exchanged table by the version of the partitioned one, which no DDL
-# describes: readers wait for the next BOOTSTRAP.
-NOT_DESCRIBED = ("partition.new-simple.json.jsonl", 39)
+# In TiCDC new architecture, a row of an exchanged table has the version of the partitioned table. No DDL
+# message carries the schema of that version, so readers wait for the next BOOTSTRAP message.
+WITHOUT_SCHEMA = ("partition.new-simple.json.jsonl", 39)
 
 
-def test_every_file_is_there() -> None:
+def test_the_number_of_golden_files() -> None:
     assert len(FILES) == 16 + 20 + 16 + 16
     assert sum(len(load_messages(path)) for path, _ in FILES) == 3194 + 966
 
@@ -46,15 +46,15 @@ def test_golden_bytes_give_golden_events(path: Path, variant: str, compared: Com
         if decoded:
             assert decoded == [_expected(events[seq], SimpleEncoder(VARIANTS[variant]))]
         else:
-            assert (path.name, seq) == NOT_DESCRIBED
-    assert decoder.waiting == (path.name == NOT_DESCRIBED[0])
+            assert (path.name, seq) == WITHOUT_SCHEMA
+    assert decoder.waiting == (path.name == WITHOUT_SCHEMA[0])
     compared("simple, decoded", len(messages))
 
 
 def _expected(event: GoldenEvent | DebeziumDDL, encoder: SimpleEncoder) -> Event:
     if isinstance(event, GoldenResolved):
-        return expected_resolved(event.commit_ts, encoder.losses)
+        return expected_resolved(event.commit_ts, encoder.fidelity)
     if isinstance(event, DebeziumDDL):
-        return expected_ddl(event.event, encoder.losses, event.table, event.before)
+        return expected_ddl(event.event, encoder.fidelity, event.table, event.before)
     assert isinstance(event, GoldenRow)
-    return expected_row(event, encoder.losses)
+    return expected_row(event, encoder.fidelity)

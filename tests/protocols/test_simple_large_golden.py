@@ -1,4 +1,4 @@
-"""Large and compressed messages of Simple against the bytes of real TiCDC, there and back."""
+"""Large and compressed messages of Simple against the bytes of real TiCDC, encoded and decoded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _id(file: LargeFile) -> str:
     return file.id
 
 
-def test_every_file_is_there() -> None:
+def test_the_number_of_golden_files() -> None:
     assert len(FILES) == 6 * 19
     assert sum(len(load_messages(file.path)) for file in FILES) == 7980
     assert sum(len(file.claims()) for file in FILES) == 66
@@ -55,7 +55,7 @@ def test_golden_events_give_golden_bytes(file: LargeFile, compared: Compared) ->
 
 @pytest.mark.parametrize("file", FILES, ids=_id)
 def test_golden_bytes_give_the_events_of_the_plain_file(file: LargeFile, compared: Compared) -> None:
-    """Each row whole, or as its handle key; with its object in hand whole again."""
+    """Each row is complete or has only its handle key; with its claim-check object it is complete."""
     plain = [message for message in load_messages(file.plain) if not message.error]
     decoder = SimpleDecoder([message.value or b"" for message in plain])
     whole = {message.events: list(_events(decoder, message)) for message in plain}

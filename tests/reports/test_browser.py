@@ -1,4 +1,4 @@
-"""The page in a real browser, on a phone: nothing sticks out, and the dark is dark."""
+"""The page in a real browser of the width of a phone, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With long words, which are what breaks narrow pages."""
+    """A page with long words, which can make it wider than the screen."""
     path = tmp_path_factory.mktemp("page") / "page.html"
     long_event = event(7, "id=" + "0123456789" * 30, table="t" * 64)
-    judged = verdict(
+    failed = verdict(
         finding("INV-RESOLVED-BROADCAST", "error", 12_345, long_event),
         comparison=compared(1, ("- " + "x" * 500,)),
         state=StateComparison(tables=1, rows=1, missing=0, unexpected=0, not_compared=("y" * 300,)),
     )
-    write_html(path, BANK, judged, timeline(partitions=3, topic="topic" * 20))
+    write_html(path, BANK, failed, timeline(partitions=3, topic="topic" * 20))
     return path
 
 
@@ -51,15 +51,15 @@ def shot(page: Path, *flags: str, height: int = 3000) -> np.ndarray:
     return np.asarray(imread(picture))[..., :3]
 
 
-def test_it_fits_a_phone(page: Path) -> None:
+def test_the_page_fits_a_phone(page: Path) -> None:
     pixels = shot(page)
     assert pixels.shape[1] == 380
     assert np.allclose(pixels[:, -EDGE:], pixels[0, 0]), "something reaches the edge"
     assert not np.allclose(pixels, pixels[0, 0])
 
 
-def test_it_is_dark_where_that_is_preferred(page: Path) -> None:
+def test_the_page_is_dark_in_dark_mode(page: Path) -> None:
     light, dark = shot(page), shot(page, "--force-dark-mode")
     assert light.mean() > 0.8
     assert dark.mean() < 0.3
-    assert dark.max() > 0.8, "and still to be read"
+    assert dark.max() > 0.8, "the text is legible"

@@ -1,4 +1,4 @@
-"""The page needs nothing but itself, whatever stands in the topic and however much of it."""
+"""The page loads nothing, whatever the content and the size of the topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
 from ticdc_producer.reports.html import page
 from ticdc_producer.reports.limits import ALL_BUCKETS, DRAWN, LONGEST_EVENT
-from ticdc_producer.reports.subject import FaultPlace, Subject
+from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.timeline import Timeline
 from ticdc_producer.verifier.table_state import StateComparison
 
@@ -18,13 +18,13 @@ _LOADING = {"src", "srcset", "data", "poster", "background", "action", "formacti
 
 
 class _Reader(HTMLParser):
-    """What a browser would find: elements, attributes, and the text beside them."""
+    """Elements, attributes and text of a page, as a browser parses it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -32,11 +32,11 @@ class _Reader(HTMLParser):
         self.attributes += [(name, value or "") for name, value in attrs]
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        self.texts.append(data)
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+        return " ".join(" ".join(self.texts).split())
 
 
 def assert_self_contained(text: str) -> None:
@@ -63,17 +63,19 @@ def test_a_verified_stream() -> None:
     assert "INV-FRAME" in seen.text
 
 
-def test_findings_show_the_events_with_their_values() -> None:
+def test_findings_list_their_events_with_values() -> None:
     found = finding("INV-RESOLVED", "error", 5, event(7), event(9))
-    told = dataclasses.replace(timeline(), witnesses={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"})
-    seen = _Reader(page(BANK, verdict(found), told))
+    with_examples = dataclasses.replace(
+        timeline(), examples={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"}
+    )
+    seen = _Reader(page(BANK, verdict(found), with_examples))
     assert "VIOLATED: 1 error" in seen.text
     assert "5 times" in seen.text
     assert "balance='1.50'" in seen.text
-    assert "bank/0@9[0] update bank.accounts id=1" in seen.text, "not in the stream: as the finding names it"
+    assert "bank/0@9[0] update bank.accounts id=1" in seen.text, "an event that the stream does not contain"
 
 
-def test_what_was_not_checked_is_told() -> None:
+def test_what_was_not_checked_is_reported() -> None:
     gap = finding("INV-ORDER-KEY", "not checked", 12, event(1), hint="rows without handle key")
     assert (
         "INV-ORDER-KEY rows without handle key (12 rows)"
@@ -83,14 +85,14 @@ def test_what_was_not_checked_is_told() -> None:
 
 def test_hostile_topics_are_text() -> None:
     found = finding("INV-RESOLVED", "error", 1, event(1, HOSTILE, HOSTILE, HOSTILE), hint=HOSTILE)
-    judged = verdict(
+    failed = verdict(
         found,
         comparison=compared(1, (HOSTILE,)),
         state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared=(HOSTILE,)),
     )
-    told = dataclasses.replace(timeline(topic=HOSTILE), witnesses={(HOSTILE, 0, 1, 0): HOSTILE})
-    fault = FaultPlace(trap=HOSTILE, topic=HOSTILE, partition=0, offset=5, commit_ts=START)
-    text = page(Subject(name=HOSTILE, protocol=HOSTILE), judged, told, [fault])
+    with_examples = dataclasses.replace(timeline(topic=HOSTILE), examples={(HOSTILE, 0, 1, 0): HOSTILE})
+    fault = FaultOccurrence(trap=HOSTILE, topic=HOSTILE, partition=0, offset=5, commit_ts=START)
+    text = page(Subject(name=HOSTILE, protocol=HOSTILE), failed, with_examples, [fault])
     assert_self_contained(text)
     assert "{{ 7*7 }}" in _Reader(text).text
 
@@ -99,9 +101,12 @@ def test_a_large_topic_gives_a_small_page() -> None:
     busy = timeline(partitions=3000, buckets=ALL_BUCKETS // DRAWN)
     long_text = "x" * 10_000_000
     many = [finding(f"INV-{n}", "error", 9, *(event(n, long_text) for n in range(3))) for n in range(14)]
-    told = verdict(*many, comparison=compared(1, (long_text,) * 15))
-    text = page(BANK, told, busy, [FaultPlace(trap="late", topic="bank", partition=n % 64, offset=n,
-                                              commit_ts=START) for n in range(100_000)])  # fmt: skip
+    large_verdict = verdict(*many, comparison=compared(1, (long_text,) * 15))
+    faults = [
+        FaultOccurrence(trap="late", topic="bank", partition=n % 64, offset=n, commit_ts=START)
+        for n in range(100_000)
+    ]
+    text = page(BANK, large_verdict, busy, faults)
     assert len(text.encode()) < 5_000_000
     assert "x" * (LONGEST_EVENT + 1) not in text
     assert "64 of 3,000 partitions are drawn" in _Reader(text).text
@@ -110,7 +115,7 @@ def test_a_large_topic_gives_a_small_page() -> None:
 def test_marks_are_drawn_and_explained() -> None:
     found = finding("INV-RESOLVED", "error", 1, event(1))
     plain, marked = page(BANK, verdict(), timeline()), page(BANK, verdict(found), timeline())
-    fault = FaultPlace(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
+    fault = FaultOccurrence(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
     faulty = page(BANK, verdict(), timeline(), [fault])
     assert 'class="error"' not in plain
     assert marked.count('<g class="error">') == 2, "in the chart, and in the legend"

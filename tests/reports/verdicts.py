@@ -1,11 +1,11 @@
-"""Verdicts and timelines made by hand, as a verification could have given them."""
+"""Verdicts and timelines for tests."""
 
 from __future__ import annotations
 
 from ticdc_producer.reports.subject import Subject
 from ticdc_producer.reports.timeline import Bucket, PartitionCount, Timeline
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.finding import EventRef, Finding, Severity, Witness
+from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -32,21 +32,21 @@ def event(offset: int, text: str = "id=1", table: str = "accounts", topic: str =
 def finding(
     name: str, severity: Severity = "error", count: int = 1, *events: EventRef, hint: str = "the cause"
 ) -> Finding:
-    witnesses = (Witness(events, "one came too late"),) if events else ()
+    examples = (Example(events, "one came too late"),) if events else ()
     return Finding(
         id=name,
         severity=severity,
         count=count,
         statement=f"{name} must hold.",
         hint=hint,
-        witnesses=witnesses,
+        examples=examples,
     )
 
 
 def verdict(
     *findings: Finding, comparison: Comparison | None = None, state: StateComparison | None = None
 ) -> Verdict:
-    """With INV-FRAME among what was checked, and what the findings violate."""
+    """A verdict that checked INV-FRAME and the invariants that the findings violate."""
     violated = [one.id for one in findings if one.severity != "not checked"]
     return Verdict(
         findings=findings,

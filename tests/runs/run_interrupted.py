@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ticdc_producer.cli import main
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.kafka import write
@@ -42,16 +42,15 @@ class Interrupted(PartitionEncoder):
                     os.kill(DRIVER, signal.SIGKILL)
                     signal.pause()  # Spark takes its workers with it
                 raise RuntimeError("the task fails, as this test wants it")
-            yield of_messages([message])
+            yield from_messages([message])
 
     def _wait(self) -> None:
         # Here, since classes of C code do not go to the workers.
-        from confluent_kafka import Consumer
-        from confluent_kafka import TopicPartition as Place
+        from confluent_kafka import Consumer, TopicPartition
 
         address, topic = URI.removeprefix("kafka://").split("?")[0].split("/")
         reader = Consumer({"bootstrap.servers": address, "group.id": "any"})
-        while reader.get_watermark_offsets(Place(topic, self.partition), timeout=60)[1] == 0:
+        while reader.get_watermark_offsets(TopicPartition(topic, self.partition), timeout=60)[1] == 0:
             pass
         reader.close()
 

@@ -50,7 +50,7 @@ def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
 
 
 def environment() -> dict[str, str]:
-    """Of all processes: our Java, our Python, this copy of the package."""
+    """The environment of all processes: our Java, our Python, this copy of the package."""
     added = {
         "JAVA_HOME": str(spark_java_home()),
         "SPARK_HOME": str(SPARK),
@@ -82,11 +82,11 @@ def _process(command: list[str], ready: str, folder: Path) -> Iterator[subproces
 
 def _wait_for(process: subprocess.Popen[str], ready: str) -> None:
     assert process.stderr is not None
-    said = []
+    output = []
     for line in process.stderr:
-        said.append(line)
+        output.append(line)
         if ready in line:
-            # What it says from now on nobody needs, but somebody has to take it.
+            # Drain the pipe: a full one would block the process.
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return
-    raise AssertionError(f"{' '.join(process.args[1:2])} ended:\n{''.join(said[-5:])}")
+    raise AssertionError(f"{' '.join(process.args[1:2])} ended:\n{''.join(output[-5:])}")

@@ -1,4 +1,4 @@
-"""The scenario ``all-traps`` holds what it says, in every protocol, and verifies."""
+"""The scenario ``all-traps`` contains every trap of SQL, in every protocol, and verifies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.coverage import coverage
 
-OF_SQL = {name for name, trap in catalogue().items() if trap.means == "scenario"}
+OF_SQL = {name for name, trap in catalogue().items() if trap.mechanism == "scenario"}
 NOT_IN = {
     "open-protocol": set(),
     "craft": set(),
@@ -26,42 +26,44 @@ NOT_IN = {
         "column-flags", "partitioned-table", "decimal-precision",
     },
 }  # fmt: skip
-"""Traps of SQL that the messages of a protocol cannot show."""
+"""Traps of SQL that the messages of a protocol do not carry."""
 
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("protocol", NOT_IN)
 def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str) -> None:
-    place = tmp_path / "golden"
+    folder = tmp_path / "golden"
     report = ticdc_producer.run(
-        "all-traps", sink_uri=f"kafka:///t?protocol={protocol}&partition-num=4", out=place
+        "all-traps", sink_uri=f"kafka:///t?protocol={protocol}&partition-num=4", out=folder
     )
     assert report.ok, report.to_json()
     assert report.skipped == []
     assert report.discarded == []
-    found = coverage(folder=place)
-    assert {one.trap for one in found.of_status("missed")} & OF_SQL == set()
-    assert {one.trap for one in found.of_status("untold", "impossible")} & OF_SQL == NOT_IN[protocol]
+    found = coverage(folder=folder)
+    assert {one.trap for one in found.of_status("not_exercised")} & OF_SQL == set()
+    assert {one.trap for one in found.of_status("unobservable", "not_applicable")} & OF_SQL == NOT_IN[
+        protocol
+    ]
     for one in found.of_status("exercised"):
         assert one.count > 0
         assert one.first.startswith("t/")
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_command_tells_what_was_injected_as_the_manifest_does(
+def test_the_command_lists_injected_traps_of_the_manifest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = tmp_path / "golden"
-    ticdc_producer.run("seed_t1", out=place)
-    written = json.loads((place / "manifest.json").read_text())
-    written["faults"] = [{"trap": "lost-row", "places": 2}, {"trap": "nobody-knows", "places": 1}]
-    (place / "manifest.json").write_text(json.dumps(written))
-    assert main(["coverage", "--in", str(place), "--json"]) == 0
-    told = {one["trap"]: one for one in json.loads(capsys.readouterr().out)["traps"]}
-    assert set(told) == set(catalogue())
-    assert (told["lost-row"]["status"], told["lost-row"]["count"]) == ("exercised", 2)
-    assert told["lost-message"]["status"] == "illegal"
-    assert told["duplicate-message"]["status"] == "missed"
+    folder = tmp_path / "golden"
+    ticdc_producer.run("seed_t1", out=folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["faults"] = [{"trap": "lost-row", "places": 2}, {"trap": "nobody-knows", "places": 1}]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["coverage", "--in", str(folder), "--json"]) == 0
+    covered = {one["trap"]: one for one in json.loads(capsys.readouterr().out)["traps"]}
+    assert set(covered) == set(catalogue())
+    assert (covered["lost-row"]["status"], covered["lost-row"]["count"]) == ("exercised", 2)
+    assert covered["lost-message"]["status"] == "illegal"
+    assert covered["duplicate-message"]["status"] == "not_exercised"
 
 
 def test_a_topic_is_read_as_a_folder_is(spark: SparkSession, kafka: EmbeddedKafka) -> None:
@@ -77,7 +79,7 @@ def test_a_topic_is_read_as_a_folder_is(spark: SparkSession, kafka: EmbeddedKafk
     found = {one.trap: one for one in coverage(sink_uri=uri).traps}
     assert found["resolved-fallback"].first == "covered/0@2[0]"
     assert found["idle-partition"].count == 2
-    assert found["duplicate-event"].status == "missed"
+    assert found["duplicate-event"].status == "not_exercised"
 
 
 def test_one_source_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

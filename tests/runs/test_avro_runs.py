@@ -1,4 +1,4 @@
-"""Avro into Kafka and back: the registry is asked before anything is written, and by who reads."""
+"""Avro into Kafka and back: schemas are registered before writing, and fetched by readers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_folder_keeps_its_schemas(tmp_path: Path, script: Path) -> None:
     assert report.ok, report.to_json()
     lines = [json.loads(line) for line in (out / "schemas.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == list(range(1, len(lines) + 1))
-    assert all(row["kind"] == "row" for row in decode(folder_in=out))
+    assert all(row["kind"] == "row" for row in decode(folder=out))
     assert report.verdict is not None
     assert report.verdict.kinds == {"row": 8, "ddl": 0, "resolved": 0, "duplicate": 0, "error": 0}
     assert ticdc_producer.verify(folder=out).of_severity("error", "warning") == []

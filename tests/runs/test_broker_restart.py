@@ -1,4 +1,4 @@
-"""A broker that goes and comes back while it is written to: nothing is lost, twice or out of order."""
+"""A broker that restarts during a run: no message is lost, duplicated or out of order."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.embedded.process import free_ports
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
-from ticdc_producer.runs.progress import Advance
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
+from ticdc_producer.runs.progress import Progress
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter
 
@@ -46,17 +46,19 @@ def _restart(broker: EmbeddedKafka) -> None:
 
 
 def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: EmbeddedKafka) -> None:
-    feed = resolve(f"kafka://{broker.bootstrap}/restarted?partition-num=1")
-    Topics(feed.brokers).prepare(feed, ["restarted"], append=False)
+    changefeed = resolve(f"kafka://{broker.bootstrap}/restarted?partition-num=1")
+    Topics(changefeed.brokers).prepare(changefeed, ["restarted"], append=False)
     values = [str(number).encode() for number in range(COUNT)]
 
     def messages() -> Iterator[MessageBatch]:
         for number, value in enumerate(values):
             if number == COUNT // 2:  # what was just handed over is on its way
                 _restart(broker)
-            yield of_messages([Message(key=b"k", value=value, type="row", commit_ts=1)])
+            yield from_messages([Message(key=b"k", value=value, type="row", commit_ts=1)])
 
-    writer = PartitionWriter(feed.brokers, feed.producer_properties(feed.brokers), "restarted", 0)
+    writer = PartitionWriter(
+        changefeed.brokers, changefeed.producer_properties(changefeed.brokers), "restarted", 0
+    )
     (account,) = writer.write(messages(), 0)
     assert account[3] == COUNT
     assert [value for _, value, _ in read_topic(broker.bootstrap, "restarted")[0]] == values
@@ -68,17 +70,17 @@ def test_a_run_is_verified_after_a_restart(
 ) -> None:
     scenario = tmp_path / "restarted.yaml"
     scenario.write_text(SCENARIO)
-    seen: list[Advance] = []
+    seen: list[Progress] = []
 
-    def watcher(advance: Advance) -> None:
-        if not seen and advance.messages:
-            seen.append(advance)
+    def on_progress(progress: Progress) -> None:
+        if not seen and progress.messages:
+            seen.append(progress)
             _restart(broker)
 
     uri = f"kafka://{broker.bootstrap}/restarted?partition-num=2&max-batch-size=1"
     # The watcher looks every second: few messages at a time, and each time almost a second, take longer.
     few = ["queue.buffering.max.messages=2000", "linger.ms=900"]
-    report = ticdc_producer.run(scenario, sink_uri=uri, watcher=watcher, client=few)
+    report = ticdc_producer.run(scenario, sink_uri=uri, on_progress=on_progress, kafka_properties=few)
     assert seen, "the run was over before anybody looked"
     assert 0 < seen[0].messages < report.counts.total
     assert report.ok

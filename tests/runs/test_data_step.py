@@ -58,9 +58,9 @@ def scenario(spark: SparkSession, tmp_path: Path) -> Path:
     typed = items.selectExpr("n", "op", "id", price, f"if(old is null, null, {old}) old")
     typed.write.parquet(str(tmp_path / "items.parquet"))
     (tmp_path / "orders.csv").write_text(ORDERS)
-    place = tmp_path / "shop.yaml"
-    place.write_text(SCENARIO)
-    return place
+    path = tmp_path / "shop.yaml"
+    path.write_text(SCENARIO)
+    return path
 
 
 def test_parquet_and_csv_run_and_verify(spark: SparkSession, scenario: Path, tmp_path: Path) -> None:
@@ -80,11 +80,11 @@ def test_parquet_and_csv_run_and_verify(spark: SparkSession, scenario: Path, tmp
 @pytest.mark.parametrize(
     ("was", "instead", "line", "what"),
     [
-        ("items.parquet", "nowhere.parquet", 8, "Spark does not read the data of shop.items"),
+        ("items.parquet", "nowhere.parquet", 8, "Spark cannot read the data of shop.items"),
         ("n INT, m INT, op STRING, id INT", "n INT, m INT, op STRING, id STRING", 15, "cannot be made from"),
         ("table: shop.items", "table: shop.things", 8, "shop.things"),
         ("order: n", "orders: n", 13, "orders"),
-        ("      path: items.parquet\n", "", 8, "a path, or options"),
+        ("      path: items.parquet\n", "", 8, "write path, or options"),
     ],
 )
 def test_what_does_not_fit_names_its_line(
@@ -139,12 +139,12 @@ def _as_table(spark: SparkSession, folder: Path) -> str:
     return f"format: jdbc\n      options: {{url: '{url}', dbtable: orders}}"
 
 
-@pytest.mark.parametrize("kept", [_as_json, _as_table])
+@pytest.mark.parametrize("save", [_as_json, _as_table])
 def test_json_and_databases_likewise(
-    spark: SparkSession, scenario: Path, kept: Callable[[SparkSession, Path], str]
+    spark: SparkSession, scenario: Path, save: Callable[[SparkSession, Path], str]
 ) -> None:
     whole = ticdc_producer.run(scenario, dry_run=True)
-    source = kept(spark, scenario.parent)
+    source = save(spark, scenario.parent)
     scenario.write_text(SCENARIO.replace(CSV, source))
     assert source in scenario.read_text()
     assert ticdc_producer.run(scenario, dry_run=True).counts == whole.counts

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.targets.encoding.messages import messages
 
@@ -23,10 +23,12 @@ SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
 CONFIG = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
-def digest(spark: SparkSession, config: Path, scenario: Path | str = KEYS, sets: Sequence[str] = ()) -> str:
+def digest(
+    spark: SparkSession, config: Path, scenario: Path | str = KEYS, overrides: Sequence[str] = ()
+) -> str:
     """SHA-256 over all messages in (topic, partition, offset) order."""
-    job = prepare(scenario, sink_uri=SINK_URI, config=config, sets=sets)
-    stream = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    job = prepare(scenario, sink_uri=SINK_URI, config=config, overrides=overrides)
+    stream = event_stream(spark, change_log(spark, job.history).changes, job.stream)
     frame = messages(stream, job.encode_plan(skip_refused=False))
     total = hashlib.sha256()
     for row in frame.orderBy("topic", "partition", "offset").collect():
@@ -86,12 +88,12 @@ def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSess
         "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
         "from tests.runs.test_determinism import GENERATED, digest;"
         "spark = spark_session('local[1]');"
-        "print(*[digest(spark, Path(sys.argv[1]), name, sets) for name, sets in GENERATED.items()])"
+        "print(*[digest(spark, Path(sys.argv[1]), name, overrides) for name, overrides in GENERATED.items()])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
     )
-    here = [digest(spark, config, name, sets) for name, sets in GENERATED.items()]
+    here = [digest(spark, config, name, overrides) for name, overrides in GENERATED.items()]
     assert done.stdout.split() == here
 
 
@@ -100,11 +102,11 @@ def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSess
 def test_generated_messages_are_the_same_in_any_number_of_partitions(
     spark: SparkSession, config: Path, partitions: str
 ) -> None:
-    name, sets = "orders", GENERATED["orders"]
-    usual = digest(spark, config, name, sets)
+    name, overrides = "orders", GENERATED["orders"]
+    usual = digest(spark, config, name, overrides)
     before = str(spark.conf.get("spark.sql.shuffle.partitions"))
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     try:
-        assert digest(spark, config, name, sets) == usual
+        assert digest(spark, config, name, overrides) == usual
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)

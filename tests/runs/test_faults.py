@@ -1,4 +1,4 @@
-"""Faults end to end: what was asked for is in the messages, is told, and is what the verifier finds."""
+"""Faults end to end: requested faults are in the messages, in the reports, and detected by the verifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.json_value import json_line
-from ticdc_producer.runs.faults_detected import named_by
+from ticdc_producer.runs.faults_detected import reporting_invariants
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run_report import RunReport
 
@@ -34,11 +34,11 @@ ONLY_WARNED = ("mixed-kinds",)  # what it breaks, INV-BATCH-KIND, is a warning i
 SOME_ILLEGAL = ("lost-row", "early-resolved", "missing-ddl", "stale-before-image", "poison")
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_legal_faults_are_no_errors_and_all_have_their_place(spark: SparkSession, tmp_path: Path) -> None:
+def test_legal_faults_are_no_errors_and_all_occur(spark: SparkSession, tmp_path: Path) -> None:
     report = api.run(FAULTY, out=tmp_path / "out", inject=LEGAL)
     assert report.ok
     assert report.verdict is not None
@@ -46,17 +46,17 @@ def test_legal_faults_are_no_errors_and_all_have_their_place(spark: SparkSession
     assert {fault["trap"]: fault["places"] > 0 for fault in report.faults.counts} == {
         setting.partition(":")[0]: True for setting in LEGAL
     }
-    told = Counter(line["trap"] for line in lines(tmp_path / "out" / "faults.jsonl"))
-    assert told == {fault["trap"]: fault["places"] for fault in report.faults.counts}
-    _events_are_where_they_are_told(tmp_path / "out")
+    listed = Counter(line["trap"] for line in read_lines(tmp_path / "out" / "faults.jsonl"))
+    assert listed == {fault["trap"]: fault["places"] for fault in report.faults.counts}
+    _check_event_offsets(tmp_path / "out")
     # The folder knows how it was made.
     assert api.verify(folder=tmp_path / "out", scenario=FAULTY).ok
 
 
-def _events_are_where_they_are_told(folder: Path) -> None:
+def _check_event_offsets(folder: Path) -> None:
     """The expected events of a folder are those of its messages, at their offsets."""
-    decoded = [json.loads(json_line(event_line(row))) for row in api.decode(folder_in=folder)]
-    assert lines(folder / "events.jsonl") == [event for event in decoded if event["kind"] != "error"]
+    decoded = [json.loads(json_line(event_line(row))) for row in api.decode(folder=folder)]
+    assert read_lines(folder / "events.jsonl") == [event for event in decoded if event["kind"] != "error"]
 
 
 @pytest.mark.parametrize("names", [SOME_ILLEGAL, pytest.param(ILLEGAL, marks=pytest.mark.slow)])
@@ -66,11 +66,11 @@ def test_each_illegal_fault_is_named_beside_the_others(
     report = api.run(FAULTY, out=tmp_path / "out", inject=names)
     assert report.verdict is not None
     assert {fault["trap"]: fault["places"] for fault in report.faults.counts} == dict.fromkeys(names, 1)
-    unnamed = [name for name in names if not named_by(name, report.verdict)]
+    unnamed = [name for name in names if not reporting_invariants(name, report.verdict)]
     assert not unnamed
     assert report.ok
     assert not report.verdict.ok
-    _events_are_where_they_are_told(tmp_path / "out")
+    _check_event_offsets(tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -79,11 +79,11 @@ def test_each_fault_alone_is_named_by_what_it_breaks(
     spark: SparkSession, tmp_path: Path, protocol: str
 ) -> None:
     """The matrix of faults and invariants: illegal ones are named, legal ones are no error."""
-    names = [name for name, one in catalogue().items() if one.means in ("event", "message")]
+    names = [name for name, one in catalogue().items() if one.mechanism in ("event", "message")]
     wrong = []
     for name in names:
         if protocol not in trap(name).protocols:
-            with pytest.raises(FaultError, match=f"{protocol} has no {name}"):
+            with pytest.raises(FaultError, match=f"{name} does not exist in protocol {protocol}"):
                 prepare(FAULTY, sink_uri=URI.format(protocol), inject=[name])
             continue
         report = _alone(name, protocol, tmp_path / name)
@@ -102,21 +102,21 @@ def _alone(name: str, protocol: str, out: Path) -> RunReport:
     dispatchers = f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]"
     resolved = "resolved.every=5s" if name == "oversized" else "resolved.every=500ms"
     return api.run(
-        FAULTY, sink_uri=URI.format(protocol), out=out, inject=[name], sets=[dispatchers, resolved]
+        FAULTY, sink_uri=URI.format(protocol), out=out, inject=[name], overrides=[dispatchers, resolved]
     )
 
 
 @pytest.mark.parametrize(
-    ("inject", "says"),
+    ("inject", "message"),
     [
         ("lost-rows", "unknown trap 'lost-rows'.*lost-row"),
-        ("lost-row:often=1", "no rate, times or window"),
-        ("lost-row:times=x", "'x' is no number"),
+        ("lost-row:often=1", "not a rate, times or window"),
+        ("lost-row:times=x", "'x' is not a number"),
         ("lost-row:rate=2", "less than or equal to 1"),
         ("duplicate-event:times=3", "by rate"),
-        ("zero-dates", "comes of SQL"),
+        ("zero-dates", "is produced by SQL"),
     ],
 )
-def test_a_trap_that_cannot_be_set_is_refused_with_the_way_out(inject: str, says: str) -> None:
-    with pytest.raises(FaultError, match=says):
+def test_a_trap_that_cannot_be_set_is_refused_with_the_way_out(inject: str, message: str) -> None:
+    with pytest.raises(FaultError, match=message):
         prepare(FAULTY, inject=[inject])

@@ -48,9 +48,9 @@ PROTOCOLS = [
 def test_a_run_with_a_generate_step_verifies(spark: SparkSession, tmp_path: Path, protocol: str) -> None:
     scenario, out = tmp_path / "accounts.yaml", tmp_path / "out"
     scenario.write_text(SCENARIO.replace("PROTOCOL", protocol))
-    said: list[str] = []
-    report = run(scenario, out=out, state_at=[429918007904436226 + (20_000 << 18)], say=said.append)
-    assert said[0] == "scenario accounts: 45 commits, 172 row changes"
+    statuses: list[str] = []
+    report = run(scenario, out=out, state_at=[429918007904436226 + (20_000 << 18)], on_status=statuses.append)
+    assert statuses[0] == "scenario accounts: 45 commits, 172 row changes"
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()
     assert report.verdict.state is not None
@@ -118,7 +118,7 @@ def test_rows_of_another_seed_are_found(spark: SparkSession, tmp_path: Path) -> 
     scenario.write_text(SCENARIO.replace("PROTOCOL", "open-protocol"))
     run(scenario, out=out)
     assert verify(folder=out, scenario=scenario).ok
-    verdict = verify(folder=out, scenario=scenario, sets=["seed=4"])
+    verdict = verify(folder=out, scenario=scenario, overrides=["seed=4"])
     assert not verdict.ok
     assert verdict.state is not None
     assert verdict.state.missing > 0
@@ -142,8 +142,8 @@ WORKLOADS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_shipped_workloads_verify(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    sets, rows = WORKLOADS[name]
-    report = run(name, out=tmp_path / "out", sets=sets)
+    overrides, rows = WORKLOADS[name]
+    report = run(name, out=tmp_path / "out", overrides=overrides)
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()
     assert not report.skipped
@@ -154,7 +154,7 @@ def test_shipped_workloads_verify(spark: SparkSession, tmp_path: Path, name: str
 
 @pytest.mark.slow
 def test_large_rows_are_on_both_sides_of_the_limit(spark: SparkSession, tmp_path: Path) -> None:
-    run("large-rows", out=tmp_path / "out", sets=[FEW])
+    run("large-rows", out=tmp_path / "out", overrides=[FEW])
     events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
     rows = [event for event in events if event["kind"] == "row"]
     assert {bool(event.get("handle_key_only")) for event in rows} == {True, False}

@@ -67,7 +67,7 @@ def test_expected_events_are_ticdcs(golden_run: tuple[str, Path]) -> None:
             names = sorted((c.name for c in event.table.sent_columns), key=str.encode)
             assert [column[0] for column in line["columns"]] == names
             assert (line["schema"], line["table"]) == (event.table.schema, event.table.name)
-            assert line["op"] == event.op.word
+            assert line["op"] == event.op.label
             for image, values in ((line["before"], event.before), (line["after"], event.after)):
                 assert _plain(image) == _named(event, values)
         if isinstance(event, GoldenDDL):

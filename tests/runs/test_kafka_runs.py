@@ -50,7 +50,7 @@ def test_seed_t1_into_the_users_kafka_and_into_a_folder(
     assert [len(messages) for messages in got.values()] == [
         report.counts.by_partition()[f"seed/{n}"]["messages"] for n in (0, 1)
     ]
-    lines = list(ticdc_producer.decode(folder_in=tmp_path / "seed"))
+    lines = list(ticdc_producer.decode(folder=tmp_path / "seed"))
     events = list(ticdc_producer.decode(sink_uri=uri))
     bare = uri.split("?")[0] + "?protocol=open-protocol"  # how many partitions there are the topic says
     assert ticdc_producer.verify(sink_uri=bare, scenario="seed_t1").ok
@@ -108,17 +108,17 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path
 ) -> None:
     from ticdc_producer.pipeline.event_stream import event_stream
-    from ticdc_producer.runs.change_log import upstream
+    from ticdc_producer.runs.change_log import change_log
     from ticdc_producer.runs.prepare import prepare
     from ticdc_producer.targets.kafka.write import deliver
 
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
-    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
+    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
     properties = job.changefeed.producer_properties(kafka.bootstrap)
     work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]
-    assert accounts[0] == accounts[1], "the account names what stands there, whoever wrote it"
+    assert accounts[0] == accounts[1], "the counts are those of the topic, whichever attempt wrote them"
     counts = {row["partition"]: 0 for row in accounts[0]}
     for row in accounts[0]:
         counts[row["partition"]] += row["messages"]
@@ -142,19 +142,19 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
         ticdc_producer.run(script, sink_uri=_uri(kafka, "narrow", 1) + "&compression=none")
     error = failed.value
     assert (error.topic, error.partition) == ("narrow", 0)
-    there = _read(kafka, "narrow")[0]
-    assert error.delivered == {("narrow", 0): len(there)}
+    existing = _read(kafka, "narrow")[0]
+    assert error.delivered == {("narrow", 0): len(existing)}
     assert "raise max.message.bytes of the topic" in error.hint
-    assert f"narrow/0: {len(there)}" in str(error)
+    assert f"narrow/0: {len(existing)}" in str(error)
 
 
 def test_speculative_execution_is_refused() -> None:
     settings = SimpleNamespace(get=lambda *_: "true")
     events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
     target = KafkaTarget(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
-    with pytest.raises(SparkError, match="speculative") as refused:
+    with pytest.raises(SparkError, match="speculative") as rejected:
         target.write(events, None)
-    assert "spark.speculation=false" in str(refused.value)
+    assert "spark.speculation=false" in str(rejected.value)
 
 
 @pytest.mark.slow

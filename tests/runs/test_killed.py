@@ -1,4 +1,4 @@
-"""Tasks that fail and drivers that are killed in the middle leave the same topic as a run that was let be."""
+"""Tasks that fail and drivers that are killed in the middle leave the same topic as an undisturbed run."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def _run(uri: str, *more: str, program: tuple[str, ...] = ("ticdc_producer", "ru
 
 @pytest.fixture(scope="module")
 def whole(kafka: EmbeddedKafka) -> dict[int, list[Message]]:
-    """What a run writes that was let be."""
-    _run(_uri(kafka, "let-be"))
-    return read_topic(kafka.bootstrap, "let-be")
+    """The messages of an undisturbed run."""
+    _run(_uri(kafka, "undisturbed"))
+    return read_topic(kafka.bootstrap, "undisturbed")
 
 
 @pytest.mark.slow
 def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict[int, list[Message]]) -> None:
     program = ("tests.runs.run_interrupted", "driver")
     _run(_uri(kafka, "killed"), program=program, code=-signal.SIGKILL)
-    there = sum(Topics(kafka.bootstrap).ends({"killed": 4}).values())
-    assert 0 < there < sum(map(len, whole.values())), "killed in the middle"
+    messages_before = sum(Topics(kafka.bootstrap).ends({"killed": 4}).values())
+    assert 0 < messages_before < sum(map(len, whole.values())), "killed in the middle"
     _run(_uri(kafka, "killed"), "--resume")
     assert read_topic(kafka.bootstrap, "killed") == whole
 

@@ -1,4 +1,4 @@
-"""Rows too large for a message: sent, kept and verified as a whole."""
+"""Rows too large for a message: sent, stored and verified completely."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LARGE = "sink.kafka-config.large-message-handle"
 def _config(folder: Path, **options: object) -> Path:
     """A changefeed file with these large message options."""
     lines = [f"[{LARGE}]", *(f"{name.replace('_', '-')} = {json.dumps(v)}" for name, v in options.items())]
-    place = folder / "changefeed.toml"
-    place.write_text("\n".join(lines) + "\n")
-    return place
+    path = folder / "changefeed.toml"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
-def _lines(place: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in place.read_text("utf-8").splitlines()]
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def _rows(folder: Path) -> list[RowEvent]:
@@ -56,15 +56,15 @@ def claimed(tmp_path: Path, spark: object) -> tuple[Path, ticdc_producer.RunRepo
 def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
     folder, report = claimed
     assert report.ok, report.to_json()
-    kept = {f"claims/{one.name}" for one in (folder / "claims").iterdir()}
-    assert kept
-    assert kept <= json.loads((folder / "manifest.json").read_text())["files"].keys()
-    told = {row.claim_check for row in _rows(folder) if row.claim_check}
-    assert told == {f"s3://bucket/{name}" for name in kept}
-    # What is expected of such a row is the whole of it.
+    stored = {f"claims/{one.name}" for one in (folder / "claims").iterdir()}
+    assert stored
+    assert stored <= json.loads((folder / "manifest.json").read_text())["files"].keys()
+    claimed_names = {row.claim_check for row in _rows(folder) if row.claim_check}
+    assert claimed_names == {f"s3://bucket/{name}" for name in stored}
+    # The complete row is expected.
     assert not any(event.get("handle_key_only") for event in _lines(folder / "events.jsonl"))
     assert ticdc_producer.verify(folder=folder, scenario=SCENARIO).ok
-    decoded = list(ticdc_producer.decode(folder_in=folder))
+    decoded = list(ticdc_producer.decode(folder=folder))
     assert not any(row.get("handle_key_only") or row["kind"] == "error" for row in decoded)
 
 
@@ -107,7 +107,7 @@ OPEN = "t?protocol=open-protocol&max-message-bytes=512&partition-num=2"
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_topic_names_objects_that_are_there(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+def test_a_topic_refers_to_existing_objects(tmp_path: Path, kafka: EmbeddedKafka) -> None:
     config, uri = (
         _to_storage(tmp_path, f"file://{tmp_path}/claims"),
         f"kafka://{kafka.bootstrap}/claimed-{OPEN}",
@@ -144,5 +144,5 @@ def test_a_ddl_that_no_message_of_simple_can_hold_is_refused_at_once(on_error: s
     """Without it nobody could read the rows of its table."""
     uri = "kafka:///t?protocol=simple&max-message-bytes=600"
     with pytest.raises(EncodeError, match=r"strings\.sql:1 ") as error:
-        prepare(SCENARIO, sink_uri=uri, sets=[f"on-error={on_error}"])
+        prepare(SCENARIO, sink_uri=uri, overrides=[f"on-error={on_error}"])
     assert (error.value.code, error.value.table) == ("CDC:ErrMessageTooLarge", "test.strings")

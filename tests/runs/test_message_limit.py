@@ -40,8 +40,8 @@ def test_rows_go_up_to_the_limit_and_not_a_byte_above(
     sizes = set(_sizes(tmp_path / "out"))
     assert {LIMIT - 1, LIMIT} <= sizes
     assert max(sizes) == LIMIT
-    assert report.counts.refused > 0
-    assert report.counts.by_kind()["row"]["events"] + report.counts.refused == ROWS
+    assert report.counts.rejected > 0
+    assert report.counts.by_kind()["row"]["events"] + report.counts.rejected == ROWS
 
 
 @pytest.mark.parametrize("protocol", ["craft", pytest.param("debezium", marks=slow)])
@@ -63,7 +63,7 @@ def test_larger_rows_go_as_their_handle_key(spark: SparkSession, tmp_path: Path,
         "message-limit",
         sink_uri=f"kafka:///t?protocol={protocol}",
         out=tmp_path / "out",
-        sets=[f"changefeed.sink.kafka-config.{option}"],
+        overrides=[f"changefeed.sink.kafka-config.{option}"],
     )
     assert report.ok, report.to_json()
     assert report.counts.by_kind()["row"]["events"] == ROWS

@@ -25,7 +25,7 @@ pytestmark = [
         bool(MISSING), reason=f"not run: no {', no '.join(MISSING)}; they come with s3fs and moto[server]"
     ),
 ]
-SECRET = "not-to-be-told"
+SECRET = "not-to-be-printed"
 LARGE = f"""CREATE TABLE test.large (id INT PRIMARY KEY, v TEXT);
 INSERT INTO test.large VALUES (1, 'short'), (2, '{"x" * 2000}');
 """
@@ -62,16 +62,16 @@ class Store:
     def refuses(self, code: int, part: str, *arguments: str) -> None:
         done = self.run(*arguments)
         assert (done.returncode, done.stdout) == (code, "")
-        (told,) = done.stderr.splitlines()
-        assert told.startswith("ticdc-producer: ")
-        assert part in told
-        assert SECRET not in told
+        (message,) = done.stderr.splitlines()
+        assert message.startswith("ticdc-producer: ")
+        assert part in message
+        assert SECRET not in message
 
-    def objects(self, place: str) -> list[str]:
+    def objects(self, location: str) -> list[str]:
         from s3fs import S3FileSystem
 
         system = S3FileSystem(endpoint_url=self.address, key=self.key, secret=SECRET)
-        return list(system.find(place))
+        return list(system.find(location))
 
 
 @pytest.fixture(scope="module")
@@ -90,20 +90,18 @@ def store() -> Iterator[Store]:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "place", "protocol"),
+    ("scenario", "location", "protocol"),
     [("seed_t1", "bucket/deep/seed", "csv"), ("ddl-mix", "whole", "canal-json")],
 )
-def test_a_run_is_written_read_back_and_verified(
-    store: Store, scenario: str, place: str, protocol: str
-) -> None:
-    uri = f"s3://{place}?protocol={protocol}"
+def test_a_run_is_written_and_verified(store: Store, scenario: str, location: str, protocol: str) -> None:
+    uri = f"s3://{location}?protocol={protocol}"
     store.passes("run", scenario, "--sink-uri", uri)
-    written = store.objects(place)
-    assert f"{place}/metadata" in written
+    written = store.objects(location)
+    assert f"{location}/metadata" in written
     store.passes("verify", "--sink-uri", uri, "--scenario", scenario)
     assert "ERROR" not in store.passes("decode", "--sink-uri", uri)
     store.refuses(2, "is not empty", "run", scenario, "--sink-uri", uri)
-    assert store.objects(place) == written
+    assert store.objects(location) == written
 
 
 def test_an_empty_object_is_a_finding(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +121,17 @@ def test_claim_check_objects(store: Store, kafka: EmbeddedKafka, tmp_path: Path)
         'large-message-handle-option = "claim-check"\n'
         'claim-check-storage-uri = "s3://bucket/claims"\n'
     )
-    told = ("--sink-uri", uri, "--config", str(tmp_path / "feed.toml"))
-    store.passes("run", str(tmp_path / "large.sql"), *told)
+    options = ("--sink-uri", uri, "--config", str(tmp_path / "feed.toml"))
+    store.passes("run", str(tmp_path / "large.sql"), *options)
     assert len(store.objects("bucket/claims")) == 1
-    assert "x" * 2000 in store.passes("decode", *told, "--format", "jsonl")
+    assert "x" * 2000 in store.passes("decode", *options, "--format", "jsonl")
 
 
 COMMANDS = (("run", "seed_t1"), ("verify",), ("decode",))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_missing_bucket_is_told_and_not_made(store: Store, command: tuple[str, ...]) -> None:
+def test_a_missing_bucket_is_an_error_and_not_created(store: Store, command: tuple[str, ...]) -> None:
     uri = "s3://misspelt/p?protocol=csv"
     store.refuses(3, "The specified bucket does not exist", *command, "--sink-uri", uri)
     with pytest.raises(FileNotFoundError):

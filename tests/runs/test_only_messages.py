@@ -1,4 +1,4 @@
-"""``--only messages``: the same messages in one pass, and nothing beside them."""
+"""``--only messages``: the same messages in one pass, and no other files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import ticdc_producer
 from ticdc_producer.errors import EncodeError, FolderError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import progress
-from ticdc_producer.runs.progress import Advance
+from ticdc_producer.runs.progress import Progress
 
-SETS = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
+OVERRIDES = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
 TOO_LARGE = """
 CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(5000));
 INSERT INTO t VALUES (1, 'small');
@@ -25,8 +25,8 @@ SMALL_MESSAGES = "kafka:///t?protocol=open-protocol&partition-num=2&max-message-
 
 
 def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Path) -> None:
-    whole = ticdc_producer.run("bank", sets=SETS, out=tmp_path / "whole")
-    alone = ticdc_producer.run("bank", sets=SETS, out=tmp_path / "alone", only="messages")
+    whole = ticdc_producer.run("bank", overrides=OVERRIDES, out=tmp_path / "whole")
+    alone = ticdc_producer.run("bank", overrides=OVERRIDES, out=tmp_path / "alone", messages_only=True)
     assert alone.counts == whole.counts
     assert alone.verdict is None
     assert alone.ok
@@ -40,38 +40,40 @@ def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Pa
         "manifest.json",
         "messages.parquet",
     ]
-    assert ticdc_producer.verify(folder=tmp_path / "alone", scenario="bank", sets=SETS).ok
+    assert ticdc_producer.verify(folder=tmp_path / "alone", scenario="bank", overrides=OVERRIDES).ok
 
 
 def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     script = tmp_path / "large.sql"
     script.write_text(TOO_LARGE)
     with pytest.raises(EncodeError):
-        ticdc_producer.run(script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", only="messages")
+        ticdc_producer.run(script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", messages_only=True)
     assert [path.name for path in tmp_path.iterdir()] == ["large.sql"]
     report = ticdc_producer.run(
-        script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", only="messages", sets=["on-error=skip"]
+        script, sink_uri=SMALL_MESSAGES, out=tmp_path / "out", messages_only=True, overrides=["on-error=skip"]
     )
     assert [entry["table"] for entry in report.skipped] == ["test.t"]
     assert report.counts.by_kind()["row"]["events"] == 1
 
 
 def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "SECONDS", 0.01)
-    seen: list[Advance] = []
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.01)
+    seen: list[Progress] = []
     uri = f"kafka://{kafka.bootstrap}/only?protocol=open-protocol&partition-num=4"
-    report = ticdc_producer.run("bank", sets=SETS, sink_uri=uri, only="messages", watcher=seen.append)
-    written = [advance.messages for advance in seen]
+    report = ticdc_producer.run(
+        "bank", overrides=OVERRIDES, sink_uri=uri, messages_only=True, on_progress=seen.append
+    )
+    written = [one.messages for one in seen]
     assert written == sorted(written)
     assert 0 <= written[0] <= written[-1] <= report.counts.total
-    # Nobody counted them: what is told is an estimate, once there is something to tell it from.
+    # The messages are not counted before: the total is an estimate, and None until there is one.
     assert all(one.total is None or one.total >= one.messages for one in seen)
     assert report.verdict is None
-    verdict = ticdc_producer.verify(sink_uri=uri, scenario="bank", sets=SETS)
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=OVERRIDES)
     assert verdict.ok, verdict.to_json()
     assert verdict.kinds["row"] == report.counts.by_kind()["row"]["events"]
 
 
-def test_it_stands_alone(tmp_path: Path) -> None:
+def test_it_cannot_be_combined_with_state_at(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="only messages"):
-        ticdc_producer.run("seed_t1", out=tmp_path / "out", only="messages", state_at=[1])
+        ticdc_producer.run("seed_t1", out=tmp_path / "out", messages_only=True, state_at=[1])

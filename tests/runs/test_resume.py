@@ -1,4 +1,4 @@
-"""A run that ended in the middle goes on where it was, and nowhere else."""
+"""An interrupted run continues at its offsets, and only there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import upstream
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.prepare_topics import begin
+from ticdc_producer.runs.prepare_topics import prepare_topics
 from ticdc_producer.targets.encoding.messages import messages
 
 Topic: TypeAlias = dict[int, list[Message]]
@@ -35,10 +35,10 @@ dispatchers = [{matcher = ["*.*"], partition = "index-value"}]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("resume")
-    (made / "script.sql").write_text(SCRIPT)
-    (made / "changefeed.toml").write_text(BY_KEY)
-    return made
+    resume_folder = tmp_path_factory.mktemp("resume")
+    (resume_folder / "script.sql").write_text(SCRIPT)
+    (resume_folder / "changefeed.toml").write_text(BY_KEY)
+    return resume_folder
 
 
 @pytest.fixture
@@ -53,15 +53,15 @@ def config(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(spark: SparkSession, folder: Path) -> Topic:
-    """What a run writes; the topic's name is no part of it."""
+    """The messages of a run; they do not contain the topic's name."""
     uri = "kafka:///any?protocol=open-protocol&partition-num=3"
     job = prepare(folder / "script.sql", sink_uri=uri, config=folder / "changefeed.toml")
-    events = event_stream(spark, upstream(spark, job.history).changes, job.stream)
-    lines = messages(events, job.encode_plan(skip_refused=True)).orderBy("partition", "offset").collect()
-    made: Topic = {0: [], 1: [], 2: []}
-    for line in lines:
-        made[line["partition"]].append((bytes(line["key"]), bytes(line["value"]), []))
-    return made
+    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
+    rows = messages(events, job.encode_plan(skip_refused=True)).orderBy("partition", "offset").collect()
+    expected: Topic = {0: [], 1: [], 2: []}
+    for row in rows:
+        expected[row["partition"]].append((bytes(row["key"]), bytes(row["value"]), []))
+    return expected
 
 
 def _uri(kafka: EmbeddedKafka, topic: str) -> str:
@@ -75,30 +75,30 @@ def _write(kafka: EmbeddedKafka, topic: str, partition: int, messages: list[Mess
     assert client.flush(60) == 0
 
 
-def _begun(
+def _interrupted_run(
     kafka: EmbeddedKafka,
     script: Path,
     config: Path,
     topic: str,
-    there: Topic,
+    existing: Topic,
     *,
     append: bool = False,
 ) -> None:
-    """A run that got as far as this."""
+    """A run that was interrupted after the messages ``existing``."""
     job = prepare(script, sink_uri=_uri(kafka, topic), config=config)
-    begin(job, kafka.bootstrap, append=append, resume=False)
-    for partition, some in there.items():
+    prepare_topics(job, kafka.bootstrap, append=append, resume=False)
+    for partition, some in existing.items():
         _write(kafka, topic, partition, some)
 
 
-def test_each_partition_goes_on_behind_what_is_there(
+def test_each_partition_continues_after_its_existing_messages(
     spark: SparkSession,
     kafka: EmbeddedKafka,
     script: Path,
     config: Path,
     undisturbed: Topic,
 ) -> None:
-    _begun(kafka, script, config, "half", {0: undisturbed[0][:2], 1: [], 2: undisturbed[2]})
+    _interrupted_run(kafka, script, config, "half", {0: undisturbed[0][:2], 1: [], 2: undisturbed[2]})
     report = ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "half"), resume=True)
     assert report.ok
     assert read_topic(kafka.bootstrap, "half") == undisturbed
@@ -112,22 +112,22 @@ def test_a_run_that_was_done_is_only_verified(
     config: Path,
     undisturbed: Topic,
 ) -> None:
-    _begun(kafka, script, config, "done", undisturbed)
+    _interrupted_run(kafka, script, config, "done", undisturbed)
     again = ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "done"), resume=True)
     assert again.ok
     assert read_topic(kafka.bootstrap, "done") == undisturbed
 
 
 @pytest.mark.slow
-def test_a_run_behind_other_messages_goes_on_behind_them(
+def test_an_appending_run_is_resumed_after_the_older_messages(
     spark: SparkSession,
     kafka: EmbeddedKafka,
     script: Path,
     config: Path,
     undisturbed: Topic,
 ) -> None:
-    _begun(kafka, script, config, "third", dict.fromkeys(range(3), undisturbed[0]))
-    _begun(kafka, script, config, "third", {1: undisturbed[1][:1]}, append=True)
+    _interrupted_run(kafka, script, config, "third", dict.fromkeys(range(3), undisturbed[0]))
+    _interrupted_run(kafka, script, config, "third", {1: undisturbed[1][:1]}, append=True)
     report = ticdc_producer.run(
         script, config=config, sink_uri=_uri(kafka, "third"), append=True, resume=True
     )
@@ -151,11 +151,11 @@ def test_a_message_of_somebody_else_is_not_built_upon(
         "headers": (key, value, [("x", b"y")]),
     }
     topic = f"foreign-{part}"
-    _begun(kafka, script, config, topic, {2: [*undisturbed[2][:2], foreign[part]]})
-    with pytest.raises(ForeignMessageError, match="not the one that the run writes") as refused:
+    _interrupted_run(kafka, script, config, topic, {2: [*undisturbed[2][:2], foreign[part]]})
+    with pytest.raises(ForeignMessageError, match="not the one that the run writes") as rejected:
         ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, topic), resume=True)
-    assert (refused.value.topic, refused.value.partition, refused.value.offset) == (topic, 2, 2)
-    assert refused.value.hint
+    assert (rejected.value.topic, rejected.value.partition, rejected.value.offset) == (topic, 2, 2)
+    assert rejected.value.hint
     assert len(read_topic(kafka.bootstrap, topic)[2]) == 3
 
 
@@ -166,10 +166,10 @@ def test_more_messages_than_the_run_writes_are_refused(
     config: Path,
     undisturbed: Topic,
 ) -> None:
-    _begun(kafka, script, config, "more", {1: [*undisturbed[1], undisturbed[1][-1]]})
-    with pytest.raises(ForeignMessageError, match="more messages than") as refused:
+    _interrupted_run(kafka, script, config, "more", {1: [*undisturbed[1], undisturbed[1][-1]]})
+    with pytest.raises(ForeignMessageError, match="more messages than") as rejected:
         ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "more"), resume=True)
-    assert (refused.value.partition, refused.value.offset) == (1, len(undisturbed[1]))
+    assert (rejected.value.partition, rejected.value.offset) == (1, len(undisturbed[1]))
 
 
 def test_what_never_began_cannot_be_resumed(
@@ -177,7 +177,7 @@ def test_what_never_began_cannot_be_resumed(
 ) -> None:
     with pytest.raises(TopicError, match="no run of this scenario"):
         ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "never"), resume=True)
-    _begun(kafka, script, config, "other", {})
+    _interrupted_run(kafka, script, config, "other", {})
     with pytest.raises(TopicError, match="no run of this scenario"):
         ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "other"), seed=5, resume=True)
 
@@ -185,11 +185,13 @@ def test_what_never_began_cannot_be_resumed(
 def test_what_cannot_be_resumed_is_refused_before_anything_starts(
     kafka: EmbeddedKafka, script: Path, config: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ChangefeedError, match="needs the broker"):
+    with pytest.raises(ChangefeedError, match="requires a sink URI with a broker"):
         ticdc_producer.run(script, config=config, resume=True)
-    sets = ["clock.build-time=now"]
+    overrides = ["clock.build-time=now"]
     with pytest.raises(ScenarioError, match="build-time"):
-        ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "now"), sets=sets, resume=True)
+        ticdc_producer.run(
+            script, config=config, sink_uri=_uri(kafka, "now"), overrides=overrides, resume=True
+        )
 
 
 @pytest.mark.slow

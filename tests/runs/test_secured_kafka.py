@@ -1,4 +1,4 @@
-"""A Kafka with TLS, SASL and permissions: who is let in, and what those are told who are not."""
+"""A Kafka with TLS, SASL and permissions: accepted clients, and the errors of rejected ones."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
         yield running
 
 
-def _existing(uri: str, *client: str) -> dict[str, int]:
-    return Topics(resolve(uri, client=client).brokers).existing()
+def _existing(uri: str, *kafka_properties: str) -> dict[str, int]:
+    return Topics(resolve(uri, kafka_properties=kafka_properties).brokers).existing()
 
 
-def _fails(kind: type[ProducerError], uri: str, *client: str) -> ProducerError:
-    """Fails before a client that goes on trying would give up, and tells no password."""
-    begun = time.monotonic()
+def _fails(kind: type[ProducerError], uri: str, *kafka_properties: str) -> ProducerError:
+    """Fails before the client's own retries would end, without the password in the error."""
+    started = time.monotonic()
     with pytest.raises(kind) as caught:
-        _existing(uri, *client)
-    assert time.monotonic() - begun < CONNECT_SECONDS
+        _existing(uri, *kafka_properties)
+    assert time.monotonic() - started < CONNECT_SECONDS
     assert PASSWORD not in repr(caught.value)
     assert caught.value.hint
     return caught.value
@@ -81,7 +81,7 @@ def test_a_wrong_authority_and_none(secured: SecuredKafka) -> None:
     _existing(secured.uri("none", ca=other, insecure_skip_verify="true"))
 
 
-def test_properties_of_the_user_reach_the_client_and_unknown_ones_are_told(secured: SecuredKafka) -> None:
+def test_properties_of_the_user_reach_the_client_and_unknown_ones_are_errors(secured: SecuredKafka) -> None:
     mechanism = "sasl.mechanism=SCRAM-SHA-256"
     _existing(secured.uri("none"), mechanism, "client.id=test")
     _fails(AuthenticationError, secured.uri("none", sasl_user=STRANGER), mechanism)
@@ -89,7 +89,7 @@ def test_properties_of_the_user_reach_the_client_and_unknown_ones_are_told(secur
     assert 'No such configuration property: "client.idd"' in error.what
 
 
-def test_a_file_that_holds_no_key_is_told(secured: SecuredKafka, tmp_path: Path) -> None:
+def test_a_file_without_a_key_is_an_error(secured: SecuredKafka, tmp_path: Path) -> None:
     (tmp_path / "broken.key").write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
     uri = secured.tls_uri("none").replace(str(secured.folder / "client.key"), str(tmp_path / "broken.key"))
     error = _fails(ChangefeedError, uri)
@@ -98,25 +98,25 @@ def test_a_file_that_holds_no_key_is_told(secured: SecuredKafka, tmp_path: Path)
 
 
 def test_a_user_without_permission(secured: SecuredKafka) -> None:
-    feed = resolve(secured.uri("secured-foreign", sasl_user=STRANGER))
+    changefeed = resolve(secured.uri("secured-foreign", sasl_user=STRANGER))
     with pytest.raises(AuthorizationError, match="cannot create topic secured-foreign") as caught:
-        Topics(feed.brokers).prepare(feed, ["secured-foreign"], append=False)
+        Topics(changefeed.brokers).prepare(changefeed, ["secured-foreign"], append=False)
     assert "ACL Create" in caught.value.hint
-    feed = resolve(secured.uri("read-only"))
-    Topics(feed.brokers).prepare(feed, ["read-only"], append=False)
+    changefeed = resolve(secured.uri("read-only"))
+    Topics(changefeed.brokers).prepare(changefeed, ["read-only"], append=False)
     record = Record(topic="read-only", partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=())
-    with pytest.raises(DeliveryError, match="authorization failed") as refused:
-        topics.send(feed.brokers, feed, [record])
-    assert "ACL Describe, Read and Write" in refused.value.hint
+    with pytest.raises(DeliveryError, match="authorization failed") as rejected:
+        topics.send(changefeed.brokers, changefeed, [record])
+    assert "ACL Describe, Read and Write" in rejected.value.hint
 
 
 def test_a_password_of_the_environment_lets_a_command_in(secured: SecuredKafka) -> None:
-    feed = resolve(secured.uri("secured-decode"))
-    topics.create(feed.brokers, feed, ["secured-decode"])
+    changefeed = resolve(secured.uri("secured-decode"))
+    topics.create(changefeed.brokers, changefeed, ["secured-decode"])
     record = Record(
         topic="secured-decode", partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=()
     )
-    topics.send(feed.brokers, feed, [record])
+    topics.send(changefeed.brokers, changefeed, [record])
     uri = secured.uri("secured-decode", password="${KAFKA_PASSWORD}")
     done = subprocess.run(
         [sys.executable, "-m", "ticdc_producer", "decode", "--sink-uri", uri],
@@ -135,12 +135,12 @@ def test_the_pytest_plugin_gets_in_with_properties(
 ) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     address, topic = secured.broker.address("SAFE"), "ticdc-plugin"
-    feed = resolve("kafka:///plugin?partition-num=1")
+    changefeed = resolve("kafka:///plugin?partition-num=1")
     record = Record(topic=topic, partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=())
     with broker(address, secured.client("${KAFKA_PASSWORD}")) as running:
         _check_silence([repr(running), repr(running.cluster)])
-        topics.create(running.cluster, feed, [topic])
-        topics.send(running.cluster, feed, [record])
+        topics.create(running.cluster, changefeed, [topic])
+        topics.send(running.cluster, changefeed, [record])
         own = {"group.id": "ticdc-producer-test", "auto.offset.reset": "earliest"}
         consumer = Consumer({"bootstrap.servers": running.bootstrap, **running.client, **own})
         consumer.assign([TopicPartition(topic, 0)])
@@ -154,9 +154,9 @@ def test_the_pytest_plugin_gets_in_with_properties(
 
 
 @pytest.mark.slow
-def test_a_run_with_a_folder_tells_its_password_nobody(secured: SecuredKafka, tmp_path: Path) -> None:
-    said = _run_in_secret(secured, "secured-folder", "--out", str(tmp_path / "out"))
-    assert said.rstrip().endswith("verified")
+def test_a_run_with_a_folder_never_writes_the_password(secured: SecuredKafka, tmp_path: Path) -> None:
+    output = _run_in_secret(secured, "secured-folder", "--out", str(tmp_path / "out"))
+    assert output.rstrip().endswith("verified")
     written = [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert written
     _check_silence(written)
@@ -165,7 +165,7 @@ def test_a_run_with_a_folder_tells_its_password_nobody(secured: SecuredKafka, tm
 def _run_in_secret(secured: SecuredKafka, topic: str, *options: str) -> str:
     """Runs a scenario with the password in the environment only.
 
-    :return: what the command said.
+    :return: the output of the command.
     """
     uri = secured.uri(topic, password="${KAFKA_PASSWORD}")
     with subprocess.Popen(
@@ -176,16 +176,16 @@ def _run_in_secret(secured: SecuredKafka, topic: str, *options: str) -> str:
         text=True,
     ) as process:
         assert process.stdout is not None
-        seen, said = set[str](), ""
+        seen, output = set[str](), ""
         for line in process.stdout:
-            said += line
+            output += line
             seen |= _command_lines(process.pid)
-    assert process.returncode == 0, said
+    assert process.returncode == 0, output
     assert any("java" in command for command in seen), "Spark's process was looked at, too"
-    _check_silence([said, *seen])
-    told = secured.uri(topic)
-    assert sum(event["kind"] == "row" for event in ticdc_producer.decode(sink_uri=told)) == 7
-    return said
+    _check_silence([output, *seen])
+    uri_with_password = secured.uri(topic)
+    assert sum(event["kind"] == "row" for event in ticdc_producer.decode(sink_uri=uri_with_password)) == 7
+    return output
 
 
 def _check_silence(texts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The seed documents' example, in the form that their log shows."""
+"""The documentation sample (docs/documentation-sample.md): its messages in the format of its log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OLDER_FORMS = (
     "kafka:///seed_t1?protocol=open-protocol&partition-num=2"
     "&legacy-no-flag=true&legacy-varchar-base64=true&output-row-id=false"
 )
-SETS = (
+OVERRIDES = (
     "changefeed.sink.delete-only-output-handle-key-columns=true",
     "changefeed.sink.open.output-old-value=false",
 )
@@ -30,12 +30,12 @@ DELETE = (
 
 
 def test_the_older_forms_print_as_the_seeds_log_and_verify(spark: SparkSession, tmp_path: Path) -> None:
-    report = ticdc_producer.run("seed_t1", sink_uri=OLDER_FORMS, sets=SETS, out=tmp_path / "seed")
+    report = ticdc_producer.run("seed_t1", sink_uri=OLDER_FORMS, overrides=OVERRIDES, out=tmp_path / "seed")
     assert report.ok
-    lines = [line.split(". ", 1)[1] for line in report.log]
+    lines = [line.split(". ", 1)[1] for line in report.preview]
     assert INSERT in lines
     assert DELETE in lines
-    decoded = [row for row in ticdc_producer.decode(folder_in=tmp_path / "seed") if row["kind"] == "row"]
+    decoded = [row for row in ticdc_producer.decode(folder=tmp_path / "seed") if row["kind"] == "row"]
     values = {bytes(dict(row["after"])["val"]) for row in decoded if row["after"]}
     assert values == {b"aa", b"bb", b"cc", b"dd", b"ee"}
 

@@ -17,7 +17,7 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
 TRANSACTIONS = 15_000
-"""Of four changes each."""
+"""Each has four changes."""
 
 
 def _uri(kafka: EmbeddedKafka, topic: str) -> str:
@@ -25,19 +25,19 @@ def _uri(kafka: EmbeddedKafka, topic: str) -> str:
 
 
 def _run(uri: str) -> list[str]:
-    sets = ["--set", f"steps[1].generate.transactions={TRANSACTIONS}"]
+    overrides = ["--set", f"steps[1].generate.transactions={TRANSACTIONS}"]
     return [
         str(ROOT / "producer" / "ticdc_producer" / "__main__.py"),
         "run",
         "sysbench",
-        *sets,
+        *overrides,
         "--sink-uri",
         uri,
     ]
 
 
 def wait_for_messages(kafka: EmbeddedKafka, topic: str, process: subprocess.Popen[str]) -> None:
-    """Return when the first message is there."""
+    """Wait for the first message."""
     cluster, deadline = Topics(kafka.bootstrap), time.monotonic() + 600
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
@@ -73,8 +73,8 @@ def test_a_worker_that_is_killed_changes_nothing(kafka: EmbeddedKafka, tmp_path:
         )
         wait_for_messages(kafka, "cluster", job)
         spark.workers[0].kill()
-        out, said = job.communicate(timeout=1800)
-    assert job.returncode == 0, said[-3000:]
+        out, errors = job.communicate(timeout=1800)
+    assert job.returncode == 0, errors[-3000:]
     assert out.splitlines()[-1].startswith("verified")
 
     alone = [sys.executable, *_run(_uri(kafka, "alone"))]

@@ -20,9 +20,11 @@ BUILT = "clock.build-time=2000-01-01T00:00:00Z"
 START, STEP = 429918007904436226, 1000 << 18
 
 
-def _run(name: str, query: str, out: Path, *sets: str) -> RunReport:
+def _run(name: str, query: str, out: Path, *overrides: str) -> RunReport:
     path = GOLDEN / "visible" / f"{name}.sql"
-    return ticdc_producer.run(path, sink_uri=f"file://{out}?{query}", sets=["on-error=skip", BUILT, *sets])
+    return ticdc_producer.run(
+        path, sink_uri=f"file://{out}?{query}", overrides=["on-error=skip", BUILT, *overrides]
+    )
 
 
 def _tree(folder: Path) -> dict[str, bytes]:
@@ -77,7 +79,7 @@ def test_canal_json_files_hold_ticdcs_bytes_in_ticdcs_tree(tmp_path: Path, spark
 
 def test_options_of_the_layout(tmp_path: Path) -> None:
     sink = "changefeed.sink"
-    sets = [
+    overrides = [
         f"{sink}.csv.output-field-header=true",
         f"{sink}.terminator='|'",
         f"{sink}.date-separator=month",
@@ -86,7 +88,7 @@ def test_options_of_the_layout(tmp_path: Path) -> None:
         f"{sink}.cloud-storage-config.flush-interval=2s",
         f"{sink}.cloud-storage-config.output-column-id=true",
     ]
-    _run("partition", "protocol=csv&time-zone=-12:00", tmp_path / "out", *sets)
+    _run("partition", "protocol=csv&time-zone=-12:00", tmp_path / "out", *overrides)
     data = {path: content for path, content in _tree(tmp_path / "out").items() if "/CDC0" in path}
     folders = {path.rpartition("/")[0] for path in data}
     assert all(folder.count("/") == 3 and folder.endswith("/2021-12") for folder in folders)
@@ -110,8 +112,8 @@ def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
     }
     assert verdict.comparison is not None
     assert (verdict.comparison.missing, verdict.comparison.unexpected) == (1, 0)
-    with pytest.raises(ArgumentError, match="--strict-seed does not go with a storage"):
-        ticdc_producer.verify(sink_uri=uri, strict_seed=True)
+    with pytest.raises(ArgumentError, match="--strict-table-order cannot be combined with a storage"):
+        ticdc_producer.verify(sink_uri=uri, strict_table_order=True)
 
 
 def test_a_refused_row_ends_the_run_before_anything_is_written(tmp_path: Path) -> None:
@@ -126,9 +128,9 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
         _run("seed_t1", "protocol=csv", tmp_path)
 
 
-def test_what_is_of_topics_is_refused(tmp_path: Path) -> None:
+def test_options_for_topics_are_rejected(tmp_path: Path) -> None:
     uri = f"file://{tmp_path}?protocol=csv"
-    with pytest.raises(ArgumentError, match="--append does not go with a storage sink"):
+    with pytest.raises(ArgumentError, match="--append cannot be combined with a storage sink"):
         ticdc_producer.run("seed_t1", sink_uri=uri, append=True)
     with pytest.raises(ArgumentError, match="--inject"):
         ticdc_producer.run("seed_t1", sink_uri=uri.replace("csv", "canal-json"), inject=["replay-suffix"])

@@ -1,4 +1,4 @@
-"""What a scenario file may hold, and what it means."""
+"""The content of scenario files: every key, defaults, --set, environment variables, the JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticdc_producer.config import resolve
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 from ticdc_producer.scenario.library import descriptions, shipped
 from ticdc_producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep, load_scenario
 from ticdc_producer.scenario.spec import Scenario, scenario_schema
@@ -73,7 +73,7 @@ def test_every_key(write: Any) -> None:
         start=int(datetime(2021, 12, 31, 23, tzinfo=UTC).timestamp() * 1000) << 18,
         every=timedelta(seconds=90),
         database="db",
-        time_zone="+10:00",  # a plain +10:00 is no number in base 60
+        time_zone="+10:00",  # a plain +10:00 is not a number in base 60
         build_time=datetime(2000, 1, 1, tzinfo=UTC),
         now=datetime(2022, 2, 3, 4, 5, 6, tzinfo=UTC),
         resolved_every=timedelta(milliseconds=500),
@@ -133,7 +133,7 @@ def test_a_golden_sql_file_is_one_step_with_its_whole_text(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "field", "value"),
+    ("overrides", "field", "value"),
     [
         (["clock.every=2s"], "every", timedelta(seconds=2)),
         (["resolved.every=5s"], "resolved_every", timedelta(seconds=5)),
@@ -160,19 +160,19 @@ def test_a_golden_sql_file_is_one_step_with_its_whole_text(path: Path) -> None:
     ],
 )
 def test_set_addresses_any_key_of_a_sql_file_too(
-    write: Any, sets: list[str], field: str, value: object
+    write: Any, overrides: list[str], field: str, value: object
 ) -> None:
-    assert getattr(load_scenario(write("SELECT 1;", "s.sql"), sets), field) == value
+    assert getattr(load_scenario(write("SELECT 1;", "s.sql"), overrides), field) == value
 
 
-def test_set_changes_what_the_file_says(write: Any) -> None:
+def test_set_overrides_the_file(write: Any) -> None:
     scenario = load_scenario(
         write(FULL),
         ["resolved.after=transaction", "changefeed.sink.dispatchers[0].partition=table", "clock.every=1s"],
     )
     assert scenario.resolved_every is None
     assert scenario.changefeed["sink"]["dispatchers"] == [{"matcher": ["*.*"], "partition": "table"}]
-    assert scenario.start != 429918007904436226  # the other key of clock stays
+    assert scenario.start != 429918007904436226  # the other key of clock is not changed
 
 
 def test_environment_variables(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ steps:
     scenario = load_scenario(write(text))
     assert scenario.changefeed["sink-uri"] == "kafka://h:1/t"
     assert scenario.seed == 5
-    assert scenario.name == "5"  # a quoted one stays text
+    assert scenario.name == "5"  # a quoted value remains text
     assert scenario.steps == (SQLStep(text="SELECT '${HOST}', '$HOST';", line=8),)
 
 
@@ -230,7 +230,7 @@ def test_seed_t1_has_the_time_stamps_and_statements_of_the_documentation() -> No
 def test_the_published_schema_is_the_one_of_the_models() -> None:
     published = json.loads((CHECKOUT / "schemas" / "scenario.schema.json").read_text(encoding="utf-8"))
     assert published == scenario_schema(), "write it anew: python -m ticdc_producer.scenario.spec"
-    assert shipped_folder("schemas").joinpath("scenario.schema.json").is_file()
+    assert bundled_dir("schemas").joinpath("scenario.schema.json").is_file()
 
 
 def test_the_schema_names_every_key_and_no_other() -> None:

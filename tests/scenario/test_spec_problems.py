@@ -1,4 +1,4 @@
-"""What is wrong with a scenario is told at once, each with its line and the nearest key."""
+"""All problems of a scenario are reported at once, each with its line and the nearest key."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NOPE", raising=False)
 
-    def read(text: str | bytes, sets: tuple[str, ...] = (), name: str = "s.yaml") -> list[str]:
+    def read(text: str | bytes, overrides: tuple[str, ...] = (), name: str = "s.yaml") -> list[str]:
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
-            load_scenario(name, sets)
+            load_scenario(name, overrides)
         assert caught.value.exit_code == 2
         return str(caught.value).splitlines()
 
@@ -86,11 +86,11 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
         "s.yaml:18: steps[0]: a step is sql, txn, resolved, generate or data, this one has sql and txn",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
         "s.yaml:21: steps[2]: a step is sql, txn, resolved, generate or data, this one has none of them",
-        "s.yaml:22: steps[3]: a resolved step has its time stamp itself, and no commit-ts",
+        "s.yaml:22: steps[3]: a resolved step takes no commit-ts: its value is the time stamp",
         "s.yaml:24: 'steps[4]' must hold keys",
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
         "s.yaml:26: 'faults' must hold keys",
-        "s.yaml:28: 'on-error' stands there twice",
+        "s.yaml:28: duplicate key 'on-error'",
         "s.yaml:29: a key must be text",
     ]
 
@@ -105,7 +105,7 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", "s.yaml: the scenario is empty"),
         ("# nothing\n", "s.yaml: the scenario is empty"),
@@ -113,8 +113,8 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
         ("version: 1\n", "'steps' is missing"),
         ("steps: [{sql: x}]\n", "'version' is missing"),
         ("version: 2\nsteps: [{sql: x}]\n", "s.yaml:1: version: input should be 1, not 2"),
-        ("version: 1\nsteps: []\n", "s.yaml:2: steps: there are none"),
-        ("version: 1\nsteps:\n  - sql: '  '\n", "s.yaml:3: steps[0]: sql holds no SQL"),
+        ("version: 1\nsteps: []\n", "s.yaml:2: steps: a scenario needs at least one step"),
+        ("version: 1\nsteps:\n  - sql: '  '\n", "s.yaml:3: steps[0]: sql contains no SQL"),
         ("version: 1\nsteps:\n  - sql: 3\n", "s.yaml:3: steps[0].sql: input should be a valid string, not 3"),
         ("version: 1\nsteps: [{sql: a}\nclock:", "s.yaml:3: not YAML: expected ',' or ']'"),
         ("version: 1\n\tsteps: x", "s.yaml:2: not YAML: found character '\\t'"),
@@ -126,7 +126,7 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
         ("version: 1\nname: 'a\n", "(a quote is not closed)"),
         (
             "version: 1\nsteps: x\n---\nversion: 1",
-            "s.yaml:3: a scenario is one YAML document, and here starts another",
+            "s.yaml:3: a scenario is one YAML document; a second one starts here",
         ),
         (
             "version: 1\nsteps: &a [{sql: a}]\nclock: *a",
@@ -145,13 +145,19 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
             "s.yaml:2: resolved.after: input should be",
         ),
         ("version: 1\nclock: {every: 0s}\nsteps: [{sql: x}]", "s.yaml:2: clock.every: '0s' is out of range"),
-        ("version: 1\nclock: {every: 5}\nsteps: [{sql: x}]", "s.yaml:2: clock.every: 5 is no duration"),
+        ("version: 1\nclock: {every: 5}\nsteps: [{sql: x}]", "s.yaml:2: clock.every: 5 is not a duration"),
         (
             "version: 1\nclock: {every: 1s5m}\nsteps: [{sql: x}]",
-            "s.yaml:2: clock.every: '1s5m' is no duration",
+            "s.yaml:2: clock.every: '1s5m' is not a duration",
         ),
-        ("version: 1\nclock: {start: -1}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: -1 is no time stamp"),
-        ("version: 1\nclock: {start: soon}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: 'soon' is no time"),
+        (
+            "version: 1\nclock: {start: -1}\nsteps: [{sql: x}]",
+            "s.yaml:2: clock.start: -1 is not a time stamp",
+        ),
+        (
+            "version: 1\nclock: {start: soon}\nsteps: [{sql: x}]",
+            "s.yaml:2: clock.start: 'soon' is not a time",
+        ),
         ("version: 1\nclock: {start: 1969-01-01}\nsteps: [{sql: x}]", "s.yaml:2: clock.start: "),
         (
             "version: 1\nseed: -1\nsteps: [{sql: x}]",
@@ -160,30 +166,30 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
         ("version: 1\ngenerate: {}\nsteps: [{sql: x}]", "s.yaml:2: unknown key 'generate'"),
     ],
 )
-def test_one_thing_wrong(problems: Any, text: str | bytes, told: str) -> None:
+def test_one_thing_wrong(problems: Any, text: str | bytes, expected: str) -> None:
     found = problems(text)
     assert len(found) == 1
-    assert told in found[0]
+    assert expected in found[0]
 
 
 def test_commit_ts_must_grow(problems: Any) -> None:
     steps = "- {sql: a, commit-ts: 7}\n- {sql: b}\n- txn: c\n  commit-ts: 7\n- {sql: d, commit-ts: 8}"
     assert problems(f"version: 1\nsteps:\n{steps}") == [
-        "s.yaml:6: steps[2].commit-ts: 7 is not above 7, the one before"
+        "s.yaml:6: steps[2].commit-ts: 7 must be greater than the previous one, 7"
     ]
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "expected"),
     [
         ("clock.evry=2s", "--set clock.evry: unknown key 'clock.evry' (did you mean 'every'?)"),
-        ("nope", "--set nope: the form is --set PATH=VALUE"),
-        ("a[=1", "--set a[: 'a[' is no path of keys (such as clock.every or "),
-        ("=1", "--set : '' is no path of keys"),
+        ("nope", "--set nope: write --set PATH=VALUE"),
+        ("a[=1", "--set a[: 'a[' is not a path of keys (such as clock.every or "),
+        ("=1", "--set : '' is not a path of keys"),
         ("seed[0]=3", "--set seed[0]: seed: input should be a valid integer"),
-        ("version.x=3", "--set version.x: 'version' holds no keys"),
-        ("version[0]=3", "--set version[0]: 'version' is no list"),
-        ("steps[4].sql=x", "--set steps[4].sql: 'steps' has 1 entries, so [4] is too far"),
+        ("version.x=3", "--set version.x: 'version' is not a mapping"),
+        ("version[0]=3", "--set version[0]: 'version' is not a list"),
+        ("steps[4].sql=x", "--set steps[4].sql: 'steps' has 1 entries, so [4] is out of range"),
         ("seed=[", "--set seed: not YAML: "),
         ("seed=${NOPE}", "--set seed: environment variable 'NOPE' is not set"),
         ("seed=", "--set seed: seed: input should be a valid integer"),
@@ -194,10 +200,10 @@ def test_commit_ts_must_grow(problems: Any) -> None:
         ("faults.lost-row.rats=2", "--set faults.lost-row.rats: unknown key"),
     ],
 )
-def test_a_wrong_setting_is_placed_at_the_setting(problems: Any, setting: str, told: str) -> None:
+def test_a_wrong_setting_is_named(problems: Any, setting: str, expected: str) -> None:
     found = problems("SELECT 1;", (setting,), "s.sql")
     assert len(found) == 1
-    assert found[0].startswith(told)
+    assert found[0].startswith(expected)
 
 
 def test_a_secret_in_a_setting_is_in_no_error_text(problems: Any) -> None:
@@ -206,21 +212,21 @@ def test_a_secret_in_a_setting_is_in_no_error_text(problems: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", " \n\t\n"])
 def test_an_empty_sql_file(problems: Any, text: str) -> None:
-    assert problems(text, (), "s.sql") == ["s.sql: steps[0]: sql holds no SQL"]
+    assert problems(text, (), "s.sql") == ["s.sql: steps[0]: sql contains no SQL"]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("seed_t2", "there is no shipped scenario 'seed_t2' (did you mean 'seed_t1'?)"),
         ("nowhere.sql", "nowhere.sql: cannot read the scenario: No such file or directory"),
         (".", ".: a scenario is a .yaml or a .sql file"),
     ],
 )
-def test_no_such_scenario(name: str, told: str) -> None:
+def test_no_such_scenario(name: str, expected: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario(name)
-    assert str(caught.value) == told
+    assert str(caught.value) == expected
 
 
 def test_a_file_that_is_too_large(problems: Any, monkeypatch: pytest.MonkeyPatch) -> None:

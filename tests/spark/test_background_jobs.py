@@ -1,4 +1,4 @@
-"""Work beside other work of a session."""
+"""Spark jobs in background threads."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from threading import get_ident
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark.background_jobs import aside
-from ticdc_producer.spark.materialize import SMALL
+from ticdc_producer.spark.background_jobs import background_jobs
+from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA
 
 
 @pytest.fixture
-def of_small_data(spark: SparkSession) -> SparkSession:
+def small_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
-    session.conf.set(SMALL, "true")
+    session.conf.set(LOCAL_SMALL_DATA, "true")
     return session
 
 
 @pytest.fixture
-def of_much_data(spark: SparkSession) -> SparkSession:
+def large_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
-    session.conf.set(SMALL, "false")
+    session.conf.set(LOCAL_SMALL_DATA, "false")
     return session
 
 
-def test_small_work_is_done_beside(of_small_data: SparkSession) -> None:
-    with aside(of_small_data) as begin:
-        thread, rows = begin(get_ident), begin(of_small_data.range(7).count)
+def test_small_jobs_run_in_other_threads(small_session: SparkSession) -> None:
+    with background_jobs(small_session) as submit:
+        thread, rows = submit(get_ident), submit(small_session.range(7).count)
     assert thread() != get_ident()
     assert rows() == 7
 
 
-def test_large_work_is_done_when_it_is_asked_for(of_much_data: SparkSession) -> None:
+def test_large_jobs_run_when_their_result_is_requested(large_session: SparkSession) -> None:
     done: list[int] = []
-    with aside(of_much_data) as begin:
-        work = begin(lambda: done.append(get_ident()))
+    with background_jobs(large_session) as submit:
+        work = submit(lambda: done.append(get_ident()))
         assert done == []
         work()
     assert done == [get_ident()]
 
 
-def test_what_fails_beside_fails_where_it_is_asked_for(of_small_data: SparkSession) -> None:
+def test_an_error_is_raised_where_the_result_is_requested(small_session: SparkSession) -> None:
     def fails() -> int:
-        raise ValueError("beside")
+        raise ValueError("broken")
 
-    with aside(of_small_data) as begin:
-        result = begin(fails)
-        with pytest.raises(ValueError, match="beside"):
+    with background_jobs(small_session) as submit:
+        result = submit(fails)
+        with pytest.raises(ValueError, match="broken"):
             result()

@@ -1,4 +1,4 @@
-"""Interrupts wait for what must not be cut off."""
+"""Interrupts are delayed until the end of a block."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from types import FrameType
 
 import pytest
 
-from ticdc_producer.spark.defer_interrupts import later_interrupt
+from ticdc_producer.spark.defer_interrupts import defer_interrupts
 
 
-def _interrupted(number: int, _frame: FrameType | None) -> None:
+def _raise_interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt(number)
 
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    before = {number: signal.signal(number, _interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, _raise_interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-def _finished(number: int, then: Callable[[], None]) -> None:
-    """A block that is interrupted, and what comes behind that in it."""
-    with later_interrupt():
+def _interrupt_block(number: int, then: Callable[[], None]) -> None:
+    """Run a block that is interrupted and then calls ``then``."""
+    with defer_interrupts():
         signal.raise_signal(number)
         then()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_comes_behind_the_block(number: int) -> None:
+def test_an_interrupt_is_delivered_after_the_block(number: int) -> None:
     done: list[str] = []
-    with pytest.raises(KeyboardInterrupt) as told:
-        _finished(number, then=lambda: done.append("all"))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        _interrupt_block(number, then=lambda: done.append("all"))
     assert done == ["all"]
-    assert told.value.args == (number,)
-    assert signal.getsignal(number) is _interrupted
+    assert caught.value.args == (number,)
+    assert signal.getsignal(number) is _raise_interrupt
 
 
-def test_a_second_one_comes_at_once() -> None:
+def test_a_second_interrupt_is_delivered_at_once() -> None:
     done: list[str] = []
 
     def again() -> None:
@@ -49,30 +49,30 @@ def test_a_second_one_comes_at_once() -> None:
         done.append("all")
 
     with pytest.raises(KeyboardInterrupt):
-        _finished(signal.SIGINT, then=again)
+        _interrupt_block(signal.SIGINT, then=again)
     assert done == []
 
 
-def test_a_failure_in_the_block_is_told_before_an_interrupt() -> None:
+def test_an_error_in_the_block_wins_over_an_interrupt() -> None:
     def fail() -> None:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        _finished(signal.SIGINT, then=fail)
+        _interrupt_block(signal.SIGINT, then=fail)
 
 
 def test_a_handler_of_the_block_stays() -> None:
     def other(_number: int, _frame: FrameType | None) -> None: ...
 
-    with later_interrupt():
+    with defer_interrupts():
         signal.signal(signal.SIGINT, other)
     assert signal.getsignal(signal.SIGINT) is other
 
 
-def test_other_threads_do_as_without_it() -> None:
+def test_other_threads_keep_their_handlers() -> None:
     def work() -> None:
-        with later_interrupt():
-            done.append(signal.getsignal(signal.SIGINT) is _interrupted)
+        with defer_interrupts():
+            done.append(signal.getsignal(signal.SIGINT) is _raise_interrupt)
 
     done: list[bool] = []
     thread = threading.Thread(target=work)

@@ -1,4 +1,4 @@
-"""What several jobs read is computed once, whatever the session is like."""
+"""Materialized rows are computed once, in all kinds of sessions."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ticdc_producer.spark.materialize import SMALL, kept
+from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA, materialized
 
 
 @contextmanager
 def _large(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get(SMALL)
-    spark.conf.set(SMALL, "false")
+    before = spark.conf.get(LOCAL_SMALL_DATA)
+    spark.conf.set(LOCAL_SMALL_DATA, "false")
     try:
         yield
     finally:
-        spark.conf.set(SMALL, before)
+        spark.conf.set(LOCAL_SMALL_DATA, before)
 
 
 def _random(spark: SparkSession) -> DataFrame:
-    """Rows that are others each time they are computed."""
+    """Rows that differ each time they are computed."""
     return spark.range(0, 100, 1, 2).select("id", F.expr("uuid()").alias("drawn"))
 
 
@@ -33,12 +33,12 @@ def _rows(frame: DataFrame) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("in_order", [False, True])
-def test_rows_of_a_large_session_are_made_once(
+def test_rows_of_a_large_session_are_computed_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    with _large(spark), kept(_random(spark), in_order=in_order) as there:
-        assert _rows(there) == _rows(there)
+    with _large(spark), materialized(_random(spark), in_order=in_order) as rows:
+        assert _rows(rows) == _rows(rows)
         assert bool(list(tmp_path.iterdir())) is not in_order
     assert not list(tmp_path.iterdir())
 
@@ -49,11 +49,11 @@ def test_rows_in_order_stay_in_their_partitions(spark: SparkSession) -> None:
     def partitions(frame: DataFrame) -> list[list[int]]:
         return [[row["id"] for row in part] for part in frame.rdd.glom().collect()]
 
-    with _large(spark), kept(backwards, in_order=True) as there:
-        assert partitions(there) == partitions(backwards)
+    with _large(spark), materialized(backwards, in_order=True) as rows:
+        assert partitions(rows) == partitions(backwards)
 
 
-def test_a_small_session_forgets_how_rows_were_made(spark: SparkSession) -> None:
-    with kept(_random(spark)) as there:
-        assert _rows(there) == _rows(there)
-        assert "uuid" not in there._jdf.queryExecution().optimizedPlan().toString()
+def test_a_small_session_truncates_the_plan(spark: SparkSession) -> None:
+    with materialized(_random(spark)) as rows:
+        assert _rows(rows) == _rows(rows)
+        assert "uuid" not in rows._jdf.queryExecution().optimizedPlan().toString()

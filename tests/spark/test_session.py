@@ -1,4 +1,4 @@
-"""The Spark session that is started for whoever has none."""
+"""The Spark session that is started if none is active."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from pyspark.sql import SparkSession
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.class_archive import ClassArchive
-from ticdc_producer.spark.session import CLASS_ARCHIVE, keep_loaded
+from ticdc_producer.spark.session import CLASS_ARCHIVE, save_class_archive
 
 
 def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for _ in batches:
-        told = os.environ.get("PYTHON_UNIX_DOMAIN_ENABLED", "false")
-        yield pa.RecordBatch.from_pydict({"unix_domain": [told]})
+        enabled = os.environ.get("PYTHON_UNIX_DOMAIN_ENABLED", "false")
+        yield pa.RecordBatch.from_pydict({"unix_domain": [enabled]})
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="not run: no Unix domain sockets here")
-def test_workers_do_not_talk_over_tcp(spark: SparkSession) -> None:
-    """Over loopback TCP worker and JVM may wait for each other for ever."""
+def test_workers_use_unix_domain_sockets(spark: SparkSession) -> None:
+    """Over loopback TCP worker and JVM may deadlock."""
     rows = spark.range(1, numPartitions=1).mapInArrow(_transport, "unix_domain string").collect()
     assert [row["unix_domain"].lower() for row in rows] == ["true"]
 
 
 @pytest.mark.parametrize("settings", [session_settings.light(0), session_settings.heavy(0)])
-def test_the_jvm_says_nothing_on_stdout(settings: dict[str, str]) -> None:
+def test_the_jvm_prints_nothing_to_stdout(settings: dict[str, str]) -> None:
     java = spark_java_home() / "bin" / "java"
     options = settings[session_settings.JVM_OPTIONS].split()
-    # Almost nowhere are there such pages, about which the JVM warns.
-    said = subprocess.run(
+    # The JVM warns about large pages, which almost no machine has.
+    output = subprocess.run(
         [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True
     )
-    assert said.stdout == ""
+    assert output.stdout == ""
 
 
-def test_classes_are_kept_of_a_session_that_writes_them(
+def test_a_session_that_writes_an_archive_saves_it_at_exit(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_exit: list[Callable[[subprocess.Popen[bytes]], None]] = []
     monkeypatch.setattr(atexit, "register", lambda work, *_: at_exit.append(work))
-    keep_loaded(spark)
+    save_class_archive(spark)
     assert at_exit == []
     archive = ClassArchive(tmp_path / "spark-0.jsa")
     spark.conf.set(CLASS_ARCHIVE, str(archive.path))
     try:
-        keep_loaded(spark)
+        save_class_archive(spark)
     finally:
         spark.conf.unset(CLASS_ARCHIVE)
-    Path(archive.writing.partition("=")[2]).touch()
-    put_into_place, stop = at_exit  # the last one is called first
+    Path(archive.write_option.partition("=")[2]).touch()
+    install, stop = at_exit  # the last one is called first
     assert stop == spark.stop
-    put_into_place(subprocess.Popen(["true"]))
-    assert archive.there
+    install(subprocess.Popen(["true"]))
+    assert archive.exists

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.scenario.generate.plans import planned
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
+from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
@@ -19,7 +19,7 @@ def _inside(spark: SparkSession, folder: Path, *kinds: str) -> str | None:
         planned(folder, f"CREATE TABLE t (id INT PRIMARY KEY, c {kind})", transactions=1).table
         for kind in kinds
     )
-    with limited_by_rows(spark, Catalog(tables)):
+    with row_limited_batches(spark, Catalog(tables)):
         return spark.conf.get(BYTES)
 
 
@@ -37,6 +37,6 @@ def test_large_ones_by_their_bytes(spark: SparkSession, tmp_path: Path, kind: st
 def test_a_failure_leaves_the_limit_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
     before = spark.conf.get(BYTES)
     table = planned(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY, c INT)", transactions=1).table
-    with pytest.raises(ValueError, match="no"), limited_by_rows(spark, Catalog((table,))):
+    with pytest.raises(ValueError, match="no"), row_limited_batches(spark, Catalog((table,))):
         raise ValueError("no")
     assert spark.conf.get(BYTES) == before

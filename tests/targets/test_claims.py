@@ -1,4 +1,4 @@
-"""Claim-check objects: written, read back into the row they stand for, and never trusted."""
+"""Claim-check objects: written, read as the row that they hold, and validated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_producer.errors import ChangefeedError, DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Kind, Message, RowEvent
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.framing import framed
-from ticdc_producer.targets.decoding.claims import ClaimReader, whole_rows
+from ticdc_producer.targets.decoding.claims import ClaimReader, with_claim_check
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 
 LOCATION = "s3://elsewhere/claims/row.json"
@@ -36,8 +36,8 @@ def _stored(key: bytes, value: bytes = WHOLE) -> bytes:
     return claim_content(message.key, message.value or b"", raw_value=False)
 
 
-def _read(place: str, message: Message) -> list[Event]:
-    return list(whole_rows(OpenDecoder(), place).events(message.key, message.value))
+def _read(uri: str, message: Message) -> list[Event]:
+    return list(with_claim_check(OpenDecoder(), uri).events(message.key, message.value))
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def storage(tmp_path: Path) -> Path:
 def test_a_stored_row_is_whole_again(storage: Path) -> None:
     (expected,) = OpenDecoder().events(*_pair(framed(_key(), WHOLE, Kind.ROW, 5)))
     assert isinstance(expected, RowEvent)
-    for place in (str(storage), f"file://{storage}", f"file://{storage}/"):
-        assert _read(place, _message()) == [replace(expected, claim_check=LOCATION)]
+    for uri in (str(storage), f"file://{storage}", f"file://{storage}/"):
+        assert _read(uri, _message()) == [replace(expected, claim_check=LOCATION)]
 
 
 def test_any_file_system_that_fsspec_knows_will_do() -> None:
@@ -120,7 +120,7 @@ def test_an_object_is_never_read_beyond_the_limit(storage: Path) -> None:
     with (storage / "row.json").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(DecodeError, match="CLAIM-SIZE"):
-        ClaimReader(str(storage), most=1000).read(LOCATION)
+        ClaimReader(str(storage), max_bytes=1000).read(LOCATION)
 
 
 def test_a_storage_that_takes_nothing_is_named(tmp_path: Path) -> None:

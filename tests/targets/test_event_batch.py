@@ -15,11 +15,11 @@ DESCRIBED = [
     [{"name": "id", "type": "INT", "flag": 0}],
     [],
 ]
-PLACE = {"topic": "t", "partition": 0, "offset": 7, "index": 0, "events": 1, "size": 30}
+OFFSET = {"topic": "t", "partition": 0, "offset": 7, "index": 0, "events": 1, "size": 30}
 IMAGES = st.none() | st.dictionaries(st.text(max_size=3), st.none() | st.binary(max_size=4), max_size=3)
 ROWS = st.builds(
     lambda columns, before, after: {
-        **PLACE,
+        **OFFSET,
         "kind": "row",
         "commit_ts": 5,
         "op": "update",
@@ -33,8 +33,8 @@ ROWS = st.builds(
 )
 OTHERS = st.sampled_from(
     [
-        {**PLACE, "kind": "resolved", "commit_ts": 9},
-        {**PLACE, "kind": "error", "error": "OPEN-TYPE", "error_byte": 3, "error_expected": "1, 2 or 3"},
+        {**OFFSET, "kind": "resolved", "commit_ts": 9},
+        {**OFFSET, "kind": "error", "error": "OPEN-TYPE", "error_byte": 3, "error_expected": "1, 2 or 3"},
     ]
 )
 

@@ -1,4 +1,4 @@
-"""Rows and what stands between them: the same messages however Arrow cuts the stream."""
+"""Rows and barriers: the messages do not depend on the Arrow batches of the stream."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _messages(plan: EncodePlan, batches: list[pa.RecordBatch]) -> list[Message]:
 @pytest.mark.parametrize("name", PROTOCOLS)
 @settings(max_examples=60)
 @given(events=streams, data=st.data())
-def test_every_event_comes_at_its_place(name: str, events: list[str], data: st.DataObject) -> None:
+def test_every_event_is_at_its_position(name: str, events: list[str], data: st.DataObject) -> None:
     protocol, options = PROTOCOLS[name]
     plan = EncodePlan(protocol=protocol, options=options, catalog=CATALOG)
     whole = _stream(events)
@@ -61,15 +61,15 @@ def test_every_event_comes_at_its_place(name: str, events: list[str], data: st.D
     sent = _messages(plan, [whole.slice(start, end - start) for start, end in pairwise(cuts)])
     assert sent == _messages(plan, [whole])
 
-    tells_resolved = registry.encoder(protocol, options).resolved(1) is not None
-    wanted = [(not group, place) for place, group in enumerate(events, 1) if group or tells_resolved]
+    has_resolved = registry.encoder(protocol, options).resolved(1) is not None
+    wanted = [(not group, number) for number, group in enumerate(events, 1) if group or has_resolved]
     decoder = registry.decoder(protocol, options)
     read = [event for one in sent for event in decoder.events(one.key or b"", one.value or b"")]
     assert all(isinstance(event, RowEvent | ResolvedEvent) for event in read)
-    if protocol != "canal-json" or tells_resolved:  # else it has no commit-ts
+    if protocol != "canal-json" or has_resolved:  # else it has no commit-ts
         assert [(isinstance(event, ResolvedEvent), event.commit_ts) for event in read] == wanted
     assert [event for one in sent for event in [one.type] * one.events] == [
-        (Kind.RESOLVED if resolved else Kind.ROW).word for resolved, _ in wanted
+        (Kind.RESOLVED if resolved else Kind.ROW).label for resolved, _ in wanted
     ]
 
 

@@ -1,4 +1,4 @@
-"""Messages of one partition as a broker has them in the end."""
+"""Messages of one partition as the broker stores them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ticdc_producer.errors import DeliveryError
 from ticdc_producer.kafka.client import Properties
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter
 
 
 def _written(kafka: EmbeddedKafka, topic: str, messages: list[Message], own: Properties) -> None:
-    feed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num=1")
-    Topics(feed.brokers).prepare(feed, [topic], append=False)
-    properties = {**feed.producer_properties(feed.brokers), **own}
-    writer = PartitionWriter(feed.brokers, properties, topic, 0)
-    ((_, _, kind, count, *_),) = writer.write([of_messages(messages)], 0)
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num=1")
+    Topics(changefeed.brokers).prepare(changefeed, [topic], append=False)
+    properties = {**changefeed.producer_properties(changefeed.brokers), **own}
+    writer = PartitionWriter(changefeed.brokers, properties, topic, 0)
+    ((_, _, kind, count, *_),) = writer.write([from_messages(messages)], 0)
     assert (kind, count) == ("row", len(messages))
 
 
@@ -31,8 +31,8 @@ def _row(value: bytes, key: bytes | None = None, *headers: tuple[str, bytes]) ->
 def test_keys_values_and_headers_arrive(kafka: EmbeddedKafka) -> None:
     messages = [_row(b"0"), _row(b"1", b"k", ("a", b"x"), ("b", b"y")), _row(b"2", b"k")]
     _written(kafka, "headed", messages, {})
-    there = read_topic(kafka.bootstrap, "headed")[0]
-    assert there == [(one.key, one.value, list(one.headers)) for one in messages]
+    delivered = read_topic(kafka.bootstrap, "headed")[0]
+    assert delivered == [(one.key, one.value, list(one.headers)) for one in messages]
 
 
 def test_a_full_queue_is_waited_for_and_keeps_the_order(kafka: EmbeddedKafka) -> None:

@@ -1,4 +1,4 @@
-"""The client of schema registries, against one in this process and one that is not there."""
+"""The client of schema registries, against one in this process and one that does not exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_unknown_id_has_no_schema() -> None:
     assert SchemaRegistry("mock://unknown").schema(77) is None
 
 
-def test_a_registry_that_is_not_there_is_named_without_its_password() -> None:
+def test_an_unreachable_registry_is_named_without_its_password() -> None:
     (port,) = free_ports(1)
     with pytest.raises(RegistryError) as error:
         SchemaRegistry(f"http://me:secret@127.0.0.1:{port}").schema(1)

@@ -1,4 +1,4 @@
-"""Reading the folder of a storage sink: replay order, and what does not belong together."""
+"""Reading the folder of a storage sink: replay order, and inconsistencies."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def _folder(tmp_path: Path, files: dict[str, bytes]) -> Changefeed:
     return resolve(f"file://{tmp_path}?protocol=csv")
 
 
-def _listing(feed: Changefeed) -> Listing:
-    return list_storage(feed.sink_uri.place, feed.protocol)
+def _listing(changefeed: Changefeed) -> Listing:
+    return list_storage(changefeed.sink_uri.path, changefeed.protocol)
 
 
 def test_rows_come_in_replay_order(tmp_path: Path) -> None:
-    feed = _folder(tmp_path, FILES)
-    listing = _listing(feed)
+    changefeed = _folder(tmp_path, FILES)
+    listing = _listing(changefeed)
     assert (listing.problems, listing.checkpoint_ts, listing.files) == ((), 2000, 2)
-    decoder = registry.decoder("csv", reading_options(listing, feed.codec_options))
-    found = list(records(listing, "csv", feed.codec_options))
+    decoder = registry.decoder("csv", reading_options(listing, changefeed.codec_options))
+    found = list(records(listing, "csv", changefeed.codec_options))
     events = [event for one in found for event in decoder.events(one.key, one.value)]
     images = [dict(event.after or {}) for event in events if isinstance(event, RowEvent)]
     assert [image["id"] for image in images] == [b"1", b"2", b"3", b"4", b"5"]
@@ -87,7 +87,7 @@ def _with(path: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (_without("metadata"), "metadata: it is missing"),
         (_with("metadata", b'{"checkpoint-ts":-1}'), "metadata: it is not"),
@@ -96,27 +96,27 @@ def _with(path: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
         (_with(schema_path(OLD), NEW.content), "its TableVersion is 2000"),
         (_with(schema_path(OLD), OLD.content.replace(b"VARCHAR", b"TEXT")), "its content has the checksum"),
         (_with(schema_path(OLD), OLD.content[:-1]), "SCHEMA-FILE"),
-        (_with(schema_path(NEW), NEW.content.replace(b'"d"', b'"e"')), "not where it stands"),
-        (_without(f"d/t/100/{DAY}/CDC000001.csv"), "files are missing or there twice: [1]"),
+        (_with(schema_path(NEW), NEW.content.replace(b'"d"', b'"e"')), "does not match its path"),
+        (_without(f"d/t/100/{DAY}/CDC000001.csv"), "files are missing or duplicated: [1]"),
         (_without(f"d/t/100/{DAY}/meta/CDC.index"), "CDC.index: it is missing"),
         (
             _with(f"d/t/100/{DAY}/meta/CDC.index", b"CDC000001.csv\n"),
             "does not name the last file, CDC000002.csv",
         ),
-        (_with(f"d/t/100/{DAY}/CDC000003.json", b"{}"), "no data file of csv"),
-        (_with("d/CDC000001.csv", b""), "no data file of csv"),
+        (_with(f"d/t/100/{DAY}/CDC000003.json", b"{}"), "not a data file of csv"),
+        (_with("d/CDC000001.csv", b""), "not a data file of csv"),
     ],
 )
-def test_what_does_not_belong_together_is_named(
-    tmp_path: Path, change: Callable[[dict[str, bytes]], None], told: str
+def test_inconsistencies_are_reported(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], message: str
 ) -> None:
     files = dict(FILES)
     change(files)
     problems = [f"{one.path}: {one.what}" for one in _listing(_folder(tmp_path, files)).problems]
-    assert any(told in problem for problem in problems), problems
+    assert any(message in problem for problem in problems), problems
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="no such folder"):
         list_storage(f"file://{tmp_path}/nowhere", "csv")
 
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_an_error_where_it_is_damaged(tmp_path: Path, content:
     assert kinds == ["row"] * (kinds.index("error")) + ["error", "row", "row"]
 
 
-def test_rows_of_canal_json_are_told_apart_by_any_terminator(tmp_path: Path) -> None:
+def test_rows_of_canal_json_are_split_by_any_terminator(tmp_path: Path) -> None:
     row = {
         "id": 0, "database": "d", "table": "t", "pkNames": ["id"], "isDdl": False, "type": "INSERT", "es": 1,
         "ts": 1, "sql": "", "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "old": None,
@@ -136,15 +136,15 @@ def test_rows_of_canal_json_are_told_apart_by_any_terminator(tmp_path: Path) -> 
     }  # fmt: skip
     text = json.dumps(row, separators=(",", ":")).encode()
     files = {f"d/t/100/{DAY}/CDC000001.json": (text + b"1") * 3}
-    feed = _folder(tmp_path, {**FILES, **files})
-    options = {**feed.codec_options, "row_end": "1"}
-    listing = list_storage(feed.sink_uri.place, "canal-json")
+    changefeed = _folder(tmp_path, {**FILES, **files})
+    options = {**changefeed.codec_options, "row_end": "1"}
+    listing = list_storage(changefeed.sink_uri.path, "canal-json")
     found = [one for one in records(listing, "canal-json", options) if one.topic.startswith("d/t/100")]
     assert [one.value for one in found] == [text] * 3
 
 
 def test_a_line_of_an_unknown_version_does_not_read(tmp_path: Path) -> None:
-    feed = _folder(tmp_path, FILES)
-    decoder = registry.decoder("csv", reading_options(_listing(feed), feed.codec_options))
+    changefeed = _folder(tmp_path, FILES)
+    decoder = registry.decoder("csv", reading_options(_listing(changefeed), changefeed.codec_options))
     with pytest.raises(DecodeError, match="CSV-TABLE"):
         list(decoder.events(b"d/t/3", _row(1)))

@@ -1,4 +1,4 @@
-"""Which schema files a history gives, and where rows stand."""
+"""The schema files of a history, and the directories of rows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ START = 429918007904436226
 STEP = 1000 << 18
 
 
-def _plan(path: Path, *sets: str) -> StoragePlan:
-    job = prepare(path, sink_uri="file:///out?protocol=csv", sets=["on-error=skip", *sets])
+def _plan(path: Path, *overrides: str) -> StoragePlan:
+    job = prepare(path, sink_uri="file:///out?protocol=csv", overrides=["on-error=skip", *overrides])
     versions = [table.version for table in job.stream.replicated]
     return plan_storage(job.history.catalog, versions, job.stream.resolved.clock)
 
 
-def _of_sql(tmp_path: Path, sql: str, *sets: str) -> StoragePlan:
+def _of_sql(tmp_path: Path, sql: str, *overrides: str) -> StoragePlan:
     path = tmp_path / "s.sql"
     path.write_text(sql)
-    return _plan(path, *sets)
+    return _plan(path, *overrides)
 
 
 def test_a_database_and_a_table(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tests of the plugin run pytest inside of pytest."""
+"""Fixtures for tests of the plugin, which run pytest inside of pytest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ticdc_producer
 
 @pytest.fixture(scope="session", autouse=True)
 def _everything_is_imported() -> None:
-    """pytester forgets what an inner run was the first to import; imported again, it has other classes."""
-    for module in pkgutil.walk_packages(ticdc_producer.__path__, "producer."):
+    """pytester unloads modules that an inner run imported first; importing them again creates new classes."""
+    for module in pkgutil.walk_packages(ticdc_producer.__path__, "ticdc_producer."):
         if not module.name.endswith("__main__"):
             import_module(module.name)

@@ -1,4 +1,4 @@
-"""The files that ``docs/testing.md`` shows, by the names in their first lines."""
+"""The code blocks of ``docs/testing.md`` as files, named by their first lines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _FILE = re.compile(r"^```(?:python|sql)\n(?:#|--) (\S+)\n(.*?)^```$", re.DOTALL 
 _BLOCK = re.compile(r"^```(?:python|sql)$", re.MULTILINE)
 
 
-def shown_files() -> dict[str, str]:
-    """Name to content of every code block; each has a name."""
+def page_files() -> dict[str, str]:
+    """File name → content of every code block."""
     text = PAGE.read_text("utf-8")
     files: dict[str, str] = dict(_FILE.findall(text))
     assert len(files) == len(_BLOCK.findall(text))
     return files
 
 
-def write_shown_files(folder: Path) -> None:
-    for name, content in shown_files().items():
+def write_page_files(folder: Path) -> None:
+    for name, content in page_files().items():
         (folder / name).write_text(content, "utf-8")

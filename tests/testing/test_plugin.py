@@ -1,4 +1,4 @@
-"""The plugin without Spark and Kafka: what it loads, what it collects, what it refuses."""
+"""The plugin without Spark and Kafka: imports, collection and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.testing.page import write_shown_files
+from tests.testing.page import write_page_files
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = "ticdc_producer.testing.plugin"
@@ -25,7 +25,7 @@ def tried(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-def test_pytest_and_hypothesis_find_what_there_is() -> None:
+def test_pytest_and_hypothesis_find_the_entry_points() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
     (plugin,) = declared["pytest11"].values()
     assert plugin == PLUGIN
@@ -99,11 +99,11 @@ def test_tests_of_other_protocols_are_skipped(tried: pytest.Pytester) -> None:
         ("protocol='craft'", "it names no scenario"),
         ("'seed_t1'", "it takes keyword arguments only"),
         ("scenario='seed_t1', protocol='canal'", "unknown protocol 'canal' (did you mean 'canal-json'?)"),
-        ("scenario='seed_t1', traps='poison'", "traps is no list"),
-        ("scenario='seed_t1', sets=[1]", "sets holds something else than strings"),
+        ("scenario='seed_t1', traps='poison'", "traps is not a list"),
+        ("scenario='seed_t1', overrides=[1]", "overrides contains other values than strings"),
     ],
 )
-def test_a_wrong_marker_is_told_before_anything_runs(
+def test_a_wrong_marker_is_reported_before_anything_runs(
     tried: pytest.Pytester, marker: str, message: str
 ) -> None:
     tried.makepyfile(
@@ -122,17 +122,17 @@ def test_a_wrong_marker_is_told_before_anything_runs(
         ("@pytest.mark.ticdc(scenario='nowhere')", "nowhere"),
         ("@pytest.mark.ticdc(scenario='seed_t1', protocol='craft&bath-by=partition')", "'bath-by'"),
         ("@pytest.mark.ticdc(scenario='seed_t1', traps=['no-such-trap'])", "no-such-trap"),
-        ("@pytest.mark.ticdc(scenario='seed_t1', sets=['sed=1'])", "sed"),
+        ("@pytest.mark.ticdc(scenario='seed_t1', overrides=['sed=1'])", "sed"),
     ],
 )
-def test_what_cannot_be_run_is_one_line(tried: pytest.Pytester, marker: str, message: str) -> None:
+def test_an_error_of_a_run_is_one_line(tried: pytest.Pytester, marker: str, message: str) -> None:
     tried.makepyfile(f"import pytest\n{marker}\ndef test_it(ticdc_topic): pass\n")
     result = tried.runpytest_inprocess()
     result.assert_outcomes(errors=1)
     head = next(n for n, line in enumerate(result.outlines) if "ERROR at setup of test_it" in line)
-    told, after = result.outlines[head + 1 : head + 3]
-    assert message in told
-    assert after.startswith("====")  # and no trace behind it
+    error, after = result.outlines[head + 1 : head + 3]
+    assert message in error
+    assert after.startswith("====")  # no traceback follows
 
 
 def test_a_protocol_option_that_names_none_is_a_usage_error(tried: pytest.Pytester) -> None:
@@ -144,9 +144,9 @@ def test_a_protocol_option_that_names_none_is_a_usage_error(tried: pytest.Pytest
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--ticdc-client=client.id=x"], "the embedded Kafka needs none (add --ticdc-bootstrap)"),
+        (["--ticdc-client=client.id=x"], "has no effect on the embedded Kafka (add --ticdc-bootstrap)"),
         (["--ticdc-bootstrap=h:1", "--ticdc-client=hunter2"], "it is not of the form name=value"),
-        (["--ticdc-bootstrap=h:1", "--ticdc-client=acks=hunter2"], "property 'acks' is not for users to set"),
+        (["--ticdc-bootstrap=h:1", "--ticdc-client=acks=hunter2"], "property 'acks' cannot be set by users"),
         (
             ["--ticdc-bootstrap=h:1", "--ticdc-client=sasl.password=${NO_SUCH_PASSWORD}"],
             "environment variable 'NO_SUCH_PASSWORD' is not set",
@@ -158,11 +158,11 @@ def test_wrong_properties_of_clients_are_a_usage_error_and_not_repeated(
 ) -> None:
     result = tried.runpytest_inprocess(*options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--ticdc-client: {message}*"])
+    result.stderr.fnmatch_lines([f"*--ticdc-client*{message}*"])
     assert "hunter2" not in result.stderr.str() + result.stdout.str()
 
 
-def test_a_kafka_that_does_not_answer_is_told(
+def test_a_kafka_that_does_not_answer_is_reported(
     tried: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ticdc_producer.targets.kafka.topics.CONNECT_SECONDS", 1)  # nobody will answer later
@@ -174,6 +174,6 @@ def test_a_kafka_that_does_not_answer_is_told(
 
 
 def test_the_strategies_of_the_page_work(tried: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_shown_files(tried.path)
+    write_page_files(tried.path)
     monkeypatch.syspath_prepend(tried.path)
     tried.runpytest_inprocess("test_messages.py").assert_outcomes(passed=2)

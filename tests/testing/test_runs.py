@@ -1,4 +1,4 @@
-"""The sink URI of a test's run: the scenario's, for another protocol."""
+"""The sink URI of a test: the scenario's with another protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.config import resolve
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.testing.marker import Asked
+from ticdc_producer.testing.marker import MarkerArguments
 from ticdc_producer.testing.runs import own_protocol, sink_uri
 
 SCENARIO = """\
@@ -38,13 +38,13 @@ def scenario(tmp_path: Path) -> Path:
         ("craft&partition-num=2", "craft", 2, False),
     ],
 )
-def test_what_the_scenario_sets_stays_where_the_protocol_has_it(
+def test_options_of_the_scenario_are_retained_if_the_protocol_has_them(
     scenario: Path, protocol: str, name: str, partitions: int, compatible: bool
 ) -> None:
-    feed = resolve(sink_uri(load_scenario(scenario), protocol))
-    assert feed.sink_uri.embedded
-    assert (feed.protocol, feed.partition_num) == (name, partitions)
-    assert feed.content_compatible == compatible
+    changefeed = resolve(sink_uri(load_scenario(scenario), protocol))
+    assert changefeed.sink_uri.embedded
+    assert (changefeed.protocol, changefeed.partition_num) == (name, partitions)
+    assert changefeed.content_compatible == compatible
 
 
 def test_a_scenario_without_a_uri_has_the_default_one(tmp_path: Path) -> None:
@@ -54,6 +54,6 @@ def test_a_scenario_without_a_uri_has_the_default_one(tmp_path: Path) -> None:
     assert resolve(sink_uri(load_scenario(path), "craft")).protocol == "craft"
 
 
-def test_a_scenario_beside_the_test_comes_first(scenario: Path) -> None:
-    assert own_protocol(Asked(scenario="mine.yaml"), beside=scenario.parent) == "canal-json"
-    assert own_protocol(Asked(scenario="seed_t1"), beside=scenario.parent) == "open-protocol"
+def test_a_scenario_in_the_folder_of_the_test_comes_first(scenario: Path) -> None:
+    assert own_protocol(MarkerArguments(scenario="mine.yaml"), test_folder=scenario.parent) == "canal-json"
+    assert own_protocol(MarkerArguments(scenario="seed_t1"), test_folder=scenario.parent) == "open-protocol"

@@ -1,4 +1,4 @@
-"""``ticdc_assert_state``: which rows are the same, and how the differences read."""
+"""``ticdc_assert_state``: equality of rows, and the text of differences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UUID_TEXT = "12345678-1234-5678-1234-567812345678"
         (UUID_TEXT, UUID(UUID_TEXT)),
     ],
 )
-def test_a_value_is_compared_as_the_consumer_has_it(expected: Any, actual: object) -> None:
+def test_a_value_is_compared_by_the_type_of_the_consumer(expected: Any, actual: object) -> None:
     assert same(expected, actual)
 
 
@@ -67,7 +67,7 @@ def test_a_value_is_compared_as_the_consumer_has_it(expected: Any, actual: objec
         ('{"a": 1}', {"a": 2}),
     ],
 )
-def test_another_value_is_another(expected: Any, actual: object) -> None:
+def test_other_values_differ(expected: Any, actual: object) -> None:
     assert not same(expected, actual)
 
 
@@ -82,7 +82,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(keys: Any) -> None:
     assert state_diff(EXPECTED, {"s.t": iter(actual), "s.empty": []}, keys) == ""
 
 
-def test_rows_are_told_by_their_key() -> None:
+def test_rows_are_matched_by_their_key() -> None:
     actual = {"s.t": [{"id": 1, "v": "x"}, {"id": 2, "v": None}, {"id": 4, "v": "d"}]}
     assert state_diff(EXPECTED, actual, KEYS).splitlines() == [
         "table s.t: 1 missing, 1 extra, 1 different",
@@ -100,16 +100,16 @@ def test_keys_that_look_different_are_the_same_row() -> None:
     ]
 
 
-def test_a_row_that_is_there_twice_is_extra() -> None:
+def test_a_duplicate_row_is_extra() -> None:
     assert state_diff({"s.t": [{"id": "1"}]}, [{"id": 1}, {"id": 1}], KEYS).splitlines() == [
         "table s.t: 1 extra",
         "  extra      id=1",
     ]
 
 
-def test_without_a_key_a_row_is_there_or_not() -> None:
-    told = state_diff({"s.t": [{"id": "1", "v": "a"}]}, [{"id": 1, "v": "b"}])
-    assert told.splitlines()[1:] == ["  missing    id='1' v='a'", "  extra      id=1 v='b'"]
+def test_without_a_key_rows_are_missing_or_extra() -> None:
+    text = state_diff({"s.t": [{"id": "1", "v": "a"}]}, [{"id": 1, "v": "b"}])
+    assert text.splitlines()[1:] == ["  missing    id='1' v='a'", "  extra      id=1 v='b'"]
 
 
 def test_columns_and_tables_that_are_absent_or_too_many() -> None:
@@ -123,7 +123,7 @@ def test_columns_and_tables_that_are_absent_or_too_many() -> None:
     assert state_diff(EXPECTED, {}).startswith("table s.t: 3 missing\n")
 
 
-def test_many_differences_are_counted_and_some_are_shown() -> None:
+def test_many_differences_are_counted_and_some_are_listed() -> None:
     lines = state_diff({"s.t": [{"id": str(n)} for n in range(500)]}, [], KEYS).splitlines()
     assert lines[0] == "table s.t: 500 missing"
     assert lines[-1] == "  missing    … and 480 more"
@@ -131,7 +131,7 @@ def test_many_differences_are_counted_and_some_are_shown() -> None:
 
 
 def test_rows_of_another_form_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="which of 2 tables"):
+    with pytest.raises(ArgumentError, match="2 tables are expected"):
         state_diff({"s.t": [], "s.u": []}, [])
-    with pytest.raises(ArgumentError, match=r"a row of s\.t is no mapping"):
+    with pytest.raises(ArgumentError, match=r"a row of s\.t is not a mapping"):
         state_diff(EXPECTED, [(1, "a")])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""The public strategies: what they draw holds together, bad arguments are refused, examples shrink."""
+"""The public strategies: consistent examples, errors of invalid arguments, shrinking."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_rows_fit_their_table(table: TableInfo, data: st.DataObject) -> None:
 
 @few
 @given(tables(types=["int", "text"], max_columns=2, keys=["none"], partitioned=True))
-def test_tables_are_as_asked_for(table: TableInfo) -> None:
+def test_tables_match_the_arguments(table: TableInfo) -> None:
     assert 1 <= len(table.sent_columns) <= 2
     for column in table.sent_columns:
         assert column.type == MySQLType.LONG or (column.type, column.charset) == (MySQLType.BLOB, "utf8mb4")
@@ -54,18 +54,18 @@ def test_tables_are_as_asked_for(table: TableInfo) -> None:
 
 @few
 @given(changelogs())
-def test_a_history_holds_together(log: ChangeLog) -> None:
+def test_a_history_is_consistent(log: ChangeLog) -> None:
     stamps = [transaction.commit_ts for transaction in log.transactions]
     assert stamps == sorted(set(stamps))
     assert len({table.qualified_name for table in log.tables}) == len(log.tables)
-    there: dict[Any, Any] = {}
+    state: dict[Any, Any] = {}
     for transaction in log.transactions:
         _check_transaction(transaction)
         for change in transaction.changes:
-            place = change.table.qualified_name, row_key(change.table, change.shown)
-            assert there.get(place) == change.before
-            there[place] = change.after
-    left = [place for place, image in there.items() if image is not None]
+            key = change.table.qualified_name, row_key(change.table, change.image)
+            assert state.get(key) == change.before
+            state[key] = change.after
+    left = [key for key, image in state.items() if image is not None]
     for table in log.tables:
         assert len(log.state[table.qualified_name]) == sum(name == table.qualified_name for name, _ in left)
 
@@ -73,7 +73,7 @@ def test_a_history_holds_together(log: ChangeLog) -> None:
 def _check_transaction(transaction: Transaction) -> None:
     assert transaction.changes
     keys = [
-        (change.table.qualified_name, row_key(change.table, change.shown)) for change in transaction.changes
+        (change.table.qualified_name, row_key(change.table, change.image)) for change in transaction.changes
     ]
     assert len(set(keys)) == len(keys)
     order = [(change.physical_id, _SENT_FIRST.index(change.op)) for change in transaction.changes]
@@ -119,7 +119,7 @@ def test_messages_decode_to_their_history(protocol: str) -> None:
 
 
 @each_protocol
-def test_messages_are_of_rows_that_the_encoder_takes(protocol: str) -> None:
+def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str) -> None:
     @few
     @given(messages(protocol=protocol))
     def check(drawn: list[Message]) -> None:
@@ -129,7 +129,7 @@ def test_messages_are_of_rows_that_the_encoder_takes(protocol: str) -> None:
     check()
 
 
-def test_a_row_that_the_encoder_refuses_is_not_left_out_in_silence() -> None:
+def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
     table = find(tables(types=["datetime"], max_columns=1), lambda _: True, settings=settings(database=None))
     fraction = b"." + b"0" * table.columns[0].decimal if table.columns[0].decimal else b""
     change = RowChange(table=table, op=Op.INSERT, after=(b"2021-00-00 00:00:00" + fraction,))
@@ -139,7 +139,7 @@ def test_a_row_that_the_encoder_refuses_is_not_left_out_in_silence() -> None:
 
 
 @each_protocol
-def test_damaged_messages_are_others(protocol: str) -> None:
+def test_damaged_messages_differ(protocol: str) -> None:
     made = messages(protocol=protocol)
     reads, read = decoder(protocol, {}), []
 
@@ -158,7 +158,7 @@ def test_damaged_messages_are_others(protocol: str) -> None:
     assert not all(read)  # some damage is found
 
 
-def test_each_damage_is_what_it_says() -> None:
+def test_cut_truncates_the_value() -> None:
     whole = Message(key=None, value=b"0123456789", type="row", commit_ts=1)
 
     @given(corrupted(st.just([whole]), damages=["cut"]))
@@ -170,14 +170,14 @@ def test_each_damage_is_what_it_says() -> None:
     check()
 
 
-def test_examples_shrink_to_what_reads_well() -> None:
+def test_examples_shrink_to_short_ones() -> None:
     log = find(
         changelogs(tables=tables(types=["int"], max_columns=2), max_transactions=2, max_changes=2),
         lambda log: any(change.op == Op.DELETE for change in log.changes()),
         settings=settings(database=None, derandomize=True),
     )
-    shown, *transactions = repr(log).splitlines()
-    assert shown.startswith("test.t ('a' int")
+    table, *transactions = repr(log).splitlines()
+    assert table.startswith("test.t ('a' int")
     assert [line.partition(" test.t {'a': '0'")[0] for line in transactions] == [
         "429918007904436226: insert",
         "429918008166580226: delete",
@@ -192,8 +192,8 @@ def _keyless() -> TableInfo:
     ("make", "message"),
     [
         (lambda: tables(types=["varchr"]), "unknown type 'varchr' (did you mean 'varchar'?)"),
-        (lambda: tables(types="int"), "types is no list"),
-        (lambda: tables(types=[]), "types is no list"),
+        (lambda: tables(types="int"), "types is not a list"),
+        (lambda: tables(types=[]), "types is not a list"),
         (lambda: tables(max_columns=0), "max_columns is 0, and must be at least 1"),
         (lambda: tables(keys=["foreign"]), "unknown key 'foreign'"),  # type: ignore[list-item]
         (lambda: tables(keys=[]), "keys is empty"),
@@ -204,14 +204,14 @@ def _keyless() -> TableInfo:
         (lambda: corrupted(st.just([]), damages=[]), "damages is empty"),
     ],
 )
-def test_an_argument_that_makes_no_sense_is_refused_at_once(make: Any, message: str) -> None:
+def test_an_invalid_argument_is_refused_at_once(make: Any, message: str) -> None:
     with pytest.raises(ProducerError) as error:
         make()
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize("make", [messages, changelogs])
-def test_a_protocol_or_option_that_there_is_not_is_refused_at_once(make: Any) -> None:
+def test_an_unknown_protocol_or_option_is_refused_at_once(make: Any) -> None:
     for protocol in ("canal", "canal-json&enable-tidb-extensio=true", "avro"):
         with pytest.raises(ChangefeedError):
             make(protocol=protocol)
@@ -230,5 +230,5 @@ def test_hypothesis_knows_the_types() -> None:
 
 
 def test_a_change_without_images_is_refused() -> None:
-    with pytest.raises(ProducerError, match="without any image"):
-        _ = RowChange(table=_keyless(), op=Op.INSERT).shown
+    with pytest.raises(ProducerError, match="without images"):
+        _ = RowChange(table=_keyless(), op=Op.INSERT).image

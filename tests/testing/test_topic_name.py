@@ -1,4 +1,4 @@
-"""Topics of tests: names that Kafka takes, and that no two tests share."""
+"""Topics of tests: names that Kafka accepts and that are unique per test."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ TEXTS = st.text(max_size=300)
 
 
 @given(TEXTS, TEXTS)
-def test_any_test_has_a_topic_that_kafka_takes(test: str, routed: str) -> None:
+def test_any_test_has_a_topic_that_kafka_accepts(test: str, routed: str) -> None:
     name = topic_name(test, run="0123abcd", worker="gw12")
     for topic in own_topics([routed, "default"], "default", name).values():
         assert check_topic(topic) == topic
 
 
 @given(st.tuples(TEXTS, TEXTS).filter(lambda pair: pair[0] != pair[1]))
-def test_no_two_tests_share_one(tests: tuple[str, str]) -> None:
+def test_no_two_tests_share_a_topic(tests: tuple[str, str]) -> None:
     first, second = (topic_name(test, run="r", worker="") for test in tests)
-    # Kafka's metrics do not tell a dot from an underscore
+    # Kafka's metrics replace dots by underscores.
     assert first.replace(".", "_") != second.replace(".", "_")
 
 
@@ -32,7 +32,7 @@ def test_runs_and_workers_have_their_own() -> None:
     assert topic_name("t.py::t", run="ab", worker="gw1").startswith("ticdc-ab-gw1-")
 
 
-def test_a_scenarios_topics_stay_apart() -> None:
+def test_topics_of_a_scenario_have_distinct_names() -> None:
     topics = own_topics(["a.b", "a_b", "main"], "main", "mine")
     assert topics["main"] == "mine"
     assert len({topic.replace(".", "_") for topic in topics.values()}) == 3

@@ -1,4 +1,4 @@
-"""Topics from the plugin on a real Kafka: what ``docs/testing.md`` shows, and that tests do not meet."""
+"""Topics of the plugin on a real Kafka: the examples of ``docs/testing.md``, and isolation of tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.secured_kafka import PASSWORD, secured_kafka
-from tests.testing.page import write_shown_files
+from tests.testing.page import write_page_files
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -61,7 +61,9 @@ from tests.kafka_topic import read_topic
 
 @pytest.mark.ticdc(
     scenario="seed_t1",
-    sets=["changefeed.sink.dispatchers=[{matcher: ['*.*'], topic: 'of_{schema}_{table}', partition: ts}]"],
+    overrides=[
+        "changefeed.sink.dispatchers=[{matcher: ['*.*'], topic: 'of_{schema}_{table}', partition: ts}]"
+    ],
 )
 def test_routed(ticdc_topic):
     assert set(ticdc_topic.topics) == {"seed_t1", "of_test_t1"}
@@ -84,7 +86,7 @@ def test_read(ticdc_topic, ticdc_broker):
     sent = ticdc_topic.messages()
     got = []
     while len(got) < len(sent):
-        got += consumer.consume(len(sent) - len(got), timeout=10) or pytest.fail("nothing comes")
+        got += consumer.consume(len(sent) - len(got), timeout=10) or pytest.fail("no message")
     consumer.close()
     assert sorted(one.value() for one in got) == sorted(one.value for one in sent)
 
@@ -107,7 +109,7 @@ def tried(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spark: Spa
 
 
 def test_the_tests_of_the_page_pass(tried: pytest.Pytester, kafka: EmbeddedKafka) -> None:
-    write_shown_files(tried.path)
+    write_page_files(tried.path)
     result = tried.runpytest_inprocess("test_orders.py", f"--ticdc-bootstrap={kafka.bootstrap}")
     result.assert_outcomes(passed=4)
 
@@ -122,7 +124,7 @@ def test_every_test_has_a_topic_of_its_own_and_leaves_none(
     result.assert_outcomes(passed=5, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E * AssertionError: the rows are not the expected ones",
+            "E * AssertionError: the rows differ from the expected ones",
             "E * table test.t1: 1 missing, 1 different",
             "E *   missing    id='4' val='ee'",
             "E *   different  id='3': val is 'cc', expected 'dd'",
@@ -156,7 +158,7 @@ def test_a_kafka_with_tls_and_sasl(
 
 @pytest.mark.slow
 def test_the_page_works_with_a_broker_and_a_session_of_its_own(pytester: pytest.Pytester) -> None:
-    write_shown_files(pytester.path)
+    write_page_files(pytester.path)
     command = [
         sys.executable,
         "-m",

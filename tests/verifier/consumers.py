@@ -1,6 +1,6 @@
-"""Consumers of a topic that keep table state: the right one, and wrong ones that each have one bug.
+"""Consumers of a topic that maintain table state: a correct one, and wrong ones with one bug each.
 
-Each wrong one is right but for the method that it overrides: a bug that somebody shipped, or would.
+A wrong consumer differs from the correct one in the method that it overrides, with a plausible bug.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Key: TypeAlias = tuple[str, tuple[bytes | None, ...]]
 Row: TypeAlias = dict[str, bytes | None]
 Tables: TypeAlias = dict[Key, Row]
 ZONE = ZoneInfo("Asia/Tokyo")
-"""In which the changefeed shows points in time; no message says so."""
+"""Time zone of the changefeed's TIMESTAMP values; no message contains it."""
 _TRUNCATE, _DROP = 11, 4
 
 
@@ -30,7 +30,7 @@ def in_utc(text: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Delivered:
-    """An event and where it stood."""
+    """An event with its partition, offset and index."""
 
     partition: int
     offset: int
@@ -39,8 +39,9 @@ class Delivered:
 
 
 class Consumer:
-    """The rule: keep events until every partition's resolved-ts has reached them, apply them by commit-ts,
-    and take what is strictly older than that for a copy.
+    """Buffers events until every partition's resolved-ts has reached them, and applies them by commit-ts.
+
+    Rows strictly older than the applied resolved-ts are duplicates.
     """
 
     def __init__(self, partitions: int) -> None:
@@ -87,7 +88,7 @@ class Consumer:
     def release(self) -> None:
         self.released = max(self.released, self.watermark())
         due = [row for _, row in self.rows if row.commit_ts <= self.released]
-        self.rows = [(place, row) for place, row in self.rows if row.commit_ts > self.released]
+        self.rows = [(partition, row) for partition, row in self.rows if row.commit_ts > self.released]
         ddls = {name: ddl for name, ddl in self.ddls.items() if ddl.commit_ts <= self.released}
         self.ddls = {name: ddl for name, ddl in self.ddls.items() if name not in ddls}
         self.done |= ddls.keys()
@@ -95,7 +96,7 @@ class Consumer:
             self.apply(event)
 
     def order(self, event: RowEvent | DDLEvent) -> tuple[int, ...]:
-        """Rows of a commit-ts stand before its DDL, deletes before inserts."""
+        """Rows of a commit-ts come before its DDL, deletes before inserts."""
         return event.commit_ts, isinstance(event, DDLEvent), getattr(event, "op", Op.INSERT) != Op.DELETE
 
     def apply(self, event: RowEvent | DDLEvent) -> None:
@@ -143,21 +144,21 @@ class PartitionResolved(Consumer):
 
     def advance(self, partition: int, ts: int) -> None:
         super().advance(partition, ts)
-        due = [row for place, row in self.rows if place == partition and row.commit_ts <= ts]
+        due = [row for source, row in self.rows if source == partition and row.commit_ts <= ts]
         self.rows = [one for one in self.rows if one[0] != partition or one[1].commit_ts > ts]
         for row in sorted(due, key=self.order):
             self.apply(row)
 
 
 class NewestResolved(Consumer):
-    """Takes the newest resolved-ts of any partition for that of all."""
+    """Uses the newest resolved-ts of any partition as that of all."""
 
     def watermark(self) -> int:
         return max(self.resolved.values())
 
 
 class OffsetsSeen(Consumer):
-    """Takes what has the offset of another message for a copy, whatever its partition."""
+    """Drops messages with the offset of another message as duplicates, regardless of the partition."""
 
     def __init__(self, partitions: int) -> None:
         super().__init__(partitions)
@@ -169,7 +170,7 @@ class OffsetsSeen(Consumer):
 
 
 class DropsEqual(Consumer):
-    """Takes a row for a copy whose commit-ts is not above that of the last row of its table and partition."""
+    """Drops rows whose commit-ts is not above that of the previous row of their table and partition."""
 
     def __init__(self, partitions: int) -> None:
         super().__init__(partitions)
@@ -183,7 +184,7 @@ class DropsEqual(Consumer):
 
 
 class DropsDDLAtResolved(Consumer):
-    """Takes a DDL for a copy whose ts is a resolved-ts that was reached."""
+    """Drops DDLs whose ts is not above the resolved-ts of their partition."""
 
     def ddl(self, delivered: Delivered, ddl: DDLEvent) -> None:
         if ddl.commit_ts > self.resolved[delivered.partition]:
@@ -191,21 +192,21 @@ class DropsDDLAtResolved(Consumer):
 
 
 class EveryDDL(Consumer):
-    """Runs each partition's copy of a DDL, when it comes."""
+    """Executes each partition's copy of a DDL on arrival."""
 
     def ddl(self, delivered: Delivered, ddl: DDLEvent) -> None:
         self.apply(ddl)
 
 
 class DDLByQuery(Consumer):
-    """Takes a DDL for a copy of any DDL with the same words."""
+    """Drops DDLs with the same text as an earlier one."""
 
     def ddl_name(self, ddl: DDLEvent) -> tuple[object, ...]:
         return (ddl.query,)
 
 
 class ResolvedOnlyGrows(Consumer):
-    """Stops where a resolved-ts is lower than the one before."""
+    """Fails if a resolved-ts is lower than the previous one."""
 
     def advance(self, partition: int, ts: int) -> None:
         if ts < self.resolved[partition]:
@@ -214,10 +215,10 @@ class ResolvedOnlyGrows(Consumer):
 
 
 class InsertsOnce(Consumer):
-    """Stops where a row is inserted that is there."""
+    """Fails on an insert of an existing row."""
 
     def row(self, delivered: Delivered, row: RowEvent) -> None:
-        self.rows.append((delivered.partition, row))  # trusts that nothing comes twice
+        self.rows.append((delivered.partition, row))  # assumes that no row comes twice
 
     def apply_row(self, row: RowEvent) -> None:
         if row.op == Op.INSERT and self.key(row, row.after) in self.tables:
@@ -226,7 +227,7 @@ class InsertsOnce(Consumer):
 
 
 class NeedsRows(Consumer):
-    """Counts on a partition only once it had a row, and then waits for all that there are."""
+    """Waits until every partition had a row before it uses their resolved-ts."""
 
     def __init__(self, partitions: int) -> None:
         super().__init__(partitions)
@@ -249,7 +250,7 @@ class FirstOfMessage(Consumer):
 
 
 class InsertsFirst(Consumer):
-    """Does not know of key updates that were split: applies the inserts of a commit-ts before its deletes."""
+    """Ignores that key updates are split: applies the inserts of a commit-ts before its deletes."""
 
     def order(self, event: RowEvent | DDLEvent) -> tuple[int, ...]:
         ts, ddl, kind = super().order(event)
@@ -257,7 +258,7 @@ class InsertsFirst(Consumer):
 
 
 class OnePerKeyAndTime(Consumer):
-    """Takes a second event of a row at one commit-ts for a copy."""
+    """Drops a second event of a row with the same commit-ts."""
 
     def row(self, delivered: Delivered, row: RowEvent) -> None:
         if self.named(row) not in [self.named(one) for _, one in self.rows]:
@@ -268,7 +269,7 @@ class OnePerKeyAndTime(Consumer):
 
 
 class FloatNumbers(Consumer):
-    """Reads whole numbers as JSON readers in many languages do: as doubles."""
+    """Reads integers as doubles, as JSON parsers of many languages do."""
 
     def image(self, row: RowEvent, after: Row) -> Row:
         types = {column.name: column.type for column in row.columns}
@@ -279,27 +280,27 @@ class FloatNumbers(Consumer):
 
 
 class NoZone(Consumer):
-    """Takes points in time for UTC."""
+    """Reads TIMESTAMP values as UTC."""
 
     def instant(self, text: bytes) -> bytes:
         return text
 
 
 class NullIsUnchanged(Consumer):
-    """Keeps the old value where the new one is NULL."""
+    """Retains the old value if the new one is NULL."""
 
     def image(self, row: RowEvent, after: Row) -> Row:
         before = row.before or {}
-        told = super().image(row, after)
-        return {name: before.get(name) if value is None else value for name, value in told.items()}
+        image = super().image(row, after)
+        return {name: before.get(name) if value is None else value for name, value in image.items()}
 
 
 class NullIsText(Consumer):
-    """Writes NULL and the text 'null' alike."""
+    """Stores NULL and the text 'null' as the same value."""
 
     def image(self, row: RowEvent, after: Row) -> Row:
-        told = super().image(row, after)
-        return {name: None if value in (None, b"null", b"") else value for name, value in told.items()}
+        image = super().image(row, after)
+        return {name: None if value in (None, b"null", b"") else value for name, value in image.items()}
 
 
 WRONG: tuple[type[Consumer], ...] = (

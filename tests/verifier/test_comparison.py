@@ -1,4 +1,4 @@
-"""Expected events against those that came, and expected rows against the reference consumer's."""
+"""Comparison of expected and delivered events, and of expected rows and those of the reference consumer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def counts(found: Comparison) -> dict[str, int]:
     return {name: value for name, value in dataclasses.asdict(found).items() if name != "diff" and value}
 
 
-def test_what_is_expected_and_comes_is_right(spark: SparkSession) -> None:
+def test_equal_streams_have_no_difference(spark: SparkSession) -> None:
     found = compare(stream().frame(spark), stream().frame(spark))
     assert found.ok
     assert counts(found) == {"expected": 12}
@@ -39,7 +39,7 @@ def test_a_replayed_suffix_is_duplicates(spark: SparkSession) -> None:
     assert counts(found) == {"expected": 12, "duplicates": 5}
 
 
-def test_a_lost_an_invented_and_a_changed_event_are_shown(spark: SparkSession) -> None:
+def test_lost_invented_and_changed_events_are_in_the_diff(spark: SparkSession) -> None:
     topic = stream().row(1, ts(9), after=account(9))
     topic.events.remove(row_of(topic, 3))
     row_of(topic, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
@@ -89,7 +89,7 @@ def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm(spark: SparkS
     assert rows_of(spark, stream().again(0, 2)) == expected
 
 
-def test_of_one_transaction_the_insert_decides(spark: SparkSession) -> None:
+def test_within_a_transaction_the_insert_decides(spark: SparkSession) -> None:
     """The halves of a split update can stand in two partitions, which have no common order."""
     topic = stream().row(1, ts(4), after=account(1, email="new@bank")).row(0, ts(4), before=account(1, 5))
     assert rows_of(spark, topic) == [("accounts", account(1, email="new@bank"))]
@@ -105,7 +105,7 @@ def test_drop_and_truncate_clear_a_table_and_drop_database_all(spark: SparkSessi
     assert rows_of(spark, dropped) == []
 
 
-def test_a_state_that_differs_is_shown_row_by_row(spark: SparkSession) -> None:
+def test_a_state_that_differs_is_listed_row_by_row(spark: SparkSession) -> None:
     actual = final_state(stream().frame(spark))
     right = {name: value.encode() for name, value in account(1, 5).items()}
     wrong = right | {"balance": b"6"}

@@ -1,7 +1,7 @@
-"""Coverage sees every legal trap where it is, and nowhere else.
+"""Coverage finds every legal trap in its own topic, and in no other.
 
-Each topic of one stream exercises one trap and is called after it. So what is found must be there, and a
-rule that sees its trap in another's topic fails too.
+Each topic of the stream exercises one trap and has its name, so a rule that finds its trap in another topic
+fails.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.verifier import DispatchRule, VerifyOptions
-from ticdc_producer.verifier.coverage import RULES, Found, Told, exercised
+from ticdc_producer.verifier.coverage import RULES, Found, Visibility, exercised
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
 KEYED = {"id": HANDLE, "email": PLAIN, "balance": PLAIN}
@@ -133,8 +133,8 @@ def valued(topic: Topic, values: Values) -> Topic:
         stored = value.encode() if isinstance(value, str) else value
         image = {"id": str(number).encode(), "v": None if stored is None else bytearray(stored)}
         columns = [("id", "int", HANDLE), ("v", kind, PLAIN)]
-        place = {"schema": "bank", "table": "ledger", "commit_ts": ts(2)}
-        topic.add(0, "row", op="insert", columns=columns, after=image, **place)
+        table = {"schema": "bank", "table": "ledger", "commit_ts": ts(2)}
+        topic.add(0, "row", op="insert", columns=columns, after=image, **table)
     return topic
 
 
@@ -155,7 +155,7 @@ def found(spark: SparkSession) -> dict[str, Found | None]:
         partitions={name: 2 if name in TWO_PARTITIONS else 1 for name in topics},
         max_batch_size=2,
     )
-    return exercised(stream.frame(spark), Told(options=options))
+    return exercised(stream.frame(spark), Visibility(options=options))
 
 
 def test_every_legal_trap_has_a_rule_and_no_other() -> None:
@@ -163,23 +163,23 @@ def test_every_legal_trap_has_a_rule_and_no_other() -> None:
 
 
 SAME_TOPIC = {"claim-check": "handle-key-only", "schema-change": "added-column-default"}
-"""Two traps that look the same in a stream, and a trap without which another cannot be."""
+"""Two traps that look the same in a stream, and a trap that always comes with another."""
 TWICE = {"schema-change", "big-integers"}
-"""Seen with another trap, too: columns that are added change the schema, 2^63 is beyond 2^53."""
+"""Also found in the topic of another trap: added columns change the schema, 2^63 is beyond 2^53."""
 
 
 @pytest.mark.parametrize("trap", sorted(RULES))
-def test_a_trap_is_seen_in_its_own_topic_only(trap: str, found: Mapping[str, Found | None]) -> None:
+def test_a_trap_is_found_in_its_own_topic_only(trap: str, found: Mapping[str, Found | None]) -> None:
     seen = found[trap]
     assert seen is not None
     assert seen.first[0] == SAME_TOPIC.get(trap, trap)
     assert seen.count == (2 if trap in TWICE else 1)
 
 
-def test_what_a_stream_does_not_tell_is_neither_seen_nor_missed(spark: SparkSession) -> None:
+def test_unobservable_traps_are_neither_found_nor_missed(spark: SparkSession) -> None:
     options = VerifyOptions(resolved=False, commit_ts="milliseconds", table_ids=False)
     damaged = one_row().add(0, "error", error="OPEN-KEY-SHORT")
-    seen = exercised(damaged.frame(spark), Told(options=options, types=False, flags=False))
+    seen = exercised(damaged.frame(spark), Visibility(options=options, types=False, flags=False))
     assert "duplicate-message" in seen
     assert {"resolved-fallback", "key-swap", "partitioned-table", "zero-dates", "column-flags"} & set(
         seen

@@ -1,4 +1,4 @@
-"""What real TiCDC wrote verifies without error: every golden file as a topic of its own."""
+"""Messages of real TiCDC verify without errors; every golden file is a topic of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.golden_events import GOLDEN
 from tests.protocols.golden_messages import GoldenMessage, load_messages
 from ticdc_producer.config import resolve
 from ticdc_producer.model.record import Record
-from ticdc_producer.runs.verification import verdict
-from ticdc_producer.targets.decoding.dataframes import frame
+from ticdc_producer.runs.verification import verify_messages
+from ticdc_producer.targets.decoding.dataframes import messages_dataframe
 
 VARIANTS = {
     "open-protocol": ("open.max-batch-size-1", "max-batch-size=1"),
@@ -23,7 +23,7 @@ VARIANTS = {
 
 
 def sent(variant: str) -> dict[str, list[GoldenMessage]]:
-    """By topic the messages of all files of a variant, without the events that TiCDC refused."""
+    """The messages of all files of a variant by topic, without the events that TiCDC rejected."""
     files = [path for folder in ("visible", "fuzz") for path in GOLDEN.glob(f"{folder}/*.{variant}.jsonl")]
     return {
         path.name.partition(".")[0]: [message for message in load_messages(path) if not message.error]
@@ -49,8 +49,8 @@ def test_streams_of_real_ticdc_have_no_error(spark: SparkSession, protocol: str)
     topics = sent(variant)
     assert len(topics) >= 16
     uri = f"kafka:///golden?protocol={protocol}&partition-num=1&{options}"
-    found = verdict(resolve(uri, None, name="golden"), frame(spark, [*records(topics)]))
-    # Each file has a topic of its own here, which is not the changefeed's.
+    found = verify_messages(resolve(uri, None, name="golden"), messages_dataframe(spark, [*records(topics)]))
+    # The topic of a file is not the changefeed's topic.
     errors = [one for one in found.of_severity("error") if one.id != "INV-TOPIC"]
     assert not errors
     events = sum(len(message.events) for messages in topics.values() for message in messages)

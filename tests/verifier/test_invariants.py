@@ -1,10 +1,12 @@
-"""Each invariant catches the stream that breaks it, names the events, and lets the legal ones be."""
+"""Each invariant finds the streams that violate it, names the events, and accepts legal streams."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,6 +15,14 @@ from ticdc_producer.verifier import DispatchRule, Finding, VerifyOptions, check
 from ticdc_producer.verifier.registry import INVARIANTS
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY, email VARCHAR(64) UNIQUE, balance BIGINT)"
+
+
+def test_the_page_lists_each_invariant_with_its_severity_and_sentence() -> None:
+    page = Path(__file__).parents[2] / "docs/stream-semantics.md"
+    listed = re.findall(
+        r"^\| `(INV-[A-Z-]+)` \| (error|warning|info) \| ([^|]+) \|", page.read_text("utf-8"), re.MULTILINE
+    )
+    assert listed == [(each.id, each.severity, each.statement) for each in INVARIANTS]
 
 
 def crc(*parts: str) -> int:
@@ -33,12 +43,12 @@ def home(key: int) -> int:
     return (crc("bank", "accounts") ^ crc("id", str(key))) % 2
 
 
-def begun() -> Topic:
+def created() -> Topic:
     return Topic().ddl(ts(0), CREATE).resolved(ts(0))
 
 
 def valid() -> Topic:
-    topic = begun()
+    topic = created()
     topic.row(HOME, ts(1), after=account(1)).row(HOME, ts(1), after=account(2)).resolved(ts(1))
     topic.row(HOME, ts(2), before=account(3), index=0).row(
         HOME, ts(2), before=account(1), after=account(1, 5)
@@ -49,7 +59,7 @@ def valid() -> Topic:
 
 
 def by_value(*seconds_and_keys: tuple[int, int]) -> Topic:
-    topic = begun()
+    topic = created()
     for second, key in seconds_and_keys:
         topic.row(home(key), ts(second), after=account(key, second))
     return topic
@@ -67,8 +77,8 @@ def on_topics(names: Iterable[str]) -> VerifyOptions:
     return dataclasses.replace(OPTIONS, partitions=dict.fromkeys(names, 2))
 
 
-def told(findings: Iterable[Finding]) -> dict[str, str]:
-    """Id and severity of what is wrong."""
+def violations(findings: Iterable[Finding]) -> dict[str, str]:
+    """Id and severity of the errors and warnings."""
     return {finding.id: finding.severity for finding in findings if finding.severity in ("error", "warning")}
 
 
@@ -77,34 +87,34 @@ def one(findings: list[Finding], invariant: str) -> Finding:
     return finding
 
 
-def places(finding: Finding) -> list[tuple[int, int | None]]:
-    """Partition and offset of the events of the first witness."""
-    return [(event.partition, event.offset) for event in finding.witnesses[0].events]
+def offsets(finding: Finding) -> list[tuple[int, int | None]]:
+    """Partition and offset of the events of the first example."""
+    return [(event.partition, event.offset) for event in finding.examples[0].events]
 
 
-# -- what breaks one invariant ------------------------------------------------------------------------------
+# -- violations of one invariant---------------------------------------------------------------------------
 
 
 def undecodable() -> Topic:
     return valid().add(AWAY, "error", error="OPEN-KEY-SHORT", error_byte=8, error_expected="a length")
 
 
-def crowded() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1), events=17).resolved(ts(1))
+def oversized() -> Topic:
+    return created().row(HOME, ts(1), after=account(1), events=17).resolved(ts(1))
 
 
 def swapped_rows() -> Topic:
-    return begun().row(HOME, ts(2), after=account(1)).row(HOME, ts(1), after=account(2))
+    return created().row(HOME, ts(2), after=account(1)).row(HOME, ts(1), after=account(2))
 
 
 def late_row() -> Topic:
-    topic = begun().row(HOME, ts(1), after=account(1), table="accounts")
+    topic = created().row(HOME, ts(1), after=account(1), table="accounts")
     return topic.resolved(ts(3)).row(HOME, ts(2), after=account(2))
 
 
 def late_ddl() -> Topic:
     return (
-        begun()
+        created()
         .row(HOME, ts(1), after=account(1))
         .resolved(ts(3))
         .ddl(ts(2), "CREATE TABLE bank.t (id INT)", table="t")
@@ -122,7 +132,7 @@ def half_ddl() -> Topic:
 def row_after_ddl() -> Topic:
     """Two DDLs, so that the row before the barrier follows no newer row and no resolved event."""
     return (
-        begun()
+        created()
         .ddl(ts(2), "ALTER TABLE bank.accounts ADD INDEX (balance)", ddl_type=7)
         .row(HOME, ts(2), after=account(1))
     )
@@ -130,50 +140,52 @@ def row_after_ddl() -> Topic:
 
 def row_before_ddl() -> Topic:
     return (
-        begun().row(HOME, ts(3), after=account(1)).ddl(ts(2), "ALTER TABLE bank.accounts ADD INDEX (balance)")
+        created()
+        .row(HOME, ts(3), after=account(1))
+        .ddl(ts(2), "ALTER TABLE bank.accounts ADD INDEX (balance)")
     )
 
 
 def stray_row() -> Topic:
-    return begun().row(AWAY, ts(1), after=account(1)).resolved(ts(1))
+    return created().row(AWAY, ts(1), after=account(1)).resolved(ts(1))
 
 
 def insert_and_update() -> Topic:
-    topic = begun().row(HOME, ts(1), after=account(1))
+    topic = created().row(HOME, ts(1), after=account(1))
     return topic.row(HOME, ts(1), before=account(1), after=account(1, 1))
 
 
 def unsplit() -> Topic:
-    return begun().row(HOME, ts(1), before=account(1), after=account(1, email="new@bank"))
+    return created().row(HOME, ts(1), before=account(1), after=account(1, email="new@bank"))
 
 
 def insert_first() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1)).row(HOME, ts(1), before=account(2))
+    return created().row(HOME, ts(1), after=account(1)).row(HOME, ts(1), before=account(2))
 
 
 def mixed_message() -> Topic:
-    topic = begun().row(HOME, ts(1), after=account(1), events=2)
+    topic = created().row(HOME, ts(1), after=account(1), events=2)
     return topic.add(HOME, "resolved", commit_ts=ts(1), offset=2, index=1, events=2).resolved(
         ts(1), only=[AWAY]
     )
 
 
 def two_tables_in_a_message() -> Topic:
-    topic = begun().row(HOME, ts(1), after=account(1), events=2)
+    topic = created().row(HOME, ts(1), after=account(1), events=2)
     return topic.row(HOME, ts(1), after=account(2), table="other", offset=2, index=1, events=2)
 
 
 def far_future() -> Topic:
-    return begun().row(HOME, ts(10_000_000_000), after=account(1))
+    return created().row(HOME, ts(10_000_000_000), after=account(1))
 
 
 def falling_resolved() -> Topic:
-    return begun().resolved(ts(3)).resolved(ts(2))
+    return created().resolved(ts(3)).resolved(ts(2))
 
 
 def swapped_ddls() -> Topic:
     """Two DDLs of one ts, in another order in each partition."""
-    topic = begun()
+    topic = created()
     for partition, tables in ((0, "tu"), (1, "ut")):
         for table in tables:
             topic.ddl(ts(1), f"DROP TABLE bank.{table}", table=table, ddl_type=4, only=[partition])
@@ -181,30 +193,30 @@ def swapped_ddls() -> Topic:
 
 
 def older_ddl() -> Topic:
-    topic = begun().ddl(ts(3), "CREATE TABLE bank.t (id INT)", table="t")
+    topic = created().ddl(ts(3), "CREATE TABLE bank.t (id INT)", table="t")
     return topic.ddl(ts(2), "CREATE TABLE bank.u (id INT)", table="u")
 
 
 def keyless() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1), flags=dict.fromkeys(ACCOUNTS, PLAIN))
+    return created().row(HOME, ts(1), after=account(1), flags=dict.fromkeys(ACCOUNTS, PLAIN))
 
 
 def inserted_twice() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(1, 2))
+    return created().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(1, 2))
 
 
 def other_old_image() -> Topic:
-    topic = begun().row(HOME, ts(1), after=account(1, 5))
+    topic = created().row(HOME, ts(1), after=account(1, 5))
     return topic.row(HOME, ts(2), before=account(1, 6), after=account(1, 7))
 
 
 def lost_column() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after={"id": "2", "email": "2@bank"})
+    return created().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after={"id": "2", "email": "2@bank"})
 
 
 def deposits(count: int) -> Topic:
     """A row at each of some seconds, from offset 2 on."""
-    topic = begun()
+    topic = created()
     for second in range(1, count + 1):
         topic.row(HOME, ts(second), after=account(second))
     return topic
@@ -226,7 +238,7 @@ def replay_cut_short() -> Topic:
 
 BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
     "INV-FRAME": (undecodable, [(AWAY, 7)]),
-    "INV-BATCH-SIZE": (crowded, [(HOME, 2)]),
+    "INV-BATCH-SIZE": (oversized, [(HOME, 2)]),
     "INV-ORDER-TABLE": (swapped_rows, [(HOME, 2), (HOME, 3)]),
     "INV-RESOLVED": (late_row, [(HOME, 3), (HOME, 4)]),
     "INV-RESOLVED-DDL": (late_ddl, [(AWAY, 2), (AWAY, 3)]),
@@ -251,82 +263,82 @@ BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
     "INV-DUP-ORDER": (replay_with_a_hole, [(HOME, 9), (HOME, 10)]),
     "INV-DUP-COMPLETE": (replay_cut_short, [(HOME, 7), (HOME, 8)]),
 }
-"""For each invariant a stream that breaks it alone, and the partition and offset of the events to name."""
+"""For each invariant a stream that violates it alone, and the partition and offset of the events to name."""
 TWICE = ("INV-RESOLVED-DDL", "INV-RESOLVED-MONO", "INV-DDL-ORDER")
-"""Broken in both partitions, since DDL and resolved events stand in both."""
+"""Violated in both partitions, because both get DDL and resolved events."""
 SEVERITY = {one.id: one.severity for one in INVARIANTS}
 
 
 def test_each_broken_invariant_is_found_alone_with_its_events(spark: SparkSession) -> None:
-    """Every stream is a topic of its own, so that one check can judge them all."""
+    """Every stream is a topic of its own, so that one check covers them all."""
     findings = check(
         together(spark, {name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN)
     )
-    assert told(findings) == {name: SEVERITY[name] for name in BROKEN}
+    assert violations(findings) == {name: SEVERITY[name] for name in BROKEN}
     for finding in (one for one in findings if one.severity in ("error", "warning")):
-        assert {event.topic for witness in finding.witnesses for event in witness.events} == {finding.id}
+        assert {event.topic for example in finding.examples for event in example.events} == {finding.id}
         assert finding.count == (2 if finding.id in TWICE else 1)
-        assert sorted(places(finding)) == sorted(BROKEN[finding.id][1])
-        assert finding.witnesses[0].detail
+        assert sorted(offsets(finding)) == sorted(BROKEN[finding.id][1])
+        assert finding.examples[0].detail
 
 
 def test_every_invariant_is_broken_by_some_test() -> None:
-    elsewhere = {"INV-ORDER-KEY", "INV-KEY-PARTITION", "INV-DUP-CONTENT", "INV-TOPIC"}
-    assert {one.id for one in INVARIANTS} == {*BROKEN, *TOLD, *elsewhere}
+    other_tests = {"INV-ORDER-KEY", "INV-KEY-PARTITION", "INV-DUP-CONTENT", "INV-TOPIC"}
+    assert {one.id for one in INVARIANTS} == {*BROKEN, *INFORMATION, *other_tests}
 
 
 def test_a_row_that_overtakes_itself_breaks_both_orders(spark: SparkSession) -> None:
     """Under table dispatch the order of a row cannot break without the order of its table."""
-    topic = begun().row(HOME, ts(1), after=account(2))
+    topic = created().row(HOME, ts(1), after=account(2))
     topic.row(HOME, ts(3), before=account(1), after=account(1, 3)).row(HOME, ts(2), after=account(1))
     findings = check(topic.frame(spark), OPTIONS)
-    assert told(findings) == {"INV-ORDER-TABLE": "error", "INV-ORDER-KEY": "error"}
-    assert places(one(findings, "INV-ORDER-KEY")) == [(HOME, 3), (HOME, 4)]
-    assert "1000 ms" in one(findings, "INV-ORDER-KEY").witnesses[0].detail
+    assert violations(findings) == {"INV-ORDER-TABLE": "error", "INV-ORDER-KEY": "error"}
+    assert offsets(one(findings, "INV-ORDER-KEY")) == [(HOME, 3), (HOME, 4)]
+    assert "1000 ms" in one(findings, "INV-ORDER-KEY").examples[0].detail
 
 
 def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal(spark: SparkSession) -> None:
-    """CRC-32 is linear: what the tables' names differ by, their keys make up for."""
+    """CRC-32 is linear: the difference of the keys cancels the difference of the table names."""
     names, keys = ("t3", "t4"), (6, 1)
     hashes = [crc("bank", name) ^ crc("id", str(key)) for name, key in zip(names, keys, strict=True)]
     assert hashes[0] == hashes[1]
-    topic = begun().row(hashes[0] % 2, ts(1), after=account(6), table="t3", offset=2, events=2)
+    topic = created().row(hashes[0] % 2, ts(1), after=account(6), table="t3", offset=2, events=2)
     topic.row(hashes[0] % 2, ts(1), after=account(1), table="t4", offset=2, index=1, events=2)
     rules = [DispatchRule(schema="bank", table=name, rule="index-value") for name in names]
     findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=rules))
-    assert {"INV-BATCH-KEY", "INV-ROW-PARTITION"}.isdisjoint(told(findings))
+    assert {"INV-BATCH-KEY", "INV-ROW-PARTITION"}.isdisjoint(violations(findings))
 
 
 def unfinished() -> Topic:
-    return begun().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(2))
+    return created().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(2))
 
 
 def odd_flags() -> Topic:
     flags = ACCOUNTS | {"id": 0x0B | 0x40, "balance": 0x40}
-    return begun().row(HOME, ts(1), after=account(1), flags=flags).resolved(ts(1))
+    return created().row(HOME, ts(1), after=account(1), flags=flags).resolved(ts(1))
 
 
 def stalled() -> Topic:
-    return begun().resolved(ts(61)).resolved(ts(62))
+    return created().resolved(ts(61)).resolved(ts(62))
 
 
-TOLD: dict[str, tuple[Callable[[], Topic], str]] = {
+INFORMATION: dict[str, tuple[Callable[[], Topic], str]] = {
     "INV-COMPLETE": (unfinished, "2 rows in 1000 ms"),
     "INV-FLAGS": (odd_flags, "id, balance"),
     "INV-RESOLVED-STALL": (stalled, "61000 ms"),
 }
-"""What is worth knowing of a stream, and is no violation."""
+"""Streams with findings of severity info, and a part of their detail."""
 
 
-def test_what_is_worth_knowing_is_information(spark: SparkSession) -> None:
-    options = dataclasses.replace(on_topics(TOLD), resolved_gap_ms=60_000)
-    findings = check(together(spark, {name: stream() for name, (stream, _) in TOLD.items()}), options)
-    assert told(findings) == {}
-    for name, (_, words) in TOLD.items():
+def test_findings_that_are_not_violations_are_information(spark: SparkSession) -> None:
+    options = dataclasses.replace(on_topics(INFORMATION), resolved_gap_ms=60_000)
+    findings = check(together(spark, {name: stream() for name, (stream, _) in INFORMATION.items()}), options)
+    assert violations(findings) == {}
+    for name, (_, words) in INFORMATION.items():
         finding = one(findings, name)
         assert finding.severity == "info"
-        assert words in finding.witnesses[0].detail
-        assert {event.topic for witness in finding.witnesses for event in witness.events} == {name}
+        assert words in finding.examples[0].detail
+        assert {event.topic for example in finding.examples for event in example.events} == {name}
 
 
 # -- severities ---------------------------------------------------------------------------------------------
@@ -339,46 +351,46 @@ def keys_at(partition: int) -> list[int]:
 def test_index_value_rows_may_swap_between_keys(spark: SparkSession) -> None:
     first, second = keys_at(0)[:2]
     stream = by_value((2, first), (1, second)).frame(spark)
-    assert told(check(stream, BY_VALUE)) == {"INV-ORDER-TABLE": "warning"}
-    strict = dataclasses.replace(BY_VALUE, strict_seed=True)
-    assert told(check(stream, strict)) == {"INV-ORDER-TABLE": "error"}
+    assert violations(check(stream, BY_VALUE)) == {"INV-ORDER-TABLE": "warning"}
+    strict = dataclasses.replace(BY_VALUE, strict_table_order=True)
+    assert violations(check(stream, strict)) == {"INV-ORDER-TABLE": "error"}
     unknown = dataclasses.replace(OPTIONS, rules=None)
-    assert told(check(stream, unknown)) == {"INV-ORDER-TABLE": "warning"}
+    assert violations(check(stream, unknown)) == {"INV-ORDER-TABLE": "warning"}
 
 
 def test_index_value_rows_of_one_key_may_not_swap(spark: SparkSession) -> None:
     findings = check(by_value((2, 1), (1, 1)).frame(spark), BY_VALUE)
     # Both are inserts of the row.
     swapped = {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
-    assert told(findings) == {**swapped, "INV-ROW-STATE": "warning"}
+    assert violations(findings) == {**swapped, "INV-ROW-STATE": "warning"}
 
 
 def test_rows_of_other_tables_behind_a_ddl_are_a_warning(spark: SparkSession) -> None:
-    topic = begun().ddl(ts(2), "ALTER TABLE bank.other ADD INDEX (x)", table="other", ddl_type=7)
+    topic = created().ddl(ts(2), "ALTER TABLE bank.other ADD INDEX (x)", table="other", ddl_type=7)
     findings = check(topic.row(HOME, ts(1), after=account(1)).frame(spark), OPTIONS)
-    assert told(findings) == {"INV-DDL-BARRIER-BEFORE": "warning"}
+    assert violations(findings) == {"INV-DDL-BARRIER-BEFORE": "warning"}
 
 
 def test_a_ddl_of_a_database_concerns_its_tables(spark: SparkSession) -> None:
     topic = (
-        begun().row(HOME, ts(3), after=account(1)).ddl(ts(2), "ALTER DATABASE bank", table="", ddl_type=26)
+        created().row(HOME, ts(3), after=account(1)).ddl(ts(2), "ALTER DATABASE bank", table="", ddl_type=26)
     )
     findings = check(topic.row(HOME, ts(2), after=account(2)).frame(spark), OPTIONS)
-    barriers = {name: severity for name, severity in told(findings).items() if "BARRIER" in name}
+    barriers = {name: severity for name, severity in violations(findings).items() if "BARRIER" in name}
     assert barriers == {"INV-DDL-BARRIER-BEFORE": "error", "INV-DDL-BARRIER-AFTER": "error"}
     assert one(findings, "INV-DDL-BARRIER-AFTER").count == 1
 
 
-def test_a_ddl_that_stands_nowhere_else_is_a_warning_while_nothing_follows(spark: SparkSession) -> None:
+def test_a_ddl_in_one_partition_is_a_warning_if_nothing_follows(spark: SparkSession) -> None:
     topic = valid().ddl(ts(5), "CREATE TABLE bank.t (id INT)", table="t", only=[HOME])
-    assert told(check(topic.frame(spark), OPTIONS)) == {"INV-DDL-BROADCAST": "warning"}
+    assert violations(check(topic.frame(spark), OPTIONS)) == {"INV-DDL-BROADCAST": "warning"}
 
 
 def test_canal_json_has_ddl_in_partition_0_only(spark: SparkSession) -> None:
     options = dataclasses.replace(OPTIONS, ddl_broadcast=False)
     topic = Topic().ddl(ts(0), CREATE, only=[0]).resolved(ts(0)).row(HOME, ts(1), after=account(1))
-    assert told(check(topic.frame(spark), options)) == {}
-    assert told(check(valid().frame(spark), options)) == {"INV-DDL-BROADCAST": "error"}
+    assert violations(check(topic.frame(spark), options)) == {}
+    assert violations(check(valid().frame(spark), options)) == {"INV-DDL-BROADCAST": "error"}
 
 
 def test_null_in_a_hashed_column_makes_the_partition_a_warning(spark: SparkSession) -> None:
@@ -386,16 +398,16 @@ def test_null_in_a_hashed_column_makes_the_partition_a_warning(spark: SparkSessi
     options = dataclasses.replace(OPTIONS, rules=[rule])
     right = (crc("bank", "accounts") ^ crc("email", "null")) % 2
     null = account(1, email=None)
-    assert told(check(begun().row(right, ts(1), after=null).frame(spark), options)) == {}
-    astray = begun().row(1 - right, ts(1), after=null).frame(spark)
-    assert told(check(astray, options)) == {"INV-ROW-PARTITION": "warning"}
+    assert violations(check(created().row(right, ts(1), after=null).frame(spark), options)) == {}
+    astray = created().row(1 - right, ts(1), after=null).frame(spark)
+    assert violations(check(astray, options)) == {"INV-ROW-PARTITION": "warning"}
 
 
 # -- partitions ---------------------------------------------------------------------------------------------
 
 
 def test_worked_values_of_index_value_dispatch(spark: SparkSession) -> None:
-    """stream-semantics §6.2: test.t1 with handle id, N=16."""
+    """docs/stream-semantics.md §6.2: test.t1 with handle id, N=16."""
     topic = Topic(partitions=16)
     for key, partition in {1: 11, 2: 1, 3: 7, 4: 4}.items():
         topic.row(partition, ts(key), after={"id": str(key)}, table="t1")
@@ -403,9 +415,9 @@ def test_worked_values_of_index_value_dispatch(spark: SparkSession) -> None:
     options = VerifyOptions(
         rules=[DispatchRule(schema="test", table="t1", rule="index-value")], partitions={"bank": 16}
     )
-    assert told(check(topic.frame(spark), options)) == {}
+    assert violations(check(topic.frame(spark), options)) == {}
     topic.events[2]["partition"] = 8
-    assert told(check(topic.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
+    assert violations(check(topic.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
 
 
 def test_rules_by_function_and_ts_dispatch(spark: SparkSession) -> None:
@@ -416,20 +428,20 @@ def test_rules_by_function_and_ts_dispatch(spark: SparkSession) -> None:
     topic = Topic(partitions=3).ddl(ts(0), CREATE)
     for second in (1, 2, 3):
         topic.row((ts(second) + second) % 3, ts(second) + second, after=account(second))
-    assert told(check(topic.frame(spark), options)) == {}
+    assert violations(check(topic.frame(spark), options)) == {}
     astray = topic.row((ts(4) + 1) % 3, ts(4), after=account(4))
-    assert told(check(astray.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
+    assert violations(check(astray.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
 
 
 def test_columns_dispatch_keeps_the_order_of_a_row_too(spark: SparkSession) -> None:
     """A row that moves to another dispatch key of the same partition is still one row."""
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("balance",))
-    placed = {b: (crc("bank", "accounts") ^ crc("balance", str(b))) % 2 for b in range(20)}
-    old, new = [balance for balance, partition in placed.items() if partition == 0][:2]
-    topic = begun().row(0, ts(2), before=account(1, old), after=account(1, new))
+    partitions = {b: (crc("bank", "accounts") ^ crc("balance", str(b))) % 2 for b in range(20)}
+    old, new = [balance for balance, partition in partitions.items() if partition == 0][:2]
+    topic = created().row(0, ts(2), before=account(1, old), after=account(1, new))
     topic.row(0, ts(1), after=account(1, old))
     findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=[rule]))
-    assert told(findings) == {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
+    assert violations(findings) == {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
 
 
 # -- what is legal ------------------------------------------------------------------------------------------
@@ -442,13 +454,16 @@ def replayed() -> Topic:
 
 
 def message_sent_twice() -> Topic:
-    topic = begun().row(HOME, ts(1), before=account(1)).row(HOME, ts(1), after=account(1, 1))
+    topic = created().row(HOME, ts(1), before=account(1)).row(HOME, ts(1), after=account(1, 1))
     return topic.row(HOME, ts(1), before=account(1))
 
 
 def ddl_at_resolved() -> Topic:
     return (
-        begun().row(HOME, ts(1), after=account(1)).resolved(ts(2)).ddl(ts(2), "TRUNCATE TABLE bank.accounts")
+        created()
+        .row(HOME, ts(1), after=account(1))
+        .resolved(ts(2))
+        .ddl(ts(2), "TRUNCATE TABLE bank.accounts")
     )
 
 
@@ -462,13 +477,13 @@ def partition_without_rows() -> Topic:
 
 
 def unique_change_split() -> Topic:
-    topic = begun().row(HOME, ts(1), before=account(1)).row(HOME, ts(1), before=account(2))
+    topic = created().row(HOME, ts(1), before=account(1)).row(HOME, ts(1), before=account(2))
     return topic.row(HOME, ts(1), after=account(1, email="new@bank")).row(HOME, ts(1), after=account(3))
 
 
 def equal_ts_in_tables() -> Topic:
     """Each physical table is sorted for itself."""
-    topic = begun().row(HOME, ts(2), after=account(1), table_id=11)
+    topic = created().row(HOME, ts(2), after=account(1), table_id=11)
     return topic.row(HOME, ts(1), after=account(2), table_id=12).row(
         HOME, ts(3), before=account(1), table_id=11
     )
@@ -484,12 +499,12 @@ def test_legal_streams_give_nothing(spark: SparkSession) -> None:
     names = [stream.__name__ for stream in LEGAL]
     topics = {stream.__name__: stream() for stream in LEGAL}
     findings = check(together(spark, topics), on_topics(names))
-    assert told(findings) == {}
+    assert violations(findings) == {}
     assert {finding.id for finding in findings if finding.severity == "info"} <= {"INV-COMPLETE"}
 
 
 def test_a_row_at_the_resolved_ts_is_information(spark: SparkSession) -> None:
-    topic = begun().row(HOME, ts(1), after=account(1)).resolved(ts(1)).row(HOME, ts(1), after=account(2))
+    topic = created().row(HOME, ts(1), after=account(1)).resolved(ts(1)).row(HOME, ts(1), after=account(2))
     findings = check(topic.frame(spark), OPTIONS)
     assert [each.id for each in findings if each.severity != "not checked"] == ["INV-RESOLVED"]
     assert one(findings, "INV-RESOLVED").severity == "info"
@@ -499,15 +514,21 @@ def test_a_repeated_row_with_other_content_is_no_duplicate(spark: SparkSession) 
     topic = valid().again(HOME, 9)
     changed = next(event for event in reversed(topic.events) if event["kind"] == "row")
     changed["before"] = {**changed["before"], "balance": bytearray(b"6")}
-    assert told(check(topic.frame(spark), OPTIONS)) == {"INV-COLLAPSE": "error", "INV-DUP-CONTENT": "error"}
+    assert violations(check(topic.frame(spark), OPTIONS)) == {
+        "INV-COLLAPSE": "error",
+        "INV-DUP-CONTENT": "error",
+    }
 
 
 def test_null_and_a_value_are_not_identical(spark: SparkSession) -> None:
     """Hashing passes over NULL: without care both images would be one sequence of bytes."""
     flags = {"id": ACCOUNTS["id"], "x": PLAIN, "y": PLAIN}
-    topic = begun().row(HOME, ts(1), after={"id": "1", "x": None, "y": "y"}, flags=flags)
+    topic = created().row(HOME, ts(1), after={"id": "1", "x": None, "y": "y"}, flags=flags)
     topic.row(HOME, ts(1), after={"id": "1", "x": "y", "y": None}, flags=flags)
-    assert told(check(topic.frame(spark), OPTIONS)) == {"INV-COLLAPSE": "error", "INV-DUP-CONTENT": "error"}
+    assert violations(check(topic.frame(spark), OPTIONS)) == {
+        "INV-COLLAPSE": "error",
+        "INV-DUP-CONTENT": "error",
+    }
 
 
 # -- what cannot be checked ---------------------------------------------------------------------------------
@@ -519,15 +540,15 @@ def unchecked(findings: list[Finding]) -> dict[str, str]:
 
 def test_unknown_rules_and_partitions_are_not_passed(spark: SparkSession) -> None:
     findings = check(valid().frame(spark), VerifyOptions())
-    assert told(findings) == {}
+    assert violations(findings) == {}
     assert unchecked(findings).keys() == {
         "INV-BATCH-SIZE", "INV-RESOLVED-BROADCAST", "INV-DDL-BROADCAST", "INV-ROW-PARTITION",
         "INV-BATCH-KEY", "INV-COMPLETE", "INV-TOPIC",
     }  # fmt: skip
 
 
-def test_a_stream_without_rows_proves_nothing_of_rows(spark: SparkSession) -> None:
-    reasons = unchecked(check(begun().frame(spark), OPTIONS))
+def test_a_stream_without_rows_proves_nothing_about_rows(spark: SparkSession) -> None:
+    reasons = unchecked(check(created().frame(spark), OPTIONS))
     assert reasons["INV-ORDER-TABLE"] == "the stream has no row events"
     assert "INV-DDL-BROADCAST" not in reasons
 
@@ -544,14 +565,16 @@ def test_an_empty_stream_proves_nothing(spark: SparkSession) -> None:
 def test_options_of_the_changefeed_take_checks_away(spark: SparkSession) -> None:
     raw = dataclasses.replace(OPTIONS, raw_key_update=True, resolved=False)
     findings = check(unsplit().frame(spark), raw)
-    assert told(findings) == {}
+    assert violations(findings) == {}
     assert {"INV-KEY-UPDATE-SPLIT", "INV-RESOLVED", "INV-RESOLVED-BROADCAST"} <= unchecked(findings).keys()
 
 
 def test_rows_without_handle_key_or_hashed_column_are_counted_as_not_checked(spark: SparkSession) -> None:
     flags = dict.fromkeys(ACCOUNTS, PLAIN)
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("nothing",))
-    topic = begun().row(0, ts(1), after=account(1), flags=flags).row(1, ts(1), after=account(2), flags=flags)
+    topic = (
+        created().row(0, ts(1), after=account(1), flags=flags).row(1, ts(1), after=account(2), flags=flags)
+    )
     findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=[rule]))
     counts = {finding.id: finding.count for finding in findings if finding.severity == "not checked"}
     of_rows = {"INV-ORDER-KEY", "INV-COLLAPSE", "INV-KEY-PARTITION", "INV-ROW-STATE", "INV-OLD-IMAGE"}

@@ -1,4 +1,4 @@
-"""Wrong consumers end in a wrong state on some legal stream, the right one on none."""
+"""Each wrong consumer ends in a wrong state on some legal stream, the right consumer on none."""
 
 from __future__ import annotations
 
@@ -64,8 +64,10 @@ def delivered(folder: Path, count: int) -> Partitions:
     partitions: Partitions = {partition: [] for partition in range(count)}
     for message in records(folder / "messages.jsonl"):
         events = decode(message.key, message.value)
-        place, offset = message.partition, message.offset
-        partitions[place] += [Delivered(place, offset, index, event) for index, event in enumerate(events)]
+        partition, offset = message.partition, message.offset
+        partitions[partition] += [
+            Delivered(partition, offset, index, event) for index, event in enumerate(events)
+        ]
     return partitions
 
 
@@ -109,13 +111,13 @@ def printed(found: dict[str, set[str]], topics: list[str]) -> str:
     return "\n".join(lines)
 
 
-def made(place: Path, names: tuple[str, ...]) -> dict[str, tuple[Partitions, Tables]]:
+def made(folder: Path, names: tuple[str, ...]) -> dict[str, tuple[Partitions, Tables]]:
     topics = {}
     for name in names:
-        report = api.run(TRAPPED, out=place / name, inject=TOPICS[name])
+        report = api.run(TRAPPED, out=folder / name, inject=TOPICS[name])
         assert report.ok
-        count = json.loads((place / name / "manifest.json").read_text())["changefeed"]["partition-num"]
-        topics[name] = (delivered(place / name, count), expected(place / name))
+        count = json.loads((folder / name / "manifest.json").read_text())["changefeed"]["partition-num"]
+        topics[name] = (delivered(folder / name, count), expected(folder / name))
     return topics
 
 

@@ -1,4 +1,4 @@
-"""The same jobs on many events, made in the JVM: all is well, and one swap among them is found."""
+"""The same jobs on many events, generated in the JVM: one swap is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -55,14 +55,16 @@ def resolved(spark: SparkSession, rows: int) -> DataFrame:
     """A resolved event in every partition, right after each thousandth row."""
     moments = spark.range(999, rows, 1000)
     everywhere = sf.explode(sf.array(*(sf.lit(partition) for partition in range(PARTITIONS))))
-    placed = moments.withColumn("partition", everywhere)
-    return shaped(placed, partition=sf.col("partition"), kind=sf.lit("resolved"), offset=sf.col("id") * 2 + 1)
+    in_partitions = moments.withColumn("partition", everywhere)
+    return shaped(
+        in_partitions, partition=sf.col("partition"), kind=sf.lit("resolved"), offset=sf.col("id") * 2 + 1
+    )
 
 
 def shaped(rows: DataFrame, **fields: Column) -> DataFrame:
     """Rows at even offsets, one millisecond apart; resolved events between them."""
-    placed = {"offset": sf.col("id") * 2, "index": sf.lit(0), "commit_ts": commit_ts()}
-    known = placed | fields
+    defaults = {"offset": sf.col("id") * 2, "index": sf.lit(0), "commit_ts": commit_ts()}
+    known = defaults | fields
     return rows.select(
         *(known.get(name, sf.lit(None)).cast(kind).alias(name) for name, kind in FIELDS.items())
     )
@@ -76,7 +78,7 @@ def whole(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
-    """The stream with two rows in each other's place."""
+    """The stream with the offsets of two rows swapped."""
     offset = sf.when(sf.col("kind") == "row", sf.col("offset"))
     exchanged = sf.when(offset == early, late).when(offset == late, early).otherwise(sf.col("offset"))
     return events.withColumn("offset", exchanged.cast("long"))
@@ -92,11 +94,11 @@ def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSessio
     by_id = {finding.id: finding for finding in findings if finding.severity != "not checked"}
     assert by_id.keys() == {"INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-RESOLVED"}
     for finding in by_id.values():
-        assert {event.topic for witness in finding.witnesses for event in witness.events} == {"unsound"}
+        assert {event.topic for example in finding.examples for event in example.events} == {"unsound"}
 
     broken = by_id["INV-ORDER-KEY"]
     assert (broken.severity, broken.count) == ("error", 1)
-    newer, older = broken.witnesses[0].events
+    newer, older = broken.examples[0].events
     assert (newer.partition, newer.offset, newer.text) == (older.partition, early, "id=0")
     assert (older.offset, older.text) == (late, "id=0")
     assert by_id["INV-RESOLVED"].count == 1

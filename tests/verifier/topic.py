@@ -1,4 +1,4 @@
-"""A builder of small decoded streams: what a consumer would have read, event by event."""
+"""A builder of small streams of decoded events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def account(key: int, balance: int = 0, **changed: str | None) -> dict[str, str 
 
 @dataclass
 class Topic:
-    """One topic under construction; each event is a message of its own unless said otherwise."""
+    """One topic under construction; by default each event is a message of its own."""
 
     name: str = "bank"
     partitions: int = 2
@@ -58,8 +58,8 @@ class Topic:
 
     def add(self, partition: int, kind: str, **fields: Any) -> Topic:
         offset = sum(event["partition"] == partition for event in self.events)
-        place = {"topic": self.name, "partition": partition, "offset": offset, "index": 0}
-        self.events.append({**place, "events": 1, "size": 100, "kind": kind, **fields})
+        location = {"topic": self.name, "partition": partition, "offset": offset, "index": 0}
+        self.events.append({**location, "events": 1, "size": 100, "kind": kind, **fields})
         return self
 
     def row(
@@ -118,7 +118,7 @@ class Topic:
         return self
 
     def again(self, partition: int, start: int) -> Topic:
-        """Repeats what a partition holds from an offset on, as after a restart of the changefeed."""
+        """Repeats the events of a partition from an offset on, as after a restart of the changefeed."""
         held = [
             event for event in self.events if event["partition"] == partition and event["offset"] >= start
         ]

@@ -1,1 +1,1 @@
-"""Measuring what the tool does, on the rows on which TiCDC itself was measured."""
+"""Benchmarks of encoders and decoders, on the rows on which TiCDC itself was measured."""

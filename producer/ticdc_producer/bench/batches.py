@@ -1,4 +1,4 @@
-"""The rows of a benchmark as a Spark worker gets them: Arrow batches of the event stream."""
+"""The rows of a benchmark as a Spark worker receives them: Arrow batches of the event stream."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ticdc_producer.model.event import Kind
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.targets.encoding.row_batches import EVENTS_ARROW
 
-LEAST_ROWS = 20_000
+MIN_ROWS = 20_000
 BATCH = 16
-"""Rows in a message of the batched protocols, as where TiCDC was measured."""
+"""Rows in a message of the batched protocols, as in the measurements of TiCDC."""
 ARROW_ROWS = 10_000
 """Rows in an Arrow batch: Spark's default."""
 
@@ -33,22 +33,23 @@ ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
         {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40},
     ),
 }
-"""Name in the report to protocol and options; Simple describes each table once, for its decoder."""
+"""Name in the report → protocol and options. Simple sends each table's schema once, for its decoder."""
 
 
-def event_batches(path: Path, least: int) -> tuple[Catalog, list[pa.RecordBatch]]:
-    """A catalog and the event stream of a file's rows, round and round, as a worker gets them.
+def event_batches(path: Path, min_rows: int) -> tuple[Catalog, list[pa.RecordBatch]]:
+    """A catalog, and the event stream of a file's rows as a worker receives it.
 
-    :param least: so many rows; all of the file if it has more.
-    :raises FolderError: if there are none.
+    The file's rows are repeated up to ``min_rows``; a longer file is used completely.
+
+    :raises FolderError: if the file has no row events.
     """
     recorded = list(recorded_rows(path))
     if not recorded:
         raise FolderError("has no row events", path=str(path))
-    count = max(least, len(recorded))
+    count = max(min_rows, len(recorded))
     tables = list(dict.fromkeys(map(_table, recorded)))
     catalog = Catalog(tuple(replace(table, version=version) for version, table in enumerate(tables)))
-    rows = [_line(row, tables.index(_table(row))) for row in recorded]
+    rows = [_event_row(row, tables.index(_table(row))) for row in recorded]
     table = pa.Table.from_pylist(list(islice(cycle(rows), count)), schema=EVENTS_ARROW)
     return catalog, table.combine_chunks().to_batches(max_chunksize=ARROW_ROWS)
 
@@ -58,7 +59,7 @@ def _table(row: RecordedRow) -> TableInfo:
     return replace(row.table, partitions=partitions)
 
 
-def _line(row: RecordedRow, version: int) -> dict[str, Any]:
+def _event_row(row: RecordedRow, version: int) -> dict[str, Any]:
     return {
         "kind": int(Kind.ROW),
         "commit_ts": row.commit_ts,

@@ -1,7 +1,7 @@
-"""How fast the decoders are: the messages of the benchmark's rows, and the events that come out of them.
+"""Speed of the decoders on the messages of the benchmark's rows.
 
-Beside the JSON protocols stands the plain way, which is what a consumer of a few lines does: ``json.loads``
-and picking names, times and values, without a look at whether they are right.
+For the JSON protocols a minimal consumer is measured for comparison: ``json.loads`` and access to names,
+times and values, without any checks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ticdc_producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
+from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
 from ticdc_producer.bench.encode import PASSES
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols import registry
@@ -25,7 +25,7 @@ Reader: TypeAlias = Callable[[bytes, bytes], Iterable[object]]
 _LENGTH = 8
 
 
-def _plain_open_protocol(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal_open_protocol(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     events, at_key, at_value = [], _LENGTH, 0
     while at_key < len(key):
         key_end = at_key + _LENGTH + int.from_bytes(key[at_key : at_key + _LENGTH], "big")
@@ -42,31 +42,31 @@ def _plain_open_protocol(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     return events
 
 
-def _plain_canal_json(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal_canal_json(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     row = json.loads(value)
     return [
         (row["database"], row["table"], row["type"], row["es"], row["data"], row["old"], row["mysqlType"])
     ]
 
 
-def _plain_debezium(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal_debezium(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     row = json.loads(value)["payload"]
     source = row["source"]
     return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
 
 
-def _plain_simple(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal_simple(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
     row = json.loads(value)
     if "data" not in row and "old" not in row:
         return []
     return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
 
 
-_PLAIN: Mapping[str, Reader] = {
-    "open-protocol": _plain_open_protocol,
-    "canal-json": _plain_canal_json,
-    "debezium": _plain_debezium,
-    "simple": _plain_simple,
+_MINIMAL: Mapping[str, Reader] = {
+    "open-protocol": _minimal_open_protocol,
+    "canal-json": _minimal_canal_json,
+    "debezium": _minimal_debezium,
+    "simple": _minimal_simple,
 }
 
 
@@ -74,7 +74,7 @@ _PLAIN: Mapping[str, Reader] = {
 class DecoderSpeed:
     """Microseconds per row on one core, of the best pass.
 
-    :param plain: of the plain way, None where a protocol has none.
+    :param plain: the same for the minimal consumer; None if the protocol has none.
     """
 
     us_per_row: float
@@ -103,31 +103,34 @@ class DecodeReport:
 def measure_decoders(path: Path, *, passes: int = PASSES) -> DecodeReport:
     """Measure all decoders on the messages of a file's rows.
 
-    :param path: recorded events; its ``row`` lines are taken round and round.
-    :raises FolderError: if there are none.
+    :param path: recorded events; its ``row`` lines are repeated up to ``MIN_ROWS``.
+    :raises FolderError: if the file has no row events.
     """
-    catalog, batches = event_batches(path, LEAST_ROWS)
+    catalog, batches = event_batches(path, MIN_ROWS)
     report = DecodeReport(sum(batch.num_rows for batch in batches))
     for name, (protocol, options) in ENCODERS.items():
         plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
         messages = list(PartitionEncoder(plan).messages(batches))
         decoder = registry.decoder(protocol, options)
-        report.decoders[name] = _speed(messages, report.rows, decoder.events, _PLAIN.get(protocol), passes)
+        report.decoders[name] = _speed(messages, report.rows, decoder.events, _MINIMAL.get(protocol), passes)
     return report
 
 
 def _speed(
     messages: Sequence[Message], rows: int, events: Reader, plain: Reader | None, passes: int
 ) -> DecoderSpeed:
-    """Both ways in turn, so that a drift of the machine meets both."""
+    """Measure both in alternation, so that a drift of the machine's speed affects both."""
     pairs = [(message.key or b"", message.value or b"") for message in messages]
-    ours, others = [], []
+    decoder_seconds, plain_seconds = [], []
     for _ in range(passes):
-        ours.append(_seconds(pairs, events))
+        decoder_seconds.append(_seconds(pairs, events))
         if plain is not None:
-            others.append(_seconds(pairs, plain))
+            plain_seconds.append(_seconds(pairs, plain))
     per_row = 1e6 / rows
-    return DecoderSpeed(us_per_row=min(ours) * per_row, plain=min(others) * per_row if others else None)
+    return DecoderSpeed(
+        us_per_row=min(decoder_seconds) * per_row,
+        plain=min(plain_seconds) * per_row if plain_seconds else None,
+    )
 
 
 def _seconds(pairs: Iterable[tuple[bytes, bytes]], read: Reader) -> float:

@@ -1,7 +1,7 @@
-"""How fast the encoders are, on the very path that a Spark worker takes: Arrow batches in, messages out.
+"""Speed of the encoders on the same path as in a Spark worker: Arrow batches in, messages out.
 
-Rows of one kind of benchmark go round until there are enough of them; what is timed is
-``PartitionEncoder.messages``, after a first pass in which plans are compiled.
+The rows of a benchmark file are repeated up to ``MIN_ROWS``. The time of ``PartitionEncoder.messages`` is
+measured, after a first pass in which plans are compiled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_producer.bench.batches import ENCODERS, LEAST_ROWS, event_batches
+from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
@@ -24,7 +24,11 @@ PASSES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderSpeed:
-    """:param us_per_row: microseconds on one core, of the best pass."""
+    """The speed of one encoder.
+
+    :param us_per_row: microseconds on one core, of the best pass.
+    :param bytes_per_row: bytes of keys and values.
+    """
 
     us_per_row: float
     bytes_per_row: float
@@ -49,10 +53,10 @@ class EncodeReport:
 def measure_encoders(path: Path, *, passes: int = PASSES) -> EncodeReport:
     """Measure all encoders on the rows of a file.
 
-    :param path: recorded events; its ``row`` lines are taken round and round.
-    :raises FolderError: if there are none.
+    :param path: recorded events; its ``row`` lines are repeated up to ``MIN_ROWS``.
+    :raises FolderError: if the file has no row events.
     """
-    catalog, batches = event_batches(path, LEAST_ROWS)
+    catalog, batches = event_batches(path, MIN_ROWS)
     rows = sum(batch.num_rows for batch in batches)
     return EncodeReport(
         rows=rows,
@@ -66,7 +70,7 @@ def measure_encoders(path: Path, *, passes: int = PASSES) -> EncodeReport:
 def _best(plan: EncodePlan, batches: Sequence[pa.RecordBatch], passes: int) -> EncoderSpeed:
     rows = sum(batch.num_rows for batch in batches)
     sizes = sum(message.size for message in PartitionEncoder(plan).messages(batches))
-    registry.encoder(plan.protocol, plan.options)  # what is imported late is imported by now
+    registry.encoder(plan.protocol, plan.options)  # imports modules that the encoder loads lazily
     best = min(_seconds(plan, batches) for _ in range(passes))
     return EncoderSpeed(us_per_row=best / rows * 1e6, bytes_per_row=sizes / rows)
 

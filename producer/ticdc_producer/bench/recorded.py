@@ -1,6 +1,6 @@
-"""Row events as they were recorded before a real TiCDC encoder: the ``row`` lines of ``*.events.jsonl``.
+"""Row events recorded at the input of a real TiCDC encoder: the ``row`` lines of ``*.events.jsonl``.
 
-Values become the canonical text that the event stream holds, so that encoders can be fed with them.
+Values are converted to the canonical text of the event stream, which encoders take.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RecordedRow:
 
     @property
     def image(self) -> Image:
-        """The image that dispatch looks at: the new one, of a delete the old one."""
+        """The image that dispatch uses: the new image, for a delete the old one."""
         image = self.before if self.after is None else self.after
         if image is None:
             raise ValueError("a row event without an image")
@@ -56,7 +56,7 @@ class RecordedRow:
 def recorded_rows(path: Path) -> Iterator[RecordedRow]:
     """The row events of a file, in its order.
 
-    :raises FolderError: for a file that cannot be read, or a line that is no event.
+    :raises FolderError: if the file cannot be read, or a line is not a recorded event.
     """
     try:
         with path.open("rb") as lines:
@@ -74,11 +74,11 @@ def _row_of(line: bytes, path: Path, number: int) -> RecordedRow | None:
         return recorded_row(raw) if raw["kind"] == "row" else None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         hint = "lines as in tests/golden/visible/*.events.jsonl, not as in a golden folder"
-        raise FolderError("this line is no recorded event", path=f"{path}:{number}", hint=hint) from None
+        raise FolderError("this line is not a recorded event", path=f"{path}:{number}", hint=hint) from None
 
 
 def recorded_row(raw: Mapping[str, Any]) -> RecordedRow:
-    """The row event of one line's content."""
+    """The row event of one parsed line."""
     columns = sorted(raw["columns"] + raw["virtual_columns"], key=lambda column: column["offset"])
     return RecordedRow(
         seq=raw["seq"],
@@ -140,7 +140,7 @@ def _indexes(raw: Mapping[str, Any], names: list[str]) -> Iterator[IndexInfo]:
 
 
 def image_of(values: Sequence[Mapping[str, str] | None] | None) -> Image | None:
-    """The canonical texts of an image."""
+    """The canonical values of an image."""
     return None if values is None else tuple(_text(value) for value in values)
 
 
@@ -151,9 +151,9 @@ def _text(value: Mapping[str, str] | None) -> Value:
         return plain_text(struct.unpack(">f", bytes.fromhex(value["bits"]))[0], MySQLType.FLOAT)
     if "float64" in value:
         return plain_text(struct.unpack(">d", bytes.fromhex(value["bits"]))[0], MySQLType.DOUBLE)
-    ((form, content),) = value.items()
-    if form in ("bytes", "str_b64"):
+    ((kind, content),) = value.items()
+    if kind in ("bytes", "str_b64"):
         return base64.b64decode(content, validate=True)
-    if form in ("int", "uint", "str", "vector"):
+    if kind in ("int", "uint", "str", "vector"):
         return content.encode()
-    raise ValueError(f"a value of the unknown form {form!r}")
+    raise ValueError(f"unknown kind of value {kind!r}")

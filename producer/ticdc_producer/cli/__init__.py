@@ -1,4 +1,4 @@
-"""The command ``ticdc-producer``: thin; what it does stands in ``ticdc_producer.api``."""
+"""The command ``ticdc-producer``: thin; the work is done by ``ticdc_producer.api``."""
 
 from ticdc_producer.cli.app import main
 

@@ -28,7 +28,7 @@ from ticdc_producer.errors import ProducerError
 
 INTERRUPTED = 130
 _NEW_OBJECTS = 100_000
-"""Almost all of a command's first objects last: looking for garbage after every 700 of them finds none."""
+"""Threshold of garbage collection. The default, 700, would run it often while modules load, in vain."""
 
 app = typer.Typer(
     name="ticdc-producer",
@@ -68,12 +68,12 @@ def _root(
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; errors become a message on stderr and an exit code.
 
-    :param arguments: without the program's name; default those of this process.
-    :return: 0 ok, 1 the check found violations, 2 bad input, 3 the environment failed, 130 interrupted.
+    :param arguments: command line without the program's name; None: that of this process.
+    :return: 0 ok, 1 violations found, 2 bad input, 3 the environment failed, 130 interrupted.
     """
     gc.set_threshold(_NEW_OBJECTS)
     log_to_stderr()
-    # A plain `kill` unwinds like Ctrl-C does, so that brokers and half-written folders go.
+    # SIGTERM unwinds the stack like Ctrl-C, so that brokers are stopped and incomplete folders removed.
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -83,20 +83,20 @@ def main(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except ProducerError as error:
-        return _interrupted() if _came_of_interrupt(error) else fail(error)
+        return _interrupted() if _caused_by_interrupt(error) else fail(error)
     except typer.TyperException as error:  # an unknown command or option
         return fail_usage(error)
     except BrokenPipeError:  # `| head` closed our output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if _came_of_interrupt(error):
+        if _caused_by_interrupt(error):
             return _interrupted()
-        told = worker_failure(error)
-        if told is None:
+        own_error = worker_failure(error)
+        if own_error is None:
             raise
-        return fail(told)
-    if result == INTERRUPTED:  # what Typer makes of an interrupt inside of a command
+        return fail(own_error)
+    if result == INTERRUPTED:  # Typer turns an interrupt inside a command into this result
         return _interrupted()
     return result if isinstance(result, int) else 0
 
@@ -106,13 +106,13 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
-def _came_of_interrupt(error: BaseException) -> bool:
-    """Whether an error arose while an interrupt was being handled.
+def _caused_by_interrupt(error: BaseException) -> bool:
+    """Whether an error occurred while an interrupt was being handled.
 
-    An interrupt cuts the Spark driver's talk with its JVM, so that cleaning up may fail in many ways.
+    An interrupt breaks the Spark driver's connection to its JVM, so that cleanup may fail in many ways.
     """
     above = error.__context__
-    return above is not None and (isinstance(above, KeyboardInterrupt) or _came_of_interrupt(above))
+    return above is not None and (isinstance(above, KeyboardInterrupt) or _caused_by_interrupt(above))
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

@@ -14,12 +14,12 @@ from ticdc_producer.cli.options import Json
 from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.catalog import Asked
+    from ticdc_producer.conformance.catalog import CaseSpec
     from ticdc_producer.conformance.runner import Outcome
 
 
 class Protocol(StrEnum):
-    """The protocols that there are cases of."""
+    """The protocols with cases."""
 
     OPEN = "open-protocol"
     CANAL_JSON = "canal-json"
@@ -30,7 +30,8 @@ class Protocol(StrEnum):
 
 def conformance(
     testee: Annotated[
-        str | None, typer.Option("--testee", metavar="CMD", help="Starts the program under test.")
+        str | None,
+        typer.Option("--testee", metavar="CMD", help="Command that starts the program under test."),
     ] = None,
     protocol: Annotated[
         list[Protocol] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
@@ -48,32 +49,34 @@ def conformance(
         typer.Option("--failures", metavar="FILE", help="Cases expected to fail: an id or a glob per line."),
     ] = None,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For one answer, such as 500ms or 5s.")
+        str, typer.Option("--timeout", metavar="TIME", help="Timeout of one answer, such as 500ms or 5s.")
     ] = "5s",
     listing: Annotated[bool, typer.Option("--list", help="List the cases and run none.")] = False,
     junit_xml: Annotated[
-        Path | None, typer.Option("--junit-xml", metavar="PATH", help="Write the outcomes as JUnit XML, too.")
+        Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the outcomes as JUnit XML.")
     ] = None,
     save: Annotated[
         Path | None,
         typer.Option(
             "--save",
             metavar="DIR",
-            help="Write each case that fails as a golden folder, and what replays it.",
+            help="Write each failed case as a golden folder, with the command that replays it.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Ask a consumer of yours what it makes of messages. Exit code 1 if a case is not as expected.
+    """Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome.
 
-    Without --level it is asked for the events of single messages.
+    Default --level: the events of single messages.
     """
-    from ticdc_producer.conformance.catalog import asked
+    from ticdc_producer.conformance.catalog import case_specs
     from ticdc_producer.conformance.failure_list import FailureList, read_failures
     from ticdc_producer.conformance.selection import seconds_of, selected
 
-    cases = selected(asked(level or (Level.DECODE,)), protocol or (), only or ())
-    known = read_failures(failures, [one.id for one in asked(tuple(Level))]) if failures else FailureList()
+    cases = selected(case_specs(level or (Level.DECODE,)), protocol or (), only or ())
+    known = (
+        read_failures(failures, [one.id for one in case_specs(tuple(Level))]) if failures else FailureList()
+    )
     if listing:
         _list(cases, as_json)
         return 0
@@ -82,13 +85,15 @@ def conformance(
     from ticdc_producer.conformance.runner import run
 
     command, seconds = testee or "", seconds_of(timeout)
-    typer.echo(f"asking {len(cases)} cases", err=True)
+    typer.echo(f"running {len(cases)} cases", err=True)
 
-    def keep(outcome: Outcome) -> None:
+    def save_failure(outcome: Outcome) -> None:
         if save is not None and outcome.status == "failed":
             report.save(save, outcome, command)
 
-    outcomes = run(cases, command, timeout=seconds, failures=known, told=keep, say=_say)
+    outcomes = run(
+        cases, command, timeout=seconds, failures=known, on_outcome=save_failure, on_status=_print_status
+    )
     if junit_xml is not None:
         report.write_junit(junit_xml, outcomes)
     _show(outcomes, as_json)
@@ -100,18 +105,20 @@ def _check(testee: str | None, junit_xml: Path | None) -> None:
     from ticdc_producer.reports.target import check_target
 
     if testee is None:
-        raise ConformanceError("there is no program to ask", hint="--testee starts it; --list needs none")
+        raise ConformanceError(
+            "conformance requires --testee or --list", hint="--testee CMD starts the program under test"
+        )
     if junit_xml is not None:
         check_target(junit_xml)
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _list(cases: Sequence[Asked], as_json: bool) -> None:
+def _list(cases: Sequence[CaseSpec], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([{"case": one.id, "says": one.says} for one in cases], indent=2))
+        typer.echo(json.dumps([{"case": one.id, "says": one.description} for one in cases], indent=2))
         return
     for one in cases:
         typer.echo(one.id)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Client, Config, SchemaRegistry, SinkURI, with_registry
+from ticdc_producer.cli.options import Config, KafkaProperties, SchemaRegistry, SinkURI, with_registry
 
 
 class Format(StrEnum):
@@ -20,19 +20,22 @@ class Format(StrEnum):
 
 def decode(
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE|-", help="Lines as in messages.jsonl; - for stdin.")
+        str | None,
+        typer.Argument(metavar="FILE|-", help="A file in the format of messages.jsonl; - for stdin."),
     ] = None,
     sink_uri: SinkURI = None,
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     protocol: Annotated[
         str | None,
-        typer.Option("--protocol", metavar="P", help="Default: what is told, else what the messages show."),
+        typer.Option(
+            "--protocol", metavar="P", help="Default: that of --sink-uri, --config or --in, else detected."
+        ),
     ] = None,
     config: Config = None,
     schema_registry: SchemaRegistry = None,
-    client: Client = None,
+    kafka_properties: KafkaProperties = None,
     form: Annotated[
-        Format, typer.Option("--format", help="One line per event, or events.jsonl's.")
+        Format, typer.Option("--format", help="One line per event, or the format of events.jsonl.")
     ] = Format.TEXT,
 ) -> int:
     """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
@@ -43,11 +46,11 @@ def decode(
     damaged = False
     rows = events(
         sink_uri=with_registry(sink_uri, schema_registry),
-        folder_in=folder,
+        folder=folder,
         file=file,
         config=config,
         protocol=protocol,
-        client=client or (),
+        kafka_properties=kafka_properties or (),
     )
     for row in rows:
         damaged = damaged or row["kind"] == "error"

@@ -1,4 +1,4 @@
-"""``ticdc-producer golden``: the conformance corpus as files, and what changed between two of them."""
+"""``ticdc-producer golden``: the conformance corpus as files, and the changes between two of them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ class Protocols(StrEnum):
 @app.callback(invoke_without_command=True)
 def golden(
     context: typer.Context,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write; new.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder to write; must not exist.")
+    ] = None,
     protocol: Annotated[
-        list[Protocols] | None, typer.Option("--protocol", help="Which cases; may be repeated.")
+        list[Protocols] | None,
+        typer.Option("--protocol", help="Only cases of this protocol; may be repeated."),
     ] = None,
     level: Annotated[
         list[Level] | None,
-        typer.Option("--level", help="Events of messages, or rows of topics; both without it."),
+        typer.Option("--level", help="Events of messages, or rows of topics. Default: both."),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -49,15 +52,15 @@ def golden(
     if context.invoked_subcommand is not None:
         refuse_options(context, "golden diff A B")
         return 0
-    from ticdc_producer.conformance.catalog import asked
+    from ticdc_producer.conformance.catalog import case_specs
     from ticdc_producer.conformance.corpus_folder import write_corpus
     from ticdc_producer.conformance.selection import selected
     from ticdc_producer.errors import FolderError
 
     if out is None:
-        raise FolderError("there is no folder to write to", path="golden", hint="add --out DIR")
+        raise FolderError("--out is required", path="golden", hint="--out DIR")
     wanted = set() if not protocol or Protocols.ALL in protocol else set(protocol)
-    cases = selected(asked(level or tuple(Level)), wanted, only or ())
+    cases = selected(case_specs(level or tuple(Level)), wanted, only or ())
     write_corpus(out, cases, lambda line: typer.echo(line, err=True))
     typer.echo(f"wrote {len(cases)} cases into {out}")
     return 0
@@ -69,7 +72,7 @@ def diff(
     new: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
     as_json: Json = False,
 ) -> int:
-    """Show what changed from corpus A to corpus B. Exit code 1 if something did."""
+    """Show the changes from corpus A to corpus B. Exit code 1 if there are any."""
     from ticdc_producer.conformance.corpus_diff import corpus_diff
 
     found = corpus_diff(old, new)
@@ -81,12 +84,12 @@ def diff(
 
 
 def _show(found: CorpusDiff) -> None:
-    for word, cases in (("added", found.added), ("removed", found.removed)):
+    for label, cases in (("added", found.added), ("removed", found.removed)):
         for case in cases:
-            typer.echo(f"{word}: {case}")
+            typer.echo(f"{label}: {case}")
     for case, lines in found.changed.items():
         typer.echo(f"changed: {case}")
         for line in lines:
             typer.echo(f"  {line}")
     counts = {"added": len(found.added), "removed": len(found.removed), "changed": len(found.changed)}
-    typer.echo(", ".join(f"{count} {word}" for word, count in {**counts, "the same": found.same}.items()))
+    typer.echo(", ".join(f"{count} {label}" for label, count in {**counts, "the same": found.same}.items()))

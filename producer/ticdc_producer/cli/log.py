@@ -1,4 +1,4 @@
-"""What libraries log, on stderr, but for the traces of an interrupt."""
+"""Log messages of libraries on stderr, without the traces of an interrupt."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 
 def log_to_stderr() -> None:
-    """Warnings and errors of libraries come to stderr, unless somebody has taken care of the log."""
+    """Send warnings and errors of libraries to stderr, unless logging is already configured."""
     root = logging.getLogger()
     if root.handlers:
         return
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    handler.addFilter(_says_something)
+    handler.addFilter(_not_py4j)
     root.addHandler(handler)
 
 
-def _says_something(record: logging.LogRecord) -> bool:
-    """Py4J logs each call into the JVM that was cut off, with two traces, and raises the error besides.
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """Drop the messages of Py4J: it logs each interrupted JVM call with two traces and raises the error.
 
-    It does so as nobody in particular, by the functions of ``logging`` itself.
+    Py4J logs to the root logger, so the path of its code identifies it.
     """
     return "py4j" not in Path(record.pathname).parts

@@ -1,4 +1,4 @@
-"""Options that several commands have, and how their errors are shown."""
+"""Options of several commands, and the output of errors."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SchemaRegistry = Annotated[
     typer.Option(
         "--schema-registry",
         metavar="URL",
-        help="Registry of Avro's schemas; as schema-registry of the sink URI, which must be given.",
+        help="Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
     ),
 ]
-Client = Annotated[
+KafkaProperties = Annotated[
     list[str] | None,
     typer.Option(
         "-X",
@@ -37,42 +37,41 @@ Client = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors and the verdict only, and no progress.")
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the verdict.")]
 
 
 def with_registry(sink_uri: str | None, url: str | None) -> str | None:
-    """The sink URI with a registry, as ``schema-registry`` names one in it.
+    """The sink URI with the parameter ``schema-registry``.
 
+    :param url: of the registry; None: the sink URI is returned unchanged.
     :raises ChangefeedError: for a registry without a sink URI.
     """
     if url is None:
         return sink_uri
     if sink_uri is None:
-        hint = "or name it in the changefeed file: [sink] schema-registry"
-        what = "--schema-registry goes with --sink-uri"
+        hint = "or set it in the changefeed file: [sink] schema-registry"
+        what = "--schema-registry requires --sink-uri"
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)
-    between = "&" if "?" in sink_uri else "?"
-    return f"{sink_uri}{between}schema-registry={quote(url, safe='/:@$%{}')}"
+    separator = "&" if "?" in sink_uri else "?"
+    return f"{sink_uri}{separator}schema-registry={quote(url, safe='/:@$%{}')}"
 
 
 def refuse_options(context: typer.Context, usage: str) -> None:
-    """Options of a command before the name of one below it, where they would have no effect.
+    """Reject options before the name of a subcommand, where they would have no effect.
 
-    :param usage: of the command below.
-    :raises ArgumentError: for the first that was given.
+    :param usage: usage of the subcommand, as a hint.
+    :raises ArgumentError: for the first such option.
     """
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE":
-            below = f"{context.info_name} {context.invoked_subcommand}"
-            what = f"{option.opts[0]} is of {context.info_name}, and {below} has options of its own"
+            subcommand = f"{context.info_name} {context.invoked_subcommand}"
+            what = f"{option.opts[0]} is not an option of `{subcommand}`"
             raise ArgumentError(what, argument=option.name or "", hint=usage)
 
 
 def fail(error: ProducerError) -> int:
-    """Say what went wrong, on stderr.
+    """Print an error to stderr.
 
     :return: the exit code.
     """
@@ -81,12 +80,12 @@ def fail(error: ProducerError) -> int:
 
 
 def fail_usage(error: typer.TyperException) -> int:
-    """Say which command, option or argument is wrong, on stderr, and where all of them stand.
+    """Print to stderr which command, option or argument is wrong, and how to get help.
 
     :return: the exit code.
     """
-    told = error.format_message().replace("Value error, ", "").rstrip(".")
-    if told:  # a group of commands without one has printed its help, and nothing is to be added
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    if message:  # empty for a group without a subcommand, which has printed its help
         command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
-        typer.echo(f"ticdc-producer: {told} ({command} --help)", err=True)
+        typer.echo(f"ticdc-producer: {message} ({command} --help)", err=True)
     return USAGE

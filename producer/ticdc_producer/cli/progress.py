@@ -1,4 +1,4 @@
-"""What a running command says on stderr: one moving line on a terminal, plain lines elsewhere."""
+"""The progress of a command on stderr: one updated line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.status import Status
 
-    from ticdc_producer.runs.progress import Advance
+    from ticdc_producer.runs.progress import Progress
 
 
-class Progress:
-    """Shows the current step, and of long ones how far they got."""
+class ProgressDisplay:
+    """Shows the current step, and the progress of long steps."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        from rich.console import Console  # not at the top: --help has no use for it
+        from rich.console import Console  # not at the top: --help does not need it
 
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
         self._status: Status | None = None
@@ -28,7 +28,7 @@ class Progress:
         self._task: TaskID | None = None
         self._line = ""
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressDisplay:
         return self
 
     def __exit__(
@@ -36,8 +36,8 @@ class Progress:
     ) -> None:
         self._clear()
 
-    def say(self, line: str) -> None:
-        """The step that begins now."""
+    def on_status(self, line: str) -> None:
+        """Show the step that starts now."""
         self._line = line
         if not self._console.is_terminal:
             self._console.print(line, soft_wrap=True, markup=False)
@@ -49,26 +49,28 @@ class Progress:
         self._status = self._console.status(line)
         self._status.start()
 
-    def show(self, far: Advance) -> None:
-        """How far the current step got."""
+    def show(self, measured: Progress) -> None:
+        """Show the progress of the current step."""
         if not self._console.is_terminal:
             return
         if self._bar is None or self._task is None:
             self._clear()
             self._bar = _bar(self._console)
-            self._task = self._bar.add_task(self._line, total=far.total, up_to="")
+            self._task = self._bar.add_task(self._line, total=measured.total, up_to="")
             self._bar.start()
-        self._bar.update(self._task, completed=far.messages, total=far.total, up_to=up_to(far.ts))
+        self._bar.update(
+            self._task, completed=measured.messages, total=measured.total, up_to=up_to(measured.ts)
+        )
 
     def _clear(self) -> None:
-        for shown in (self._status, self._bar):
-            if shown is not None:
-                shown.stop()
+        for display in (self._status, self._bar):
+            if display is not None:
+                display.stop()
         self._status = self._bar = self._task = None
 
 
 def up_to(ts: int) -> str:
-    """A time stamp up to which all is written, for people; empty where it is unknown."""
+    """The TSO up to which everything is written, as text; empty if it is unknown."""
     if not ts:
         return ""
     moment = tso.to_datetime(ts).replace(tzinfo=None).isoformat(" ", "milliseconds")

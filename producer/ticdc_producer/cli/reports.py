@@ -1,4 +1,4 @@
-"""The reports that ``run`` and ``verify`` write beside what they print."""
+"""The report files that ``run`` and ``verify`` write in addition to their output."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import typer
 from ticdc_producer.errors import ReportError
 
 if TYPE_CHECKING:
-    from ticdc_producer.reports.subject import FaultPlace, Subject
+    from ticdc_producer.reports.subject import FaultOccurrence, Subject
     from ticdc_producer.reports.timeline import Timeline
-    from ticdc_producer.runs.verification import Judged
+    from ticdc_producer.runs.verification import VerifiedStream
     from ticdc_producer.verifier.verdict import Verdict
 
 JunitXml = Annotated[
-    Path | None, typer.Option("--junit-xml", metavar="PATH", help="Write the verdict as JUnit XML, too.")
+    Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the verdict as JUnit XML.")
 ]
 Html = Annotated[
     Path | None,
-    typer.Option("--html", metavar="PATH", help="Write the verdict and a timeline as one HTML page, too."),
+    typer.Option("--html", metavar="PATH", help="Also write the verdict and a timeline as one HTML page."),
 ]
 
 
 @dataclass
 class Reports:
-    """Reports that were asked for; nothing is computed for others.
+    """The requested reports; others cost nothing.
 
-    :param verified: whether there will be a verdict.
-    :raises ReportError: if one of them could not be made or written in the end.
+    :param verified: whether the command verifies, so that there is a verdict.
+    :raises ReportError: if a requested report could not be written at the end.
     """
 
     junit_xml: Path | None
     html: Path | None
     verified: bool = True
-    _seen: Subject | None = field(default=None, init=False)
+    _subject: Subject | None = field(default=None, init=False)
     _timeline: Timeline | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -46,46 +46,49 @@ class Reports:
 
         for path in (self.junit_xml, self.html):
             if path is not None and not self.verified:
-                raise ReportError("nothing will be verified, so there is nothing to report", path=str(path))
+                raise ReportError(
+                    "a report requires a verified run", path=str(path), hint="leave --dry-run or --only out"
+                )
             if path is not None:
                 check_target(path)
         if self.html is not None:
             check_installed(self.html)
 
-    def observe(self, judged: Judged) -> None:
-        """Note what a page needs while the stream is at hand."""
+    def on_verdict(self, verified: VerifiedStream) -> None:
+        """Query the data of the reports while the stream is materialized."""
         from ticdc_producer.reports.subject import Subject
 
-        feed = judged.changefeed
-        self._seen = Subject(name=judged.scenario or feed.sink_uri.topic, protocol=feed.protocol)
+        changefeed = verified.changefeed
+        self._subject = Subject(
+            name=verified.scenario or changefeed.sink_uri.topic, protocol=changefeed.protocol
+        )
         if self.html is not None:
-            from ticdc_producer.reports.timeline_query import survey
+            from ticdc_producer.reports.timeline_query import timeline_query
 
-            self._timeline = survey(judged.stream, judged.verdict.findings)
+            self._timeline = timeline_query(verified.stream, verified.verdict.findings)
 
     def write(self, verdict: Verdict | None, faults: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Write what was asked for.
+        """Write the requested reports.
 
-        :param faults: places of faults that were asked for, too.
-
+        :param faults: occurrences of the injected faults.
         :raises ReportError: if a file cannot be written.
         """
-        if verdict is None or self._seen is None:
+        if verdict is None or self._subject is None:
             return
         if self.junit_xml is not None:
             from ticdc_producer.reports.junit import write_junit
 
-            write_junit(self.junit_xml, self._seen, verdict)
+            write_junit(self.junit_xml, self._subject, verdict)
         if self.html is not None and self._timeline is not None:
             from ticdc_producer.reports.html import write_html
 
-            write_html(self.html, self._seen, verdict, self._timeline, _places(faults))
+            write_html(self.html, self._subject, verdict, self._timeline, _occurrences(faults))
 
 
-def _places(faults: Iterable[Mapping[str, Any]]) -> list[FaultPlace]:
-    """The faults that have a place in the topic: a message lost at its end has none."""
-    from ticdc_producer.reports.subject import FaultPlace
+def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:
+    """The faults with a position in the topic; a message that is missing at the end has none."""
+    from ticdc_producer.reports.subject import FaultOccurrence
 
-    names = FaultPlace.__slots__
-    found = ({name: place[name] for name in names} for place in faults if place["offset"] is not None)
-    return [FaultPlace(**place) for place in found]
+    names = FaultOccurrence.__slots__
+    found = ({name: fault[name] for name in names} for fault in faults if fault["offset"] is not None)
+    return [FaultOccurrence(**fault) for fault in found]

@@ -1,4 +1,4 @@
-"""A run's report for people."""
+"""A run's report as text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rich.text import Text
 
 from ticdc_producer.cli.verdict_text import show as show_verdict
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.runs.faults_detected import named_by
+from ticdc_producer.runs.faults_detected import reporting_invariants
 from ticdc_producer.runs.run_report import RunReport
 
 
 def show(report: RunReport, *, quiet: bool = False) -> None:
     """Print the report to stdout.
 
-    :param quiet: errors and the summary only, and of a broker that goes on where it is.
+    :param quiet: print only errors, the summary, and the address of a broker that is left running.
     """
     console = Console(highlight=False)
     if not quiet:
-        _course(console, report)
+        _summary(console, report)
     if report.broker_pid:
         address = report.target.split("/")[2]
         console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
@@ -31,10 +31,10 @@ def show(report: RunReport, *, quiet: bool = False) -> None:
     if report.verdict is not None:
         show_verdict(report.verdict, console, quiet=quiet)
     if report.verdict is not None and report.ok and not report.verdict.ok:
-        console.print("wrong just as asked for: every illegal fault is named, and nothing else is wrong")
+        console.print("as requested: every illegal fault was detected, and no other violation was found")
 
 
-def _course(console: Console, report: RunReport) -> None:
+def _summary(console: Console, report: RunReport) -> None:
     title = "dry run of" if report.dry_run else "ran"
     console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
     for line in report.warnings:
@@ -42,9 +42,9 @@ def _course(console: Console, report: RunReport) -> None:
     console.print(_counts("kind", report.counts.by_kind()))
     console.print(_counts("partition", report.counts.by_partition()))
     _left_out(console, report)
-    if report.log:
+    if report.preview:
         console.print("first messages:")
-        for line in report.log:
+        for line in report.preview:
             console.print(Text(line), soft_wrap=True)
 
 
@@ -59,7 +59,7 @@ def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
 
 
 def _faults(console: Console, report: RunReport) -> None:
-    """What went wrong on purpose, and whether the verdict above says so."""
+    """The injected faults, and whether the verdict detected them."""
     if not report.faults.counts:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -67,23 +67,23 @@ def _faults(console: Console, report: RunReport) -> None:
     table.add_column("places", justify="right")
     table.add_column("")
     for fault in report.faults.counts:
-        table.add_row(fault["trap"], f"{fault['places']:,}", _told(fault, report))
+        table.add_row(fault["trap"], f"{fault['places']:,}", _detection(fault, report))
     console.print(table)
 
 
-def _told(fault: Mapping[str, Any], report: RunReport) -> str:
+def _detection(fault: Mapping[str, Any], report: RunReport) -> str:
     if not fault["places"]:
-        return f"no place for it: it needs {trap(fault['trap']).needs or 'more events'}"
+        return f"not injected: it needs {trap(fault['trap']).requires or 'more events'}"
     if fault["legal"]:
         return "legal"
     if report.verdict is None:
         return "illegal"
-    return ", ".join(named_by(fault["trap"], report.verdict)) or "NOT NAMED"
+    return ", ".join(reporting_invariants(fault["trap"], report.verdict)) or "NOT DETECTED"
 
 
 def _left_out(console: Console, report: RunReport) -> None:
     for entry in report.discarded:
         what = entry["query"] if entry["kind"] == "ddl" else f"{entry['changes']} changes of {entry['table']}"
-        console.print(f"not sent, as TiCDC would not: {what} ({entry['reason']})", markup=False)
+        console.print(f"not sent, as by TiCDC: {what} ({entry['reason']})", markup=False)
     for entry in report.skipped:
         console.print(f"skipped: {entry['table']} at {entry['commit_ts']}: {entry['error']}", markup=False)

@@ -21,7 +21,7 @@ def validate(
         list[str], typer.Argument(metavar="FILE…", help=".yaml or .sql files, or shipped names.")
     ],
 ) -> int:
-    """Read scenarios, run their SQL and report everything that is wrong; nothing is written."""
+    """Read scenarios, run their SQL and report all errors; nothing is written."""
     from ticdc_producer.runs.validate import validate_scenario
 
     worst = 0

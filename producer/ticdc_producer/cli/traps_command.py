@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ticdc_producer.faults.catalogue import Trap
 
 app = typer.Typer(
-    help="List what consumers of TiCDC's topics fall over, and what must never happen.", no_args_is_help=True
+    help="List the events that break consumers of TiCDC's topics: legal and illegal ones.",
+    no_args_is_help=True,
 )
 
 
@@ -22,7 +23,9 @@ app = typer.Typer(
 def list_traps(
     legal: Annotated[
         bool | None,
-        typer.Option("--legal/--illegal", help="Only what TiCDC may do, or only what it never does."),
+        typer.Option(
+            "--legal/--illegal", help="Only traps that TiCDC may produce, or only those it never does."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -39,10 +42,10 @@ def list_traps(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="ID", help="A trap, as the list names it.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="Id of a trap in the list.")],
     as_json: Json = False,
 ) -> int:
-    """Show everything that the catalogue says of one trap."""
+    """Show the catalogue's entry of one trap."""
     from ticdc_producer.faults.catalogue import trap
 
     one = trap(name)
@@ -58,11 +61,11 @@ def _print_table(traps: Iterable[Trap]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("trap", "", "means"):
+    for title in ("trap", "", "mechanism"):
         table.add_column(title, no_wrap=True)
     table.add_column("what happens")
     for one in traps:
-        table.add_row(one.id, "legal" if one.legal else "illegal", one.means, one.sentence)
+        table.add_row(one.id, "legal" if one.legal else "illegal", one.mechanism, one.summary)
     Console(highlight=False, markup=False).print(table)
 
 
@@ -75,11 +78,11 @@ def _print_fields(one: Trap) -> None:
     grid.add_column()
     for name, value in one.model_dump(mode="json").items():
         if value not in ("", [], {}):
-            grid.add_row(name, _in_words(value))
+            grid.add_row(name, _as_text(value))
     Console(highlight=False, markup=False).print(grid)
 
 
-def _in_words(value: object) -> str:
+def _as_text(value: object) -> str:
     match value:
         case bool():
             return "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""A verdict for people: the failure message is the product."""
+"""A verdict as text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": 
 def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = False) -> None:
     """Print the verdict to stdout; its last line is the summary.
 
-    :param quiet: errors and the summary only.
+    :param quiet: print only errors and the summary.
     """
     console = console or Console(highlight=False)
-    told = ("error",) if quiet else tuple(_COLOURS)
-    _findings(console, verdict.of_severity(*told))
+    severities = ("error",) if quiet else tuple(_COLOURS)
+    _findings(console, verdict.of_severity(*severities))
     _differences(console, verdict)
     if not quiet:
         _checked(console, verdict)
@@ -29,7 +29,7 @@ def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = Fals
 
 
 def _findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Aligned by severity and id, so that a column can be read down."""
+    """Print findings, aligned by severity and id."""
     severity = max((len(one.severity) for one in findings), default=0)
     name = max((len(one.id) for one in findings), default=0)
     for one in findings:
@@ -43,9 +43,9 @@ def _findings(console: Console, findings: Sequence[Finding]) -> None:
 def _finding(console: Console, head: Text, finding: Finding) -> None:
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     console.print(head + Text(f"  {finding.statement}{times}", "default"), soft_wrap=True)
-    for witness in finding.witnesses:
-        console.print(Text(f"  {witness.detail}"), soft_wrap=True)
-        for event in witness.events:
+    for example in finding.examples:
+        console.print(Text(f"  {example.detail}"), soft_wrap=True)
+        for event in example.events:
             console.print(Text(f"    {event}"), soft_wrap=True)
     if finding.hint:
         console.print(Text(f"  {finding.hint}", "italic"), soft_wrap=True)
@@ -74,6 +74,6 @@ def _checked(console: Console, verdict: Verdict) -> None:
         lines.append(("rows", f"as expected at {', '.join(map(str, right))}, too"))
     if verdict.state is not None and verdict.state.not_compared:
         names = ", ".join(verdict.state.not_compared)
-        lines.append(("rows", f"not compared, since the stream alone does not tell them: {names}"))
+        lines.append(("rows", f"not compared, as they cannot be derived from the stream: {names}"))
     for title, line in lines:
         console.print(Text(f"{title:<10}  ", "bold") + Text(line, "default"), soft_wrap=True)

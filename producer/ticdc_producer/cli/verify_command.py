@@ -9,16 +9,16 @@ from typing import Annotated
 import typer
 
 from ticdc_producer.cli.options import (
-    Client,
     Config,
     Json,
+    KafkaProperties,
     Quiet,
     SchemaRegistry,
     SinkURI,
     refuse_options,
     with_registry,
 )
-from ticdc_producer.cli.progress import Progress
+from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Html, JunitXml, Reports
 from ticdc_producer.cli.verify_state_command import state
 
@@ -33,54 +33,61 @@ def verify(
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     scenario: Annotated[
         str | None,
-        typer.Option("--scenario", metavar="SCENARIO", help="Also compare with what this scenario gives."),
+        typer.Option("--scenario", metavar="SCENARIO", help="Also compare with this scenario."),
     ] = None,
     config: Config = None,
-    sets: Annotated[
+    overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the scenario.")
     ] = None,
-    strict_seed: Annotated[
-        bool, typer.Option("--strict-seed", help="Demand commit-ts order per table under every rule.")
+    strict_table_order: Annotated[
+        bool,
+        typer.Option(
+            "--strict-table-order", help="Require commit-ts order per table under every dispatch rule."
+        ),
     ] = False,
     inject: Annotated[
         list[str] | None,
         typer.Option(
-            "--inject", metavar="TRAP[:rate=R]", help="A trap that the topic was made with; may be repeated."
+            "--inject",
+            metavar="TRAP[:rate=R]",
+            help="A trap that was injected into the topic; may be repeated.",
         ),
     ] = None,
     state_at: Annotated[
         list[int] | None,
         typer.Option(
-            "--state-at", metavar="TS", help="Compare the rows at this TSO, too; with --scenario; repeatable."
+            "--state-at",
+            metavar="TS",
+            help="Also compare the rows at this TSO; requires --scenario; may be repeated.",
         ),
     ] = None,
     from_beginning: Annotated[
         bool,
         typer.Option(
             "--from-beginning",
-            help="The stream starts where its tables were created and hides nothing: a row without its "
+            help="The stream starts at the creation of its tables and omits nothing: a row without its "
             "insert, a gap in its history or a missing DDL is an error.",
         ),
     ] = False,
     resolved_gap_ms: Annotated[
         int | None,
         typer.Option(
-            "--resolved-gap-ms", min=0, metavar="MS", help="Tell of longer gaps between resolved-ts."
+            "--resolved-gap-ms", min=0, metavar="MS", help="Report longer gaps between resolved-ts."
         ),
     ] = None,
-    witnesses: Annotated[
-        int, typer.Option("--witnesses", min=1, metavar="N", help="Examples of each violated invariant.")
+    examples: Annotated[
+        int, typer.Option("--examples", min=1, metavar="N", help="Examples of each violated invariant.")
     ] = 3,
     schema_registry: SchemaRegistry = None,
-    client: Client = None,
+    kafka_properties: KafkaProperties = None,
     as_json: Json = False,
     junit_xml: JunitXml = None,
     html: Html = None,
     quiet: Quiet = False,
 ) -> int:
-    """Check a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
+    """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
-    Exit code 1 if something is violated. Below it: verify state, for the tables that a consumer filled.
+    Exit code 1 if a guarantee is violated. See also: verify state, for the tables that a consumer filled.
     """
     if context.invoked_subcommand is not None:
         refuse_options(context, "verify state --expected DIR --actual URL")
@@ -89,22 +96,22 @@ def verify(
     from ticdc_producer.cli.verdict_text import show
 
     reports = Reports(junit_xml, html)
-    with Progress(quiet=quiet) as progress:
+    with ProgressDisplay(quiet=quiet) as progress:
         verdict = api.verify(
             sink_uri=with_registry(sink_uri, schema_registry),
             folder=folder,
             scenario=scenario,
             config=config,
-            sets=sets or (),
-            strict_seed=strict_seed,
+            overrides=overrides or (),
+            strict_table_order=strict_table_order,
             inject=inject or (),
             state_at=state_at or (),
             from_beginning=from_beginning,
             resolved_gap_ms=resolved_gap_ms,
-            witnesses=witnesses,
-            client=client or (),
-            say=progress.say,
-            observe=reports.observe,
+            examples=examples,
+            kafka_properties=kafka_properties or (),
+            on_status=progress.on_status,
+            on_verdict=reports.on_verdict,
         )
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ticdc_producer.cli.options import Json, Quiet
-from ticdc_producer.cli.progress import Progress
+from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import JunitXml
 
 
@@ -22,38 +22,46 @@ def state(
         typer.Option(
             "--actual",
             metavar="URL",
-            help="What the consumer filled: mysql://…, mariadb://…, postgresql://…, sqlite:///FILE; a folder "
+            help="The consumer's tables: mysql://…, mariadb://…, postgresql://…, sqlite:///FILE; a folder "
             "or file of parquet, CSV or JSON lines; spark:FORMAT:PATH with {schema} and {table}.",
         ),
     ],
-    at: Annotated[
+    at_ts: Annotated[
         int | None,
-        typer.Option("--at", metavar="TS", help="The state at this TSO, which the folder must have."),
+        typer.Option("--at", metavar="TS", help="Compare the state at this TSO; the folder must contain it."),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", metavar="SCHEMA.TABLE", help="Compare this table; * may stand in it; repeatable."
+            "--table",
+            metavar="SCHEMA.TABLE",
+            help="Compare this table; * matches any characters; may be repeated.",
         ),
     ] = None,
-    names: Annotated[
+    table_map: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="SCHEMA.TABLE=NAME", help="What the consumer calls a table; repeatable."
+            "--map", metavar="SCHEMA.TABLE=NAME", help="The consumer's name of a table; may be repeated."
         ),
     ] = None,
-    ignore_column: Annotated[
+    ignore_columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--ignore-column", metavar="[SCHEMA.TABLE.]COLUMN", help="Do not compare this column; repeatable."
+            "--ignore-column",
+            metavar="[SCHEMA.TABLE.]COLUMN",
+            help="Do not compare this column; may be repeated.",
         ),
     ] = None,
     protocol: Annotated[
         str | None,
-        typer.Option("--protocol", metavar="P", help="Whose losses to allow for, if not the folder's."),
+        typer.Option(
+            "--protocol",
+            metavar="P",
+            help="Allow for what this protocol does not carry. Default: the folder's protocol.",
+        ),
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", min=0, metavar="N", help="Rows to show of each kind and table.")
+        int, typer.Option("--examples", min=0, metavar="N", help="Rows to print per kind and table.")
     ] = 10,
     as_json: Json = False,
     junit_xml: JunitXml = None,
@@ -69,17 +77,17 @@ def state(
 
     if junit_xml is not None:
         check_target(junit_xml)
-    with Progress(quiet=quiet) as progress:
+    with ProgressDisplay(quiet=quiet) as progress:
         outcome = api.verify_state(
             expected,
             actual,
-            at=at,
+            at_ts=at_ts,
             tables=table or (),
-            names=_mapped(names or ()),
-            ignored=ignore_column or (),
+            table_map=_parse_table_map(table_map or ()),
+            ignore_columns=ignore_columns or (),
             protocol=protocol,
             examples=examples,
-            say=progress.say,
+            on_status=progress.on_status,
         )
     if as_json:
         typer.echo(json.dumps(outcome.to_json(), ensure_ascii=False, indent=2))
@@ -93,13 +101,15 @@ def state(
     return 0 if outcome.ok else 1
 
 
-def _mapped(pairs: list[str] | tuple[()]) -> dict[str, str]:
+def _parse_table_map(pairs: list[str] | tuple[()]) -> dict[str, str]:
     from ticdc_producer.errors import StateError
 
     found = {}
     for pair in pairs:
         name, equals, actual = pair.partition("=")
         if not (name and equals and actual):
-            raise StateError(f"{pair!r} names no table", source="--map", hint="--map SCHEMA.TABLE=NAME")
+            raise StateError(
+                f"{pair!r} is not a table mapping", source="--map", hint="--map SCHEMA.TABLE=NAME"
+            )
         found[name] = actual
     return found

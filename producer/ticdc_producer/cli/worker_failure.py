@@ -1,4 +1,4 @@
-"""Errors of ours that a Spark worker met: what reaches the driver of them is text."""
+"""Errors of this package that a Spark worker raised; the driver receives them as text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 from ticdc_producer import errors
 from ticdc_producer.errors import ProducerError
 
-_RAISED = re.compile(r"^producer\.errors\.(\w+): (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"^ticdc_producer\.errors\.(\w+): (.+)$", re.MULTILINE)
 
 
 def worker_failure(error: BaseException) -> ProducerError | None:
-    """The error of this package that an exception of Spark tells of; None if it tells of none.
+    """The error of this package in the text of a Spark exception; None if the text has none.
 
-    :param error: its text ends with the worker's trace, whatever Spark puts before.
+    :param error: its text ends with the worker's trace.
     """
     raised = _RAISED.search(str(error))
     if raised is None:
         return None
     name, text = raised.groups()
-    told = ProducerError(text)
-    told.exit_code = getattr(errors, name, ProducerError).exit_code
-    return told
+    failure = ProducerError(text)
+    failure.exit_code = getattr(errors, name, ProducerError).exit_code
+    return failure

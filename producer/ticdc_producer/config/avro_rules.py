@@ -1,4 +1,4 @@
-"""What TiCDC refuses with Avro, and what of it is not simulated.
+"""Checks of a changefeed with ``protocol=avro``: what TiCDC refuses, and what is not simulated.
 
 Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/replica_config.go``,
 ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` (``ValidateForAvro``).
@@ -19,10 +19,10 @@ _SCHEMES = ("http", "https", "mock")
 def check_avro(
     options: Mapping[str, Plain], dispatchers: Iterable[DispatchRule], *, reaches_kafka: bool
 ) -> None:
-    """Refuse a changefeed that cannot be Avro's; of other protocols nothing is looked at.
+    """Refuse a changefeed that Avro does not allow; changefeeds of other protocols pass.
 
     :param reaches_kafka: whether the sink URI names hosts.
-    :raises ChangefeedError: for the first thing that is wrong.
+    :raises ChangefeedError: for the first rule that is violated.
     """
     if options["protocol"] != "avro":
         return
@@ -33,12 +33,12 @@ def check_avro(
             hint="a table without a handle key has no message key",
         )
     for name, hint in _NOT_SIMULATED.items():
-        if _asked(options.get(name)):
+        if _is_enabled(options.get(name)):
             raise ChangefeedError(f"protocol avro with {name} is not simulated", parameter=name, hint=hint)
     for rule in dispatchers:
         if "{" in rule.topic and not ("{schema}" in rule.topic and "{table}" in rule.topic):
             what = f"topic expression {rule.topic!r} of protocol avro lacks a placeholder"
-            raise ChangefeedError(what, parameter="topic", hint="Avro demands both, {schema} and {table}")
+            raise ChangefeedError(what, parameter="topic", hint="Avro requires both {schema} and {table}")
     _check_registry(str(options["schema-registry"] or ""), reaches_kafka)
 
 
@@ -48,7 +48,7 @@ _NOT_SIMULATED = {
 }
 
 
-def _asked(value: object) -> bool:
+def _is_enabled(value: object) -> bool:
     if isinstance(value, Mapping) and value.get("integrity-check-level", "") == "none":
         return False
     return bool(value)
@@ -67,7 +67,9 @@ def _check_registry(url: str, reaches_kafka: bool) -> None:
         known = parts.scheme in _SCHEMES and (parts.scheme == "mock" or bool(parts.hostname))
     except ValueError:
         known = False
-    if not known:  # the URL may hold a password, so it is not shown
+    if not known:  # the URL may hold a password, so the error does not repeat it
         raise ChangefeedError(
-            "the schema registry's URL is no http:// or https:// URL", parameter="schema-registry", hint=hint
+            "the schema registry's URL is not an http:// or https:// URL",
+            parameter="schema-registry",
+            hint=hint,
         )

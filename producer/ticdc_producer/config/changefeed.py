@@ -1,4 +1,4 @@
-"""The changefeed: one validated object that every later part reads its options from."""
+"""The changefeed: one validated object from which all other parts read their options."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def _kebab(field: str) -> str:
 
 
 class Changefeed(BaseModel):
-    """All options as resolved; ``resolve`` makes it. What each does stands in ``PARAMETERS``.
+    """All options as resolved by ``resolve``. ``PARAMETERS`` describes what each option does.
 
     :param sink_uri: hosts and default topic.
-    :param dispatchers: dispatch rules in their order, without the one that is always appended.
+    :param dispatchers: dispatch rules in their order, without the final rule that TiCDC always appends.
     :param filter: which tables and events are replicated.
-    :param column_selectors: which columns of them.
-    :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are in
-        no manifest.
-    :param schema_registry: URL of Avro's registry, empty where there is none; it may hold a password and is
-        in no manifest.
-    :param warnings: what TiCDC would accept and complain about in its log.
+    :param column_selectors: which columns of these tables are replicated.
+    :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are
+        never written to a manifest.
+    :param schema_registry: URL of Avro's registry, or empty; it may hold a password and is never written to
+        a manifest.
+    :param warnings: settings that TiCDC accepts and logs a warning about.
     """
 
     model_config = ConfigDict(
@@ -111,15 +111,15 @@ class Changefeed(BaseModel):
 
     @property
     def brokers(self) -> Cluster:
-        """Kafka, as the sink URI and the options of security name it.
+        """The Kafka cluster that the sink URI and the security options name.
 
-        :raises ChangefeedError: for a sink URI of a storage.
+        :raises ChangefeedError: if the sink URI names a storage.
         """
         if self.sink_uri.kind is SinkKind.STORAGE:
             raise ChangefeedError(
                 "this needs topics of Kafka, and the sink URI names a storage",
                 parameter="sink-uri",
-                hint="run, verify and decode know storages",
+                hint="run, verify and decode support storages",
             )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
 
@@ -146,7 +146,7 @@ class Changefeed(BaseModel):
 
     @property
     def most_batch_bytes(self) -> int | None:
-        """Largest message of several rows; None where a batch ends with the row that makes it too large.
+        """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit.
 
         Source: tiflow ``pkg/sink/codec/craft/craft_encoder.go`` (AppendRowChangedEvent).
         """
@@ -155,33 +155,33 @@ class Changefeed(BaseModel):
     def as_manifest(self) -> dict[str, Any]:
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
         kind = self.sink_uri.kind
-        idle = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
-        excluded = {"sink_uri", "dispatchers", "warnings", *idle}
+        ignored = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
+        excluded = {"sink_uri", "dispatchers", "warnings", *ignored}
         content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
-        told: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+        manifest: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
         if self.column_selectors:
-            told["column-selectors"] = [
+            manifest["column-selectors"] = [
                 one.model_dump(mode="json", by_alias=True) for one in self.column_selectors
             ]
         if self.filter != FilterSection():
-            told["filter"] = self.filter.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return told
+            manifest["filter"] = self.filter.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return manifest
 
     @classmethod
     def from_manifest(cls, content: Mapping[str, Any]) -> Self:
         """The changefeed that ``as_manifest`` described.
 
-        Options that did not exist when it was written have their defaults.
+        Options that did not exist when the manifest was written get their defaults.
 
-        :raises ChangefeedError: if the content is not of that form.
+        :raises ChangefeedError: if the content does not have the format of ``as_manifest``.
         """
         try:
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
-            later = {option.name: option.default for option in OF_MESSAGES}
+            defaults = {option.name: option.default for option in OF_MESSAGES}
             fields = {
-                **later,
+                **defaults,
                 "filter": FilterSection(),
                 **content,
                 "sink-uri": target,
@@ -194,5 +194,5 @@ class Changefeed(BaseModel):
         except KeyError as error:
             raise ChangefeedError(f"it has no {error}", parameter="changefeed") from None
         except (TypeError, AttributeError):
-            what = "it is not of the form that a run writes"
+            what = "it does not have the format that a run writes"
             raise ChangefeedError(what, parameter="changefeed") from None

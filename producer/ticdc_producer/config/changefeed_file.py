@@ -1,7 +1,7 @@
 """The changefeed file: TiCDC's TOML, which a YAML scenario holds under ``changefeed:`` as well.
 
-The models give the structure and the types; what a single value may be stands in the table of
-``parameters``, by the name the key has there.
+The models define the structure and the types. The table in ``parameters`` defines the allowed values of
+each key; aliases of the model fields are names in that table.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ticdc_producer.config.option_type import Plain, Secret
 from ticdc_producer.config.parameter import SinkKind
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.sink_uri import parse_sink_uri
-from ticdc_producer.config.strict_model import Section, Words
+from ticdc_producer.config.strict_model import StrictModel, Words
 from ticdc_producer.errors import ChangefeedError
 
 
 def _option(name: str) -> Any:
-    """A key that stands in the table of parameters."""
+    """A key that the table of parameters describes."""
     parameter = BY_NAME[name]
     return Field(
         default=None,
@@ -40,14 +40,14 @@ def _replace_schema(name: str) -> Any:
     return rewrite
 
 
-class DispatchRule(Section):
-    """One entry of ``sink.dispatchers``: the first whose matcher accepts a table decides.
+class DispatchRule(StrictModel):
+    """One entry of ``sink.dispatchers``. The first entry whose matcher accepts a table applies to it.
 
-    :param matcher: table filter patterns, the last match decides.
-    :param partition: name of the partition rule, ``dispatcher`` its deprecated key.
-    :param index: unique index for ``index-value``; empty: the handle key.
+    :param matcher: table filter patterns; the last one that matches decides.
+    :param partition: name of the partition rule; ``dispatcher`` is its deprecated key.
+    :param index: unique index for ``index-value``; empty for the handle key.
     :param columns: columns for the rule ``columns``.
-    :param topic: topic expression; empty: the topic of the sink URI.
+    :param topic: topic expression; empty for the topic of the sink URI.
     """
 
     matcher: Words
@@ -67,11 +67,11 @@ class DispatchRule(Section):
 
     @property
     def rule(self) -> str:
-        """The partition rule, whichever key names it."""
+        """The partition rule, from either key."""
         return self.partition or self.dispatcher
 
 
-class CodecSection(Section):
+class CodecSection(StrictModel):
     """``[sink.kafka-config.codec-config]``"""
 
     enable_tidb_extension: bool | None = _option("enable-tidb-extension")
@@ -83,7 +83,7 @@ class CodecSection(Section):
     avro_enable_watermark: bool | None = _option("avro-enable-watermark")
 
 
-class LargeMessageSection(Section):
+class LargeMessageSection(StrictModel):
     """``[sink.kafka-config.large-message-handle]``"""
 
     large_message_handle_option: str | None = _option("large-message-handle-option")
@@ -92,7 +92,7 @@ class LargeMessageSection(Section):
     claim_check_raw_value: bool | None = _option("claim-check-raw-value")
 
 
-class KafkaSection(Section):
+class KafkaSection(StrictModel):
     """``[sink.kafka-config]``"""
 
     partition_num: int | None = _option("partition-num")
@@ -120,19 +120,19 @@ class KafkaSection(Section):
     large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
 
 
-class OpenSection(Section):
+class OpenSection(StrictModel):
     """``[sink.open]``"""
 
     output_old_value: bool | None = _option("output-old-value")
 
 
-class DebeziumSection(Section):
+class DebeziumSection(StrictModel):
     """``[sink.debezium]``"""
 
     output_old_value: bool | None = _option("output-old-value")
 
 
-class CSVSection(Section):
+class CSVSection(StrictModel):
     """``[sink.csv]``"""
 
     delimiter: str | None = _option("delimiter")
@@ -145,7 +145,7 @@ class CSVSection(Section):
     binary_encoding_method: str | None = _option("binary-encoding-method")
 
 
-class CloudStorageSection(Section):
+class CloudStorageSection(StrictModel):
     """``[sink.cloud-storage-config]``"""
 
     worker_count: int | None = _option("worker-count")
@@ -160,7 +160,7 @@ class CloudStorageSection(Section):
     spool_base_dir: str | None = _option("spool-base-dir")
 
 
-class SinkSection(Section):
+class SinkSection(StrictModel):
     """``[sink]``"""
 
     protocol: str | None = _option("protocol")
@@ -195,35 +195,35 @@ class SinkSection(Section):
     debezium: DebeziumSection | None = None
 
     def of(self, protocol: str, kind: SinkKind) -> SinkSection:
-        """The section without those of other protocols, nor what is said of the other kind of sink.
+        """The section without the subsections of other protocols and the keys of the other kind of sink.
 
-        :raises ChangefeedError: if one of them asks for something, which would have no effect.
+        :raises ChangefeedError: if a subsection of another protocol sets an option, since it has no effect.
         """
         for name, other in (("open", "open-protocol"), ("debezium", "debezium")):
             part = getattr(self, name)
             if part is not None and part.output_old_value is False and protocol != other:
                 raise ChangefeedError(
-                    f"sink.{name} is of no effect for protocol {protocol}",
+                    f"sink.{name} has no effect for protocol {protocol}",
                     parameter=f"sink.{name}.output-old-value",
                     hint=f"it belongs to {other}; leave it out",
                 )
         own = {"open-protocol": "open"}.get(protocol, protocol)
-        left_out: dict[str, Any] = {name: None for name in ("open", "debezium", "csv") if name != own}
-        # Both sections have the key; each speaks of its own sink.
+        overrides: dict[str, Any] = {name: None for name in ("open", "debezium", "csv") if name != own}
+        # Both sections have this key; each applies to its own kind of sink.
         other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
         section = getattr(self, other)
         if section is not None:
-            left_out[other] = section.model_copy(update={"output_raw_change_event": None})
-        return self.model_copy(update=left_out)
+            overrides[other] = section.model_copy(update={"output_raw_change_event": None})
+        return self.model_copy(update=overrides)
 
 
-class MounterSection(Section):
+class MounterSection(StrictModel):
     """``[mounter]``"""
 
     worker_num: int | None = _option("worker-num")
 
 
-class ChangefeedFile(Section):
+class ChangefeedFile(StrictModel):
     """The whole file.
 
     :param sink_uri: only in a scenario; a TOML file has no such key.
@@ -271,22 +271,22 @@ class ChangefeedFile(Section):
         return self.sink.protocol if self.sink else None
 
     def options(self, protocol: str, kind: SinkKind = SinkKind.KAFKA) -> dict[str, Plain]:
-        """Every option that the file sets, by the name it has in the table of parameters.
+        """Every option that the file sets, by its name in the table of parameters.
 
-        :param protocol: the changefeed's; sections of other protocols do not count.
-        :param kind: where it writes.
-        :raises ChangefeedError: if one of those asks for something.
+        :param protocol: the changefeed's protocol; sections of other protocols are ignored.
+        :param kind: the kind of sink that the changefeed writes to.
+        :raises ChangefeedError: if a section of another protocol sets an option.
         """
         sink = self.sink and self.sink.of(protocol, kind)
         return _set_options(self.model_copy(update={"sink": sink}))
 
 
-def _set_options(section: Section) -> dict[str, Plain]:
+def _set_options(section: StrictModel) -> dict[str, Plain]:
     found: dict[str, Plain] = {}
     for field in section.model_fields_set:
         value = getattr(section, field)
         alias = type(section).model_fields[field].alias or field
-        if isinstance(value, Section):
+        if isinstance(value, StrictModel):
             found.update(_set_options(value))
         elif alias in BY_NAME and value is not None:
             found[alias] = value

@@ -1,4 +1,4 @@
-"""Where claim-check objects are kept: any file system that fsspec knows."""
+"""The storage of claim-check objects: any file system that fsspec supports."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from pathlib import Path
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
-from ticdc_producer.config.file_system import failures, file_system, storage_error, there
+from ticdc_producer.config.file_system import failures, file_system, folder_exists, storage_error
 
 
-def claim_storage(place: str) -> tuple[AbstractFileSystem, str]:
+def claim_storage(uri: str) -> tuple[AbstractFileSystem, str]:
     """The file system, and the folder of the objects in it.
 
-    :param place: ``claim-check-storage-uri``, or the path of a local folder.
-    :raises ChangefeedError: for a scheme that nothing is installed for.
+    :param uri: ``claim-check-storage-uri``, or the path of a local folder.
+    :raises ChangefeedError: if no package for the URI's scheme is installed.
     """
-    if "://" not in place:
-        return LocalFileSystem(), str(Path(place).absolute())
-    return file_system(place, "claim-check-storage-uri")
+    if "://" not in uri:
+        return LocalFileSystem(), str(Path(uri).absolute())
+    return file_system(uri, "claim-check-storage-uri")
 
 
-def check_claim_storage(place: str) -> None:
-    """A first look, before anything is sent that names its objects.
+def check_claim_storage(uri: str) -> None:
+    """Check that the storage can be reached, before any message that names its objects is sent.
 
-    :raises ChangefeedError: for a scheme that nothing is installed for.
-    :raises StorageError: for a storage that does not answer, lets nobody in, or lacks the bucket.
+    :raises ChangefeedError: if no package for the URI's scheme is installed.
+    :raises StorageError: if the storage does not answer, denies access, or the bucket does not exist.
     """
-    system, folder = claim_storage(place)
+    system, folder = claim_storage(uri)
     try:
-        there(system, folder)
+        folder_exists(system, folder)
     except failures() as error:
-        raise storage_error(f"{place} cannot be reached", place, error) from None
+        raise storage_error(f"{uri} cannot be reached", uri, error) from None

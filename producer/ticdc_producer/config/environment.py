@@ -1,4 +1,4 @@
-"""``${NAME}`` in the values of a command line, so that a password need not stand in a list of processes."""
+"""``${NAME}`` in values of the command line, so that no password is visible in the process list."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def with_environment(text: str, where: str, encode: Callable[[str], str] = str) -> str:
-    """The text with environment variables put in; ``$${NAME}`` stands for the text ``${NAME}``.
+    """The text with environment variables substituted; ``$${NAME}`` becomes the literal text ``${NAME}``.
 
-    :param where: what to name as the place in errors.
-    :param encode: what to do with a variable's value before it is put in.
+    :param where: the location that errors name.
+    :param encode: applied to a variable's value before it is inserted.
     :raises ChangefeedError: for a variable that is not set.
     """
 

@@ -1,4 +1,4 @@
-"""The file system of a storage: any that fsspec knows."""
+"""The file system of a storage: any that fsspec supports."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fsspec.core import url_to_fs
 
 from ticdc_producer.errors import ChangefeedError, StorageError
 
-_OF_TICDC = {"azure": "az", "azblob": "az"}
-"""Schemes that TiCDC spells otherwise than fsspec."""
-_OF_BUCKETS = {"s3", "gs", "az", "oss"}
-"""fsspec's names of file systems without folders, whose ``makedirs`` may make a bucket."""
-_OF_LIBRARIES = (
+_FSSPEC_SCHEMES = {"azure": "az", "azblob": "az"}
+"""TiCDC's scheme → fsspec's scheme, where they differ."""
+_BUCKET_PROTOCOLS = {"s3", "gs", "az", "oss"}
+"""fsspec protocols without folders, whose ``makedirs`` may create a bucket."""
+_LIBRARY_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
     ("botocore.exceptions", "ClientError"),
     ("aiohttp", "ClientError"),
@@ -21,66 +21,69 @@ _OF_LIBRARIES = (
     ("gcsfs.retry", "HttpError"),
     ("azure.core.exceptions", "AzureError"),
 )
-"""What object storages raise beside ``OSError``, such as for an address where nobody answers."""
+"""Exceptions (module, class) that libraries of object storages raise beside ``OSError``."""
 
 
-def file_system(place: str, parameter: str) -> tuple[AbstractFileSystem, str]:
+def file_system(uri: str, parameter: str) -> tuple[AbstractFileSystem, str]:
     """The file system, and the folder in it.
 
-    :param place: a URI without parameters.
-    :param parameter: the option that names it, for errors.
-    :raises ChangefeedError: for a scheme that nothing is installed for.
+    :param uri: a URI without parameters.
+    :param parameter: the option that holds the URI, for errors.
+    :raises ChangefeedError: if no package for the URI's scheme is installed.
     """
-    scheme, _, rest = place.partition("://")
+    scheme, _, rest = uri.partition("://")
     try:
-        system, folder = url_to_fs(f"{_OF_TICDC.get(scheme, scheme)}://{rest}")
+        system, folder = url_to_fs(f"{_FSSPEC_SCHEMES.get(scheme, scheme)}://{rest}")
     except (ValueError, ImportError, OSError) as error:  # OSError: a library of the scheme is missing
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ChangefeedError(
-            f"no file system for {place!r}: {reason}",
+            f"no file system for {uri!r}: {reason}",
             parameter=parameter,
             hint="file:///DIR needs nothing; others need the fsspec package of their scheme, as s3fs for s3",
         ) from None
-    system.invalidate_cache()  # one instance serves the whole process, and others write meanwhile
+    system.invalidate_cache()  # fsspec caches listings per process, and other processes write meanwhile
     return system, str(folder).rstrip("/")
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What a file system raises that does not do what it is asked to."""
-    loaded = ((sys.modules.get(module), name) for module, name in _OF_LIBRARIES)
+    """The exceptions that an operation of a file system can raise.
+
+    Only classes of modules that are already imported are included.
+    """
+    loaded = ((sys.modules.get(module), name) for module, name in _LIBRARY_ERRORS)
     found = (getattr(module, name, None) for module, name in loaded)
     return (OSError, NotImplementedError, *filter(None, found))
 
 
-def storage_error(what: str, place: str, error: Exception) -> StorageError:
-    """A failure as an error of ours.
+def storage_error(what: str, location: str, error: Exception) -> StorageError:
+    """A failure of a file system as a ``StorageError``.
 
-    :param what: is not possible.
-    :param place: the storage, as the user named it.
+    :param what: the operation that failed, as the beginning of the message.
+    :param location: the storage, as the user wrote it.
     """
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     hint = "address and credentials are those of its library's own environment, as AWS_ACCESS_KEY_ID for s3"
-    far = "://" in place and not place.startswith("file:")
-    return StorageError(f"{what}: {' '.join(told.split())}", location=place, hint=hint if far else "")
+    remote = "://" in location and not location.startswith("file:")
+    return StorageError(f"{what}: {' '.join(reason.split())}", location=location, hint=hint if remote else "")
 
 
-def there(system: AbstractFileSystem, folder: str) -> bool:
+def folder_exists(system: AbstractFileSystem, folder: str) -> bool:
     """Whether a folder exists.
 
-    :raises FileNotFoundError: for one in a bucket that does not exist.
-    :raises OSError: also for settings of its library that make no sense.
+    :raises FileNotFoundError: if its bucket does not exist.
+    :raises OSError: if the storage cannot be reached, or the settings of its library are invalid.
     """
     try:
         if system.exists(folder):
             return True
-        system.find(folder)  # in a missing folder it finds nothing, in a missing bucket it raises
-    except ValueError as error:  # such as AWS_ENDPOINT_URL without its http://
+        system.find(folder)  # returns nothing for a missing folder, raises for a missing bucket
+    except ValueError as error:  # for example AWS_ENDPOINT_URL without http://
         raise OSError(str(error)) from None
     return False
 
 
 def make_folder(system: AbstractFileSystem, folder: str) -> None:
-    """Make a folder and those above it, where the file system has any."""
+    """Create a folder and its parents, if the file system has folders."""
     names = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
-    if not names & _OF_BUCKETS:
+    if not names & _BUCKET_PROTOCOLS:
         system.makedirs(folder, exist_ok=True)

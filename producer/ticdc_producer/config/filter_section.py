@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ticdc_producer.config.strict_model import Section, Words
+from ticdc_producer.config.strict_model import StrictModel, Words
 
 EVENT_TYPES = (
     "all dml", "all ddl", "insert", "update", "delete", "create schema", "create database", "drop schema",
@@ -19,13 +19,14 @@ EVENT_TYPES = (
 """What ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
 
 
-class EventFilter(Section):
-    """One entry of ``filter.event-filters``; any that matches an event drops it.
+class EventFilter(StrictModel):
+    """One entry of ``filter.event-filters``. An event that matches any entry is dropped.
 
-    :param matcher: table filter patterns, the last match decides; upper and lower case differ.
-    :param ignore_event: kinds of events, of ``EVENT_TYPES``.
+    :param matcher: table filter patterns; the last one that matches decides; case-sensitive.
+    :param ignore_event: kinds of events from ``EVENT_TYPES``.
     :param ignore_sql: regular expressions on the text of DDL.
-    :param ignore_insert_value_expr: SQL condition on the new row of inserts; the others likewise.
+    :param ignore_insert_value_expr: SQL condition on the new row of inserts; the other three fields work
+        the same way.
     """
 
     matcher: Words
@@ -37,12 +38,13 @@ class EventFilter(Section):
     ignore_delete_value_expr: str = Field(default="", alias="ignore-delete-value-expr")
 
 
-class FilterSection(Section):
+class FilterSection(StrictModel):
     """``[filter]``
 
-    :param rules: table filter patterns, the last match decides; a table that none speaks of is left out.
-    :param ignore_txn_start_ts: start-ts of transactions and DDL jobs that are left out.
-    :param event_filters: which events of the others are left out.
+    :param rules: table filter patterns; the last one that matches decides; a table that matches none is not
+        replicated.
+    :param ignore_txn_start_ts: start-ts of transactions and DDL jobs that are not replicated.
+    :param event_filters: which of the remaining events are not replicated.
     """
 
     rules: Words = ("*.*",)
@@ -54,11 +56,11 @@ class FilterSection(Section):
     )
 
 
-class ColumnSelector(Section):
-    """One entry of ``sink.column-selectors``: the first whose matcher accepts a table decides.
+class ColumnSelector(StrictModel):
+    """One entry of ``sink.column-selectors``. The first entry whose matcher accepts a table applies to it.
 
     :param matcher: table filter patterns.
-    :param columns: column patterns, the last match decides; what none speaks of is left out.
+    :param columns: column patterns; the last one that matches decides; columns that match none are left out.
     """
 
     matcher: Words

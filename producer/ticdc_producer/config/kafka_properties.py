@@ -1,4 +1,4 @@
-"""``-X name=value``: properties that a user hands to the Kafka clients as they are."""
+"""``-X name=value``: properties that are passed to the Kafka clients unchanged."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from ticdc_producer.config.environment import with_environment
 from ticdc_producer.errors import ChangefeedError
 
-_ORDER = "the order of messages, and that none is there twice, rest on it"
-_OPTION = "an option of the changefeed says it"
-_READING = "what is read, and from where, is ours to say"
-_REFUSED = {
+_ORDER = "the order of messages and the absence of duplicates depend on it"
+_OPTION = "set by an option of the changefeed"
+_READING = "the tool decides which offsets are read"
+_REJECTED = {
     **dict.fromkeys(
         (
             "enable.idempotence", "acks", "request.required.acks", "retries", "message.send.max.retries",
@@ -37,22 +37,23 @@ _REFUSED = {
 _FORM = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 
 
-def passed_properties(texts: Iterable[str]) -> dict[str, str]:
+def parse_kafka_properties(texts: Iterable[str]) -> dict[str, str]:
     """Properties by name, as librdkafka spells them. ``${NAME}`` in a value is an environment variable.
 
-    :raises ChangefeedError: for a text of another form, a name that stands there twice, and properties that
-        what is promised about a topic rests on. No error repeats a value, since it may be a password.
+    :param texts: ``name=value`` each.
+    :raises ChangefeedError: for a text of another form, a duplicate name, and properties that our delivery
+        guarantees depend on. No error repeats a value, since it may be a password.
     """
     found: dict[str, str] = {}
     for text in texts:
         form = _FORM.fullmatch(text)
         if form is None:
-            raise _error("it is not of the form name=value", "", "such as -X client.id=test")
+            raise _error("it is not of the form name=value", "", "for example -X client.id=test")
         name, value = form.groups()
         if name in found:
-            raise _error(f"property {name!r} stands there twice", name)
-        if name in _REFUSED:
-            raise _error(f"property {name!r} is not for users to set", name, _REFUSED[name])
+            raise _error(f"duplicate property {name!r}", name)
+        if name in _REJECTED:
+            raise _error(f"property {name!r} cannot be set by users", name, _REJECTED[name])
         found[name] = with_environment(value, "-X")
     return found
 

@@ -18,13 +18,13 @@ from ticdc_producer.errors import ChangefeedError
 def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedFile:
     """The content of a changefeed file or of a scenario's ``changefeed:``, checked.
 
-    :param where: what to name as its place in errors.
+    :param where: the location that errors name.
     :raises ChangefeedError: for the first key that is unknown, not supported or has a wrong value.
     """
     try:
         return ChangefeedFile.model_validate(dict(content))
     except ValidationError as error:
-        # A key that is spelled wrong is the reason why another one is missing.
+        # A misspelled key is often the reason why another key is missing, so it is reported first.
         first = min(explain(error, ChangefeedFile, REFUSED_KEYS), key=lambda one: "is missing" in one.what)
         raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
 
@@ -32,8 +32,8 @@ def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedF
 def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
     """A changefeed file of TiCDC, read and checked.
 
-    :returns: its content as TOML gives it, for ``resolve``.
-    :raises ChangefeedError: if it cannot be read, is no TOML or holds anything that is not accepted.
+    :returns: the parsed TOML, for ``resolve``.
+    :raises ChangefeedError: if it cannot be read, is not TOML or holds a key or value that is not accepted.
     """
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -49,16 +49,16 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
             "a changefeed file has no key 'sink-uri'",
             parameter="sink-uri",
             where=str(path),
-            hint="give --sink-uri",
+            hint="use --sink-uri",
         )
     check_changefeed_file(content, str(path))
     return content
 
 
-def _not_toml(told: str, path: str) -> ChangefeedError:
-    """The parser's sentence, its line beside the file's name as in other errors."""
-    what, found, place = told.rpartition(" (at line ")
-    line, _, column = place.rstrip(")").partition(", column ")
+def _not_toml(message: str, path: str) -> ChangefeedError:
+    """The parser's message, with its line moved behind the file's name, as in other errors."""
+    what, found, location = message.rpartition(" (at line ")
+    line, _, column = location.rstrip(")").partition(", column ")
     if not found or not column:
-        return ChangefeedError(f"not TOML: {told}", where=path)
+        return ChangefeedError(f"not TOML: {message}", where=path)
     return ChangefeedError(f"not TOML: {what}, at column {column}", where=f"{path}:{line}")

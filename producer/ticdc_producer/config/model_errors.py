@@ -1,4 +1,4 @@
-"""Errors of pydantic models as sentences: the key, what is wrong with it, the nearest name."""
+"""Errors of pydantic models as messages: the key, what is wrong with it, the nearest valid name."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from pydantic_core import ErrorDetails
 from ticdc_producer.errors import nearest
 
 Path: TypeAlias = tuple[str | int, ...]
-_LONGEST_SHOWN = 60
+_MAX_VALUE_CHARS = 60
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing that is wrong in a structure of keys.
+    """One error in a nested structure.
 
-    :param path: keys and list places down to it.
+    :param path: keys and list indexes from the root to the wrong value.
+    :param what: the message.
     :param hint: what to do about it.
     """
 
@@ -36,31 +37,31 @@ class Explanation:
 
 
 def spell(path: Path) -> str:
-    """Keys and list places as one text: ``sink.dispatchers[0].partition``."""
+    """Keys and list indexes as one text: ``sink.dispatchers[0].partition``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 def explain(
-    error: ValidationError, model: type[BaseModel], refused: Mapping[str, str] = _NOTHING, prefix: Path = ()
+    error: ValidationError, model: type[BaseModel], rejected: Mapping[str, str] = _NOTHING, prefix: Path = ()
 ) -> list[Explanation]:
-    """All that is wrong, in the order of the model.
+    """All errors, in the order of the model.
 
-    :param model: what was validated, for the names that are allowed in each place.
-    :param refused: dotted keys, without list places, that are known and not supported, with the reason.
-    :param prefix: where the validated structure stands in a larger one.
+    :param model: the validated model; it has the valid keys of each level.
+    :param rejected: dotted keys, without list indexes, that are known and not supported, with the reason.
+    :param prefix: path of the validated structure in a larger one.
     """
-    return [_explain_one(detail, model, refused, prefix) for detail in error.errors(include_url=False)]
+    return [_explain_one(detail, model, rejected, prefix) for detail in error.errors(include_url=False)]
 
 
 def _explain_one(
-    detail: ErrorDetails, model: type[BaseModel], refused: Mapping[str, str], prefix: Path
+    detail: ErrorDetails, model: type[BaseModel], rejected: Mapping[str, str], prefix: Path
 ) -> Explanation:
     path = prefix + tuple(detail["loc"])
     key = spell(path)
     match detail["type"]:
         case "extra_forbidden":
-            return _unknown_key(path, tuple(detail["loc"]), model, refused)
+            return _unknown_key(path, tuple(detail["loc"]), model, rejected)
         case "missing":
             return Explanation(path, f"{key!r} is missing")
         case "value_error":
@@ -76,38 +77,38 @@ def _explain_one(
 
 
 def _not_this(value: object) -> str:
-    """The value that is wrong, where it is a plain one."""
+    """The wrong value as the end of a message; empty for mappings and lists."""
     if value is None:
         return ", and it is empty"
-    return f", not {value!r}"[:_LONGEST_SHOWN] if isinstance(value, str | int | float) else ""
+    return f", not {value!r}"[:_MAX_VALUE_CHARS] if isinstance(value, str | int | float) else ""
 
 
 def _in_lower_case(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _unknown_key(path: Path, loc: Path, model: type[BaseModel], refused: Mapping[str, str]) -> Explanation:
+def _unknown_key(path: Path, loc: Path, model: type[BaseModel], rejected: Mapping[str, str]) -> Explanation:
     dotted = ".".join(part for part in loc if isinstance(part, str))
-    if dotted in refused:
-        return Explanation(path, f"{spell(path)!r} is not supported", refused[dotted])
+    if dotted in rejected:
+        return Explanation(path, f"{spell(path)!r} is not supported", rejected[dotted])
     allowed = _keys_at(model, loc[:-1])
     return Explanation(path, f"unknown key {spell(path)!r}", nearest(str(loc[-1]), allowed))
 
 
 def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
-    """The keys that a model takes in one place."""
-    here = model
+    """The valid keys at one path of a model."""
+    current = model
     for part in loc:
         if isinstance(part, int):
-            continue  # the model of a list's entries was taken with its key
-        for name, field in here.model_fields.items():
+            continue  # the key of the list already selected the model of its entries
+        for name, field in current.model_fields.items():
             if (field.alias or name) == part:
-                here = next(_models_in(field.annotation), here)
-    return [field.alias or name for name, field in here.model_fields.items()]
+                current = next(_models_in(field.annotation), current)
+    return [field.alias or name for name, field in current.model_fields.items()]
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Models that an annotation such as ``tuple[Rule, ...] | None`` speaks of."""
+    """Models in an annotation such as ``tuple[Rule, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     elif get_origin(annotation) in (Union, UnionType, tuple, list, dict, Annotated):

@@ -1,7 +1,7 @@
-"""What the value of an option may be: one rule per kind of value.
+"""The types of option values.
 
-A rule reads the text of a sink URI parameter (``read``) and checks a value that a TOML or YAML file
-gave (``check``). Both raise ``ValueError`` with a sentence that says what is allowed.
+A type parses the text of a sink URI parameter (``read``) and checks a value of a TOML or YAML file
+(``check``). Both raise ``ValueError`` with a message that names the allowed values.
 """
 
 from __future__ import annotations
@@ -16,29 +16,35 @@ from ticdc_producer.model.entry_points import installed_codecs
 
 Plain: TypeAlias = bool | int | str | None
 
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})  # exactly what Go's strconv.ParseBool takes
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})  # exactly what Go's strconv.ParseBool accepts
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
-class ValueRule(Protocol):
-    """What values an option takes."""
+class OptionType(Protocol):
+    """The type of an option's values."""
 
     @property
     def allowed(self) -> str:
-        """The allowed values, for error texts and documentation."""
+        """The allowed values, for error messages and documentation."""
 
     def read(self, text: str) -> Plain:
-        """The value that the text of a URI parameter stands for."""
+        """The value of a URI parameter's text.
+
+        :raises ValueError: if the text is not allowed.
+        """
 
     def check(self, value: object) -> Plain:
-        """The value of a file, made canonical."""
+        """The value of a file in canonical form.
+
+        :raises ValueError: if the value is not allowed.
+        """
 
     def schema(self) -> dict[str, Any]:
-        """The rule as JSON Schema keywords."""
+        """The type as JSON Schema keywords."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class Boolean:
     """true or false."""
 
     allowed: str = "true or false"
@@ -60,7 +66,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntRange:
     """A whole number between two bounds, both included."""
 
     low: int
@@ -85,12 +91,12 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """One of a few words, upper or lower case.
+class Choice:
+    """One of a fixed set of values, case-insensitive.
 
-    :param choices: the words that work.
-    :param later: words that TiCDC knows and this tool does not run yet.
-    :param foreign: words that TiCDC knows and this tool has no plans for.
+    :param choices: the supported values.
+    :param later: values of TiCDC that are not supported yet.
+    :param foreign: values of TiCDC that are not supported, without plans to do so.
     :param aliases: other spellings of ``choices``.
     """
 
@@ -126,14 +132,14 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolWord(Word):
-    """A protocol: one of the words, or one that an installed package adds."""
+class ProtocolName(Choice):
+    """A protocol: one of the choices, or one that an installed package adds."""
 
     def read(self, text: str) -> str:
-        word = text.strip().lower()
-        if word not in self.choices and word in installed_codecs():
-            return word
-        return Word.read(self, text)
+        name = text.strip().lower()
+        if name not in self.choices and name in installed_codecs():
+            return name
+        return Choice.read(self, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Secret(Text):
-    """A text that no error repeats."""
+    """A text that no error message repeats."""
 
     def check(self, value: object) -> str:
         if not isinstance(value, str):
@@ -168,7 +174,7 @@ class Secret(Text):
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Whatever stands there; nobody looks at it."""
+    """Any value; ignored."""
 
     allowed: str = "anything"
 
@@ -187,9 +193,9 @@ _STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"
 
 @dataclass(frozen=True, slots=True)
 class StorageURI:
-    """Where a storage is; it tells no credentials, for messages tell it to every reader."""
+    """The URI of a storage, without credentials, because messages contain it."""
 
-    allowed: str = "SCHEME://PLACE without a query, such as file:///var/claims, or empty"
+    allowed: str = "SCHEME://PATH without a query, such as file:///var/claims, or empty"
 
     def read(self, text: str) -> str:
         if re.fullmatch(_STORAGE, text) is None:
@@ -212,7 +218,7 @@ class TimeZone:
     allowed: str = "an IANA time zone such as Asia/Tokyo, or an offset from -12:59 to +14:00"
 
     def read(self, text: str) -> str:
-        # A plus sign that stands raw in a URI is a blank after decoding.
+        # A plus sign that is not percent-encoded in a URI is decoded to a blank.
         zone = f"+{text[1:]}" if text.startswith(" ") else text
         offset = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
         if offset:
@@ -228,7 +234,7 @@ class TimeZone:
     def _named(zone: str) -> bool:
         try:
             ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):  # the last two for names that are odd paths
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # the last two for names that are invalid paths
             return False
         return True
 
@@ -265,7 +271,7 @@ _DURATION = r"(?:[0-9]{1,9}(?:ms|s|m|h))+"
 
 @dataclass(frozen=True, slots=True)
 class GoDuration:
-    """A duration as Go writes it, in whole milliseconds or more; its value is in milliseconds."""
+    """A duration in Go's notation, in units of milliseconds or longer; the value is in milliseconds."""
 
     allowed: str = "a duration such as 5s, 1m30s or 500ms"
 

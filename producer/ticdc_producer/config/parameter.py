@@ -1,11 +1,11 @@
-"""One option of a changefeed: what it may be, where it is set, what it does here."""
+"""One option of a changefeed: its type, where it is set, and its effect in this tool."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ticdc_producer.config.option_type import Plain, ValueRule
+from ticdc_producer.config.option_type import OptionType, Plain
 from ticdc_producer.model.profile import Profile
 
 KAFKA = "sink.kafka-config."
@@ -15,14 +15,14 @@ STORAGE = "sink.cloud-storage-config."
 
 
 class Owner(StrEnum):
-    """Whose option it is."""
+    """Whether an option is TiCDC's or this tool's own."""
 
     TICDC = "TiCDC"
     OURS = "ours"
 
 
 class SinkKind(StrEnum):
-    """Where messages go."""
+    """The kind of target that a changefeed writes to."""
 
     KAFKA = "Kafka"
     STORAGE = "storage"
@@ -33,7 +33,7 @@ class State(StrEnum):
 
     HONOURED = "honoured"
     NO_EFFECT = "no effect"
-    REFUSED = "refused"
+    REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +41,20 @@ class Parameter:
     """One option.
 
     :param name: as a sink URI spells it.
-    :param value: what it may be.
-    :param effect: what it does here, or why nothing, for the reader of the documentation.
-    :param default: its value when nobody gives one.
-    :param in_uri: whether a sink URI may carry it.
-    :param file_key: its dotted place in a changefeed file; empty if it has none.
+    :param value: the type of its values.
+    :param effect: its effect in this tool, or why it has none; shown in the documentation.
+    :param default: its value if it is not set.
+    :param in_uri: whether a sink URI may contain it.
+    :param file_key: its dotted key in a changefeed file; empty if it has none.
     :param protocols: the protocols that have it; empty for all.
-    :param profiles: the programs that have it; empty for both.
-    :param sinks: the sinks that have it; empty for both. At the others it has its default.
-    :param of_client: it tells how Kafka is reached, and stands in no manifest.
+    :param profiles: the profiles that have it; empty for both.
+    :param sinks: the sinks that have it; empty for both. In other sinks it has its default.
+    :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
+        manifest.
     """
 
     name: str
-    value: ValueRule
+    value: OptionType
     effect: str
     default: Plain = None
     owner: Owner = Owner.TICDC
@@ -67,5 +68,5 @@ class Parameter:
 
     @property
     def field(self) -> str:
-        """Name of the attribute of ``Changefeed``."""
+        """Name of the attribute in ``Changefeed``."""
         return self.name.replace("-", "_")

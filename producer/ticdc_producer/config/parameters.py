@@ -1,6 +1,6 @@
-"""Every option of a changefeed in one table: parsing is driven from it and documentation made of it.
+"""The table of all options of a changefeed; parsing and the documentation are derived from it.
 
-TiCDC's names, defaults and places: tiflow ``pkg/sink/kafka/options.go``,
+TiCDC's names, defaults and keys: tiflow ``pkg/sink/kafka/options.go``,
 ``pkg/sink/codec/common/config.go``, ``pkg/config/sink.go``, ``pkg/config/replica_config.go``.
 """
 
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from ticdc_producer.config.ignored_parameters import WITHOUT_EFFECT
 from ticdc_producer.config.option_type import (
-    Flag,
+    Boolean,
+    Choice,
+    IntRange,
+    OptionType,
     Plain,
-    ProtocolWord,
+    ProtocolName,
     Secret,
     StorageURI,
     Text,
     TimeZone,
-    ValueRule,
-    Whole,
-    Word,
 )
 from ticdc_producer.config.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, SinkKind, State
 from ticdc_producer.config.rejected_parameters import REFUSED
@@ -25,7 +25,7 @@ from ticdc_producer.config.storage_parameters import OF_STORAGE
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
-PROTOCOL = ProtocolWord(
+PROTOCOL = ProtocolName(
     choices=("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "csv"),
     foreign=("canal", "maxwell", "debezium-avro"),
     aliases=(("default", "open-protocol"), ("flat-avro", "avro")),
@@ -34,18 +34,18 @@ PROTOCOLS_OF = {
     SinkKind.KAFKA: ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro"),
     SinkKind.STORAGE: ("csv", "canal-json"),
 }
-"""What TiCDC writes where (tiflow ``pkg/config/sink.go``); codecs of other packages are for Kafka."""
+"""TiCDC's protocols of each sink (tiflow ``pkg/config/sink.go``); codecs of other packages are for Kafka."""
 NOT_IN_NEW = ("craft",)
-"""Protocols that the new program has given up."""
-COMPRESSION = Word(choices=("none", "gzip", "snappy", "lz4", "zstd"))
-ACKNOWLEDGEMENTS = Word(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
-MECHANISM = Word(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
-LARGE_MESSAGES = Word(choices=("none", "handle-key-only", "claim-check"))
-MESSAGE_COMPRESSION = Word(choices=("none", "snappy", "lz4"))
+"""Protocols that TiCDC new architecture does not have."""
+COMPRESSION = Choice(choices=("none", "gzip", "snappy", "lz4", "zstd"))
+ACKNOWLEDGEMENTS = Choice(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
+MECHANISM = Choice(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
+LARGE_MESSAGES = Choice(choices=("none", "handle-key-only", "claim-check"))
+MESSAGE_COMPRESSION = Choice(choices=("none", "snappy", "lz4"))
 OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
 SIMPLE, AVRO, CSV = "simple", "avro", "csv"
 _ONLY_KAFKA = (SinkKind.KAFKA,)
-_COUNT = Whole(0, (1 << 63) - 1)
+_COUNT = IntRange(0, (1 << 63) - 1)
 
 _MESSAGES = (
     Parameter(
@@ -53,55 +53,57 @@ _MESSAGES = (
         effect="Message format.",
     ),
     Parameter(
-        name="max-message-bytes", value=Whole(1, INT32_MAX), default=10_485_760,
+        name="max-message-bytes", value=IntRange(1, INT32_MAX), default=10_485_760,
         file_key=KAFKA + "max-message-bytes", sinks=_ONLY_KAFKA,
         effect="Largest message in bytes, as the protocol counts it.",
     ),
     Parameter(
-        name="max-batch-size", value=Whole(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
+        name="max-batch-size", value=IntRange(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
         sinks=_ONLY_KAFKA,
-        effect="Most rows in one message.",
+        effect="Maximum number of rows in one message.",
     ),
     Parameter(
-        name="enable-tidb-extension", value=Flag(), default=False, file_key=CODEC + "enable-tidb-extension",
+        name="enable-tidb-extension", value=Boolean(), default=False,
+        file_key=CODEC + "enable-tidb-extension",
         effect="Adds TiDB's own fields and watermark messages; Open Protocol and Craft have none and ignore "
         "it.",
     ),
     Parameter(
-        name="only-output-updated-columns", value=Flag(), default=False,
+        name="only-output-updated-columns", value=Boolean(), default=False,
         file_key="sink.only-output-updated-columns", protocols=(OPEN, CANAL_JSON),
         effect="Old images of updates hold the changed columns only.",
     ),
     Parameter(
-        name="output-old-value", value=Flag(), default=True, in_uri=False,
+        name="output-old-value", value=Boolean(), default=True, in_uri=False,
         file_key="sink.open.output-old-value", protocols=(OPEN, DEBEZIUM, CSV),
         effect="Whether updates carry the old image; for Debezium: sink.debezium.output-old-value, for CSV: "
         "sink.csv.output-old-value, where it is false by default.",
     ),
     Parameter(
-        name="delete-only-output-handle-key-columns", value=Flag(), default=False, in_uri=False,
+        name="delete-only-output-handle-key-columns", value=Boolean(), default=False, in_uri=False,
         file_key="sink.delete-only-output-handle-key-columns", protocols=(OPEN, CANAL_JSON, CRAFT),
         effect="Deletes carry the handle key columns only.",
     ),
     Parameter(
-        name="content-compatible", value=Flag(), default=False, file_key="sink.content-compatible",
+        name="content-compatible", value=Boolean(), default=False, file_key="sink.content-compatible",
         protocols=(CANAL_JSON,),
         effect="As official Canal: types with their parameters, old images with the changed columns only.",
     ),
     Parameter(
-        name="debezium-disable-schema", value=Flag(), default=False, file_key="sink.debezium-disable-schema",
-        protocols=(DEBEZIUM,), effect="Messages without their schema.",
+        name="debezium-disable-schema", value=Boolean(), default=False,
+        file_key="sink.debezium-disable-schema", protocols=(DEBEZIUM,),
+        effect="Messages without their schema.",
     ),
     Parameter(
-        name="output-row-key", value=Flag(), default=False, protocols=(CANAL_JSON,), profiles=("new",),
+        name="output-row-key", value=Boolean(), default=False, protocols=(CANAL_JSON,), profiles=("new",),
         effect="TiKV's key of the row in _tidb; without the extension no effect.",
     ),
     Parameter(
-        name="debezium-include-start-ts", value=Flag(), default=False, protocols=(DEBEZIUM,),
+        name="debezium-include-start-ts", value=Boolean(), default=False, protocols=(DEBEZIUM,),
         profiles=("new",), effect="The transaction's start-ts in source: one TSO before its commit.",
     ),
     Parameter(
-        name="output-raw-change-event", value=Flag(), default=False, in_uri=False,
+        name="output-raw-change-event", value=Boolean(), default=False, in_uri=False,
         file_key=KAFKA + "output-raw-change-event",
         effect="Updates that change a key stay one event instead of a delete and an insert; for storage: "
         "sink.cloud-storage-config.output-raw-change-event.",
@@ -110,75 +112,76 @@ _MESSAGES = (
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON, SIMPLE),
         sinks=_ONLY_KAFKA,
-        effect="What becomes of a row that exceeds max-message-bytes; none: the changefeed fails.",
+        effect="How a row that exceeds max-message-bytes is sent; none: the changefeed fails.",
     ),
     Parameter(
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
         protocols=(OPEN, CANAL_JSON, DEBEZIUM, SIMPLE), sinks=_ONLY_KAFKA,
-        effect="Compression of what a message holds, whatever its size.",
+        effect="Compression of the content of every message, of any size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
         file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON, SIMPLE),
         sinks=_ONLY_KAFKA,
-        effect="Where claim-check keeps the rows that are too large.",
+        effect="Where claim-check stores the rows that are too large.",
     ),
     Parameter(
-        name="claim-check-raw-value", value=Flag(), default=False, in_uri=False,
+        name="claim-check-raw-value", value=Boolean(), default=False, in_uri=False,
         file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON, SIMPLE),
         sinks=_ONLY_KAFKA,
-        effect="Claim-check keeps bare values, not wrapped in JSON.",
+        effect="Claim-check stores bare values, not wrapped in JSON.",
     ),
     Parameter(
-        name="encoding-format", value=Word(choices=("json", "avro")), default="json",
-        file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Form of the messages.",
+        name="encoding-format", value=Choice(choices=("json", "avro")), default="json",
+        file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Format of the messages.",
     ),
     Parameter(
         name="send-bootstrap-interval-in-sec", value=_COUNT, default=120, in_uri=False,
         file_key="sink.send-bootstrap-interval-in-sec", protocols=(SIMPLE,),
-        effect="A table is described again after so many seconds of the commit clock; 0: never.",
+        effect="Seconds of the commit clock after which a table's schema is sent again; 0: never.",
     ),
     Parameter(
         name="send-bootstrap-in-msg-count", value=_COUNT, default=10_000, in_uri=False,
         file_key="sink.send-bootstrap-in-msg-count", protocols=(SIMPLE,),
-        effect="A table is described again after so many of its rows; 0: never.",
+        effect="Number of a table's rows after which its schema is sent again; 0: never.",
     ),
     Parameter(
-        name="avro-decimal-handling-mode", value=Word(choices=("precise", "string")), default="precise",
+        name="avro-decimal-handling-mode", value=Choice(choices=("precise", "string")), default="precise",
         file_key=CODEC + "avro-decimal-handling-mode", protocols=(AVRO,),
         effect="DECIMAL as Avro's decimal, or as text.",
     ),
     Parameter(
-        name="avro-bigint-unsigned-handling-mode", value=Word(choices=("long", "string")), default="long",
+        name="avro-bigint-unsigned-handling-mode", value=Choice(choices=("long", "string")), default="long",
         file_key=CODEC + "avro-bigint-unsigned-handling-mode", protocols=(AVRO,),
-        effect="BIGINT UNSIGNED as 64 bits that readers take for signed, or as text.",
+        effect="BIGINT UNSIGNED as 64 bits that readers interpret as signed, or as text.",
     ),
     Parameter(
-        name="avro-enable-watermark", value=Flag(), default=False, file_key=CODEC + "avro-enable-watermark",
-        protocols=(AVRO,),
-        effect="With the TiDB extension: DDL and watermark messages, in a form of TiCDC's own tests.",
+        name="avro-enable-watermark", value=Boolean(), default=False,
+        file_key=CODEC + "avro-enable-watermark", protocols=(AVRO,),
+        effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its own "
+        "tests.",
     ),
 )  # fmt: skip
 _UPSTREAM = (
     Parameter(
-        name="case-sensitive", value=Flag(), default=False, in_uri=False, file_key="case-sensitive",
-        effect="Whether matchers tell upper from lower case.",
+        name="case-sensitive", value=Boolean(), default=False, in_uri=False, file_key="case-sensitive",
+        effect="Whether matchers are case-sensitive.",
     ),
     Parameter(
-        name="force-replicate", value=Flag(), default=False, in_uri=False, file_key="force-replicate",
+        name="force-replicate", value=Boolean(), default=False, in_uri=False, file_key="force-replicate",
         effect="Replicates tables without a handle key too.",
     ),
 )  # fmt: skip
 _KAFKA = (
     Parameter(
-        name="partition-num", value=Whole(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
+        name="partition-num", value=IntRange(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
         sinks=_ONLY_KAFKA,
         effect="Partitions of each topic.",
     ),
     Parameter(
-        name="replication-factor", value=Whole(1, 32_767), default=1, file_key=KAFKA + "replication-factor",
-        sinks=_ONLY_KAFKA,
+        name="replication-factor", value=IntRange(1, 32_767), default=1,
+        file_key=KAFKA + "replication-factor", sinks=_ONLY_KAFKA,
         effect="Replicas of topics that are created.",
     ),
     Parameter(
@@ -189,19 +192,19 @@ _KAFKA = (
     Parameter(
         name="required-acks", value=ACKNOWLEDGEMENTS, default="-1", file_key=KAFKA + "required-acks",
         sinks=_ONLY_KAFKA,
-        effect="Accepted; a run always waits for all replicas, since nothing may be lost or come twice.",
+        effect="Accepted; a run always waits for all replicas, so that no message is lost or duplicated.",
     ),
     Parameter(
-        name="auto-create-topic", value=Flag(), default=True, file_key=KAFKA + "auto-create-topic",
+        name="auto-create-topic", value=Boolean(), default=True, file_key=KAFKA + "auto-create-topic",
         sinks=_ONLY_KAFKA,
-        effect="Creates topics that are missing; false: they must exist.",
+        effect="Creates missing topics; false: topics must exist.",
     ),
 )  # fmt: skip
 
 
 def _ours(
     name: str,
-    value: ValueRule,
+    value: OptionType,
     default: Plain,
     effect: str,
     *protocols: str,
@@ -219,29 +222,29 @@ def _ours(
 
 
 _OURS = (
-    _ours("profile", Word(choices=("classic", "new")), "classic",
+    _ours("profile", Choice(choices=("classic", "new")), "classic",
           "Which TiCDC is simulated: classic (tiflow) or new (pingcap/ticdc)."),
-    _ours("batch-by", Word(choices=("dispatch-key", "partition")), "dispatch-key",
+    _ours("batch-by", Choice(choices=("dispatch-key", "partition")), "dispatch-key",
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
           OPEN, CRAFT),
-    _ours("output-ddl", Flag(), None, "Whether DDL events are sent; by default Debezium sends none.",
+    _ours("output-ddl", Boolean(), None, "Whether DDL events are sent; by default Debezium sends none.",
           sinks=_ONLY_KAFKA),
-    _ours("ddl-text", Word(choices=("original", "tidb")), "original",
-          "DDL as the scenario has it, or re-printed as current TiCDC does."),
-    _ours("output-row-id", Flag(), True, "Whether keys carry rid, as classic writes it.", OPEN),
+    _ours("ddl-text", Choice(choices=("original", "tidb")), "original",
+          "DDL as written in the scenario, or re-printed as current TiCDC does."),
+    _ours("output-row-id", Boolean(), True, "Whether keys carry rid, as classic writes it.", OPEN),
     _ours("time-zone", TimeZone(), "UTC",
           "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),
     _ours("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting).", DEBEZIUM),
-    _ours("invalid-utf8", Word(choices=("raw", "replace")), "raw",
-          "Text that is not UTF-8: its bytes as TiCDC copies them, or U+FFFD for each.", DEBEZIUM),
-    _ours("legacy-no-flag", Flag(), False, "Older form: columns without f.", OPEN),
-    _ours("legacy-varchar-base64", Flag(), False, "Older form: VARCHAR and CHAR in Base64.", OPEN),
-    _ours("legacy-delete-old", Flag(), False, "Before v5.4.0: deletes repeat data in old.", CANAL_JSON),
-    _ours("legacy-data-before-old", Flag(), False, "As documented: data stands before old.", CANAL_JSON),
+    _ours("invalid-utf8", Choice(choices=("raw", "replace")), "raw",
+          "Text that is not UTF-8: its bytes as TiCDC copies them, or U+FFFD for each byte.", DEBEZIUM),
+    _ours("legacy-no-flag", Boolean(), False, "Older format: columns without f.", OPEN),
+    _ours("legacy-varchar-base64", Boolean(), False, "Older format: VARCHAR and CHAR in Base64.", OPEN),
+    _ours("legacy-delete-old", Boolean(), False, "Before v5.4.0: deletes repeat data in old.", CANAL_JSON),
+    _ours("legacy-data-before-old", Boolean(), False, "As documented: data comes before old.", CANAL_JSON),
 )  # fmt: skip
 
 
-def _of_client(name: str, value: ValueRule, effect: str) -> Parameter:
+def _of_client(name: str, value: OptionType, effect: str) -> Parameter:
     return Parameter(
         name=name, value=value, effect=effect, file_key=KAFKA + name, of_client=True, sinks=_ONLY_KAFKA
     )
@@ -254,14 +257,14 @@ _CLIENT = (
         file_key="sink.schema-registry",
         protocols=(AVRO,),
         of_client=True,
-        effect="URL of the registry that keeps Avro's schemas; it may hold user and password.",
+        effect="URL of the registry that stores Avro's schemas; it may contain user and password.",
     ),
-    _of_client("kafka-client-id", Text(), "What brokers know the clients by in logs and quotas."),
-    _of_client("enable-tls", Flag(), "TLS; without ca with the system's authorities."),
-    _of_client("ca", Text(), "PEM file of the authorities that brokers are checked against; means TLS."),
-    _of_client("cert", Text(), "PEM file of the client's certificate; with ca and key."),
-    _of_client("key", Text(), "PEM file of its private key."),
-    _of_client("insecure-skip-verify", Flag(), "TLS without checking whom the broker's certificate is of."),
+    _of_client("kafka-client-id", Text(), "Name of the clients in the brokers' logs and quotas."),
+    _of_client("enable-tls", Boolean(), "TLS; without ca, brokers are checked against the system's CAs."),
+    _of_client("ca", Text(), "PEM file of the CAs that brokers are checked against; enables TLS."),
+    _of_client("cert", Text(), "PEM file of the client's certificate; requires ca and key."),
+    _of_client("key", Text(), "PEM file of the client's private key."),
+    _of_client("insecure-skip-verify", Boolean(), "TLS without verification of the broker's certificate."),
     _of_client("sasl-mechanism", MECHANISM, "SASL; gssapi and oauthbearer: see -X."),
     _of_client("sasl-user", Text(), "User of SASL."),
     _of_client(
@@ -278,12 +281,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     *WITHOUT_EFFECT,
     *REFUSED,
 )
-"""The table. Of options that are refused only the name is known."""
+"""All options. Refused options have only a name and a reason."""
 
 OF_MESSAGES = tuple(
     option for option in PARAMETERS if option.state == State.HONOURED and not option.of_client
 )
-"""Options that decide what is written and where; a manifest has them all."""
+"""Options that determine which messages are written and where; a manifest holds all of them."""
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 

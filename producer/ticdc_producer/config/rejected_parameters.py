@@ -6,17 +6,17 @@ from ticdc_producer.config.option_type import Text
 from ticdc_producer.config.parameter import KAFKA, STORAGE, Parameter, State
 
 _KERBEROS = "the Kafka client that pip installs is built without Kerberos"
-_OAUTH = "set it by -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
+_OAUTH = "use -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
 _CREDENTIALS = (
     "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
 )
-_BY_NAME = "tables are laid out by their names"
-_BOTH_WAYS = "rows that come back from another cluster, and DDL by its role, are not simulated"
+_BY_NAME = "files of a table are always in a directory named after the table"
+_BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
 
 
 def _refused(name: str, reason: str, *, file_key: str, in_uri: bool = True) -> Parameter:
     return Parameter(
-        name=name, value=Text(), state=State.REFUSED, effect=reason, file_key=file_key, in_uri=in_uri
+        name=name, value=Text(), state=State.REJECTED, effect=reason, file_key=file_key, in_uri=in_uri
     )
 
 
@@ -41,5 +41,5 @@ REFUSED = (
         )
     ),
     _refused("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
-    _refused("bdr-mode", _BOTH_WAYS, file_key="bdr-mode", in_uri=False),
+    _refused("bdr-mode", _BIDIRECTIONAL, file_key="bdr-mode", in_uri=False),
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""From a sink URI, a changefeed file and a scenario to one changefeed.
+"""Combines a sink URI, a changefeed file and a scenario into one changefeed.
 
-The order is TiCDC's: a parameter of the URI wins over the file, the file over the default. Between two
-files the one given on the command line wins key by key; between two URIs it replaces the other whole.
+The precedence is TiCDC's: a parameter of the URI overrides the file, the file overrides the default. A file
+on the command line overrides the scenario key by key; a URI on the command line replaces the scenario's URI
+completely.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ticdc_producer.config.avro_rules import check_avro
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.filter_section import FilterSection
-from ticdc_producer.config.kafka_properties import passed_properties
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.load_file import check_changefeed_file
 from ticdc_producer.config.option_type import Plain
 from ticdc_producer.config.parameter import SinkKind, State
@@ -29,10 +30,10 @@ from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink
 from ticdc_producer.config.storage_limits import storage_limits
 from ticdc_producer.errors import ChangefeedError
 
-_NOT_OF_SIMPLE = {
+_NOT_SIMULATED_WITH_SIMPLE = {
     "integrity": "rows carry no checksums here: leave integrity-check-level at none",
-    "send-bootstrap-to-all-partition": "a table is described in the partitions of its rows",
-    "send-all-bootstrap-at-start": "a table is described before its first row",
+    "send-bootstrap-to-all-partition": "a table's schema is sent to the partitions of its rows",
+    "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
 }
 
 
@@ -42,16 +43,16 @@ def resolve(
     *,
     scenario: Mapping[str, Any] | None = None,
     name: str = "scenario",
-    client: Iterable[str] = (),
+    kafka_properties: Iterable[str] = (),
 ) -> Changefeed:
     """The changefeed of a run.
 
     :param sink_uri: from the command line; replaces the scenario's.
-    :param config: content of a changefeed file, as ``load_changefeed_toml`` gives it; its keys win over
+    :param config: content of a changefeed file, as ``load_changefeed_toml`` returns it; its keys override
         the scenario's.
-    :param scenario: the scenario's ``changefeed:``, with ``sink-uri`` in it if it has one.
-    :param name: name of the scenario; the default topic where no URI is given at all.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param scenario: the scenario's ``changefeed:``, including its ``sink-uri``.
+    :param name: name of the scenario; the default topic if neither source has a URI.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ChangefeedError: for anything that TiCDC or this tool does not accept.
     """
     _check_each(config, scenario)
@@ -62,8 +63,8 @@ def resolve(
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     kind = uri.target.kind
     given = {**file.options(protocol, kind), **uri.parameters}
-    idle = _of_other_sinks(given, kind)
-    options = {**_defaults(protocol), **{name: given[name] for name in given if name not in idle}}
+    ignored = _of_other_sinks(given, kind)
+    options = {**_defaults(protocol), **{name: given[name] for name in given if name not in ignored}}
     _check_sink(protocol, kind)
     if options["output-ddl"] is None:
         options["output-ddl"] = _sends_ddl(options)
@@ -73,7 +74,7 @@ def resolve(
     _check_simple(options)
     check_avro(options, file.dispatchers, reaches_kafka=not uri.target.embedded)
     _check_profile(options)
-    properties = {**security_properties(options), **passed_properties(client)}
+    properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
     if kind is SinkKind.STORAGE:
         options.update(storage_limits(options))
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
@@ -86,23 +87,23 @@ def resolve(
         schema_registry=str(options["schema-registry"] or ""),
         warnings=(
             *_warnings(options),
-            *_idle_client(uri.target, properties),
-            *_idle_options(idle, kind),
-            *_idle_rules(file, kind),
+            *_ignored_client(uri.target, properties),
+            *_ignored_options(ignored, kind),
+            *_ignored_rules(file, kind),
         ),
         **values,
     )
 
 
 def _sends_ddl(options: Mapping[str, Plain]) -> bool:
-    """Whether TiCDC sends DDL events, or its documentation says so."""
+    """Whether TiCDC sends DDL events with this protocol, by its code or its documentation."""
     if options["protocol"] == "avro":
         return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
     return options["protocol"] != "debezium"
 
 
 def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
-    """Options that ask for something, which only the other kind of sink has; TiCDC does not look at them."""
+    """Options that are set and that only the other kind of sink has; TiCDC ignores them."""
     return [
         name
         for name, value in given.items()
@@ -110,21 +111,21 @@ def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
     ]
 
 
-def _idle_options(idle: Iterable[str], kind: SinkKind) -> Iterator[str]:
-    for name in idle:
+def _ignored_options(ignored: Iterable[str], kind: SinkKind) -> Iterator[str]:
+    for name in ignored:
         if kind is SinkKind.STORAGE or BY_NAME[name].in_uri:
-            yield f"{name} is of no effect: it is of {BY_NAME[name].sinks[0]} sinks"
+            yield f"{name} has no effect: it is an option of {BY_NAME[name].sinks[0]} sinks"
 
 
-def _idle_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
+def _ignored_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
     if kind is SinkKind.STORAGE and file.dispatchers:
-        yield "dispatchers are of no effect: a storage has no topics and partitions"
+        yield "dispatchers have no effect: a storage has no topics and partitions"
     if kind is SinkKind.STORAGE and file.column_selectors:
-        yield "column-selectors are of no effect: TiCDC has them for Kafka only"
+        yield "column-selectors have no effect: TiCDC applies them to Kafka sinks only"
 
 
 def _check_sink(protocol: str, kind: SinkKind) -> None:
-    """Whether TiCDC writes the protocol there."""
+    """Refuse a protocol that TiCDC does not write to this kind of sink."""
     other = SinkKind.STORAGE if kind is SinkKind.KAFKA else SinkKind.KAFKA
     if protocol in PROTOCOLS_OF[kind] or (kind is SinkKind.KAFKA and protocol not in PROTOCOLS_OF[other]):
         return
@@ -142,13 +143,13 @@ def _client_id(options: Mapping[str, Plain]) -> dict[str, str]:
     return {"client.id": str(name)} if name else {}
 
 
-def _idle_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[str]:
+def _ignored_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[str]:
     if target.embedded and properties:
-        yield "TLS, SASL and -X are of no effect: the sink URI names no host"
+        yield "TLS, SASL and -X have no effect: the sink URI names no host"
 
 
 def _fields() -> dict[str, str]:
-    """Attribute of ``Changefeed`` to option, for those that a manifest tells."""
+    """Attribute of ``Changefeed`` → option, for the options that a manifest holds."""
     return {option.field: option.name for option in OF_MESSAGES}
 
 
@@ -158,7 +159,7 @@ def _defaults(protocol: str) -> dict[str, Plain]:
 
 
 def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | None) -> None:
-    """Checks both alone, so that an error names its source and nothing wrong hides behind a merge."""
+    """Check both sources separately, so that an error names its source and no override hides an error."""
     if scenario:
         check_changefeed_file(scenario, "changefeed of the scenario")
     if config:
@@ -166,7 +167,7 @@ def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | 
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Both mappings as one; ``over`` wins, nested mappings key by key, lists whole."""
+    """Both mappings merged: ``over`` overrides, nested mappings key by key, lists as a whole."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
@@ -178,7 +179,7 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_together(options: Mapping[str, Plain]) -> None:
-    """What TiCDC refuses in combination (``pkg/sink/codec/common/config.go``)."""
+    """Refuse combinations of options that TiCDC refuses (``pkg/sink/codec/common/config.go``)."""
     if options["force-replicate"] and options["delete-only-output-handle-key-columns"]:
         raise ChangefeedError(
             "force-replicate must be off when delete-only-output-handle-key-columns is on",
@@ -188,7 +189,7 @@ def _check_together(options: Mapping[str, Plain]) -> None:
 
 
 def _check_large_messages(options: Mapping[str, Plain]) -> None:
-    """TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``)."""
+    """Check TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``)."""
     chosen = options["large-message-handle-option"]
     if chosen == "none":
         return
@@ -213,10 +214,10 @@ def _check_large_messages(options: Mapping[str, Plain]) -> None:
 
 
 def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
-    """No option of other protocols may ask for something that this one cannot do."""
+    """Refuse options of other protocols that are set to something else than their default."""
     for option in PARAMETERS:
-        asked = option.state == State.HONOURED and options[option.name] != option.default
-        if asked and option.protocols and protocol not in option.protocols:
+        is_set = option.state == State.HONOURED and options[option.name] != option.default
+        if is_set and option.protocols and protocol not in option.protocols:
             raise ChangefeedError(
                 f"protocol {protocol} has no option {option.name}",
                 parameter=option.name,
@@ -225,41 +226,41 @@ def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
 
 
 def _check_simple(options: Mapping[str, Plain]) -> None:
-    """What has no effect elsewhere, and would change the messages of Simple."""
-    asked = {name for name in _NOT_OF_SIMPLE if options.get(name)}
+    """Refuse options that have no effect with other protocols but change the messages of Simple."""
+    enabled = {name for name in _NOT_SIMULATED_WITH_SIMPLE if options.get(name)}
     integrity = options.get("integrity")
     if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
-        asked.discard("integrity")
-    for name in sorted(asked) if options["protocol"] == "simple" else ():
+        enabled.discard("integrity")
+    for name in sorted(enabled) if options["protocol"] == "simple" else ():
         what = f"protocol simple with {name} is not simulated"
-        raise ChangefeedError(what, parameter=name, hint=_NOT_OF_SIMPLE[name])
+        raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED_WITH_SIMPLE[name])
 
 
 def _check_profile(options: Mapping[str, Plain]) -> None:
-    """What only one of the two programs has."""
+    """Refuse protocols and options that the chosen profile does not have."""
     profile = options["profile"]
     if profile == "new" and options["protocol"] in NOT_IN_NEW:
         raise ChangefeedError(
-            f"the new TiCDC has no protocol {options['protocol']}",
+            f"TiCDC new architecture has no protocol {options['protocol']}",
             parameter="protocol",
-            hint="leave profile=new out, or take open-protocol, canal-json, debezium or simple",
+            hint="leave profile=new out, or use open-protocol, canal-json, debezium or simple",
         )
     for option in PARAMETERS:
-        asked = option.profiles and options[option.name] != option.default
-        if asked and profile not in option.profiles:
+        is_set = option.profiles and options[option.name] != option.default
+        if is_set and profile not in option.profiles:
             raise ChangefeedError(
-                f"the {profile} TiCDC has no option {option.name}",
+                f"profile {profile} has no option {option.name}",
                 parameter=option.name,
                 hint=f"set profile={option.profiles[0]}",
             )
 
 
 def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:
-    """What TiCDC accepts with a warning in its log."""
+    """Settings that TiCDC accepts with a warning in its log."""
     if options["enable-tidb-extension"] and options["protocol"] in ("open-protocol", "craft"):
         yield f"enable-tidb-extension is ignored: {options['protocol']} has no extension"
     if options["required-acks"] != "-1":
-        yield f"required-acks={options['required-acks']}: this run waits for all replicas nevertheless"
+        yield f"required-acks={options['required-acks']}: this run waits for all replicas anyway"
     if options["output-raw-change-event"] and not options["output-old-value"]:
         yield (
             "output-raw-change-event without output-old-value: an update that changes a key arrives without "

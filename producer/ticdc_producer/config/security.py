@@ -1,4 +1,4 @@
-"""TLS and SASL of a changefeed, from TiCDC's names to those of librdkafka.
+"""Translates a changefeed's TLS and SASL options into properties of librdkafka.
 
 Rules: tiflow ``pkg/sink/kafka/options.go`` (``applyTLS``, ``applySASL``), ``pkg/security/credential.go``.
 """
@@ -21,16 +21,16 @@ SECURITY_OPTIONS = (
     "sasl-user",
     "sasl-password",
 )
-"""Names that this module reads; none of their values is in a manifest."""
+"""The options that this module reads; none of their values is written to a manifest."""
 
 
 def security_properties(options: Mapping[str, Plain]) -> dict[str, str]:
     """Client properties, as librdkafka spells them.
 
-    Files are read here: workers get what stands in them and need not have them.
+    Files are read here and their content is sent to Spark's workers, so workers need not have the files.
 
-    :param options: those of ``SECURITY_OPTIONS`` that are set.
-    :raises ChangefeedError: for what TiCDC refuses, would not use, or a file that cannot be read.
+    :param options: the options by name; only ``SECURITY_OPTIONS`` are read.
+    :raises ChangefeedError: for options that TiCDC refuses or would ignore, or a file that cannot be read.
     """
     tls, sasl = _tls(options), _sasl(options)
     protocol = ("sasl_" if sasl else "") + ("ssl" if tls else "plaintext")
@@ -66,7 +66,7 @@ def _pem(option: str, path: str) -> str:
     except ValueError:
         text = ""
     if "-----BEGIN" not in text:
-        raise _error(f"{path} is no PEM file", option, "TiCDC reads PEM, too")
+        raise _error(f"{path} is not a PEM file", option, "TiCDC requires PEM, too")
     return text
 
 

@@ -1,6 +1,6 @@
 """The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``.
 
-Or that of a storage: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``.
+Storage sinks: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _OTHER_SINKS = (
     "pulsar+ssl",
 )
 STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb", "webdav", "oss", "dbfs")
-"""TiCDC's storages, and others that fsspec has file systems of. Not ``memory``: each process has its own."""
+"""TiCDC's storages, and others that fsspec supports. Not ``memory``: each process has its own."""
 
 
-_OF_BUCKETS = ("s3", "gcs", "gs", "azure", "azblob", "oss")
+_BUCKET_SCHEMES = ("s3", "gcs", "gs", "azure", "azblob", "oss")
 
 
 class SinkURI(BaseModel):
-    """Where messages go. Holds no parameters and no credentials; those are resolved elsewhere.
+    """The target of a changefeed, without parameters and credentials.
 
-    :param hosts: ``host:port`` each; empty means the embedded broker, or a folder.
-    :param topic: the default topic; of a storage its last directory.
-    :param place: of a storage: the URI of its folder without parameters; empty for Kafka.
+    :param hosts: ``host:port`` each; empty for the embedded broker and for a storage.
+    :param topic: the default topic; for a storage the name of its last directory.
+    :param path: for a storage, the URI of its folder without parameters; empty for Kafka.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,29 +50,29 @@ class SinkURI(BaseModel):
     hosts: tuple[str, ...] = ()
     topic: str = Field(min_length=1)
     scheme: str = "kafka"
-    place: str = ""
+    path: str = ""
 
     @property
     def kind(self) -> SinkKind:
         """Whether it names topics of Kafka or a storage."""
-        return SinkKind.STORAGE if self.place else SinkKind.KAFKA
+        return SinkKind.STORAGE if self.path else SinkKind.KAFKA
 
     @property
     def embedded(self) -> bool:
-        """Whether it is of Kafka and names no broker."""
-        return not self.hosts and not self.place
+        """Whether it is a Kafka URI without hosts, which means the embedded broker."""
+        return not self.hosts and not self.path
 
     @property
     def bootstrap_servers(self) -> str:
-        """The hosts as Kafka clients take them: ``host:port,host:port``."""
+        """The hosts in the notation of Kafka clients: ``host:port,host:port``."""
         return ",".join(self.hosts)
 
     def __str__(self) -> str:
-        return self.place or f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
+        return self.path or f"{self.scheme}://{self.bootstrap_servers}/{self.topic}"
 
 
 class ParsedSinkURI(BaseModel):
-    """A sink URI and the parameters it sets, each checked, by name."""
+    """A sink URI and its parameters by name, each checked."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
@@ -81,12 +81,12 @@ class ParsedSinkURI(BaseModel):
 
 
 def parse_sink_uri(text: str) -> ParsedSinkURI:
-    """Reads a sink URI as TiCDC spells it. No error text repeats it, since it may hold a password.
+    """Parse a sink URI in TiCDC's notation. No error message repeats it, since it may hold a password.
 
-    ``${NAME}`` in the value of a parameter is the environment variable, as it is and not percent-encoded.
+    ``${NAME}`` in the value of a parameter is the environment variable, whose value is not percent-decoded.
 
-    :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, repeated or not
-        supported parameter and a value that is not allowed.
+    :raises ChangefeedError: for another scheme, a bad address or topic, an unknown, duplicate or unsupported
+        parameter and a value that is not allowed.
     """
     if not text.strip():
         raise _error("it is empty", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
@@ -105,19 +105,19 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
 
 
 def default_sink_uri(name: str) -> str:
-    """The URI of a run that names none: the embedded broker and a topic after the scenario."""
+    """The default URI of a run: the embedded broker and a topic named after the scenario."""
     topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:MAX_TOPIC_LENGTH]
     return f"kafka:///{topic if topic not in ('', '.', '..') else 'scenario'}"
 
 
 def check_topic(topic: str) -> str:
-    """The topic, if Kafka takes such a name.
+    """The topic, if Kafka accepts the name.
 
-    :raises ValueError: if not.
+    :raises ValueError: if it does not.
     """
     if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > MAX_TOPIC_LENGTH:
         raise ValueError(
-            f"{topic!r} is no topic name: Kafka takes 1 to 249 of A-Z a-z 0-9 . _ -, and not . or .."
+            f"{topic!r} is not a topic name: Kafka accepts 1 to 249 of A-Z a-z 0-9 . _ -, and not . or .."
         )
     return topic
 
@@ -130,12 +130,12 @@ def _check_scheme(scheme: str) -> None:
     if scheme == "kafka" or scheme in STORAGES:
         return
     if scheme == "kafka+ssl":
-        hint = "TiCDC takes it for kafka://, without TLS; write kafka:// and enable-tls=true"
+        hint = "TiCDC treats it as kafka://, without TLS; write kafka:// and enable-tls=true"
         raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
     if scheme in _OTHER_SINKS:
         raise _error(
             f"scheme {scheme!r} is not supported",
-            hint="kafka:// is, and for csv and canal-json file:// and object storages",
+            hint="supported: kafka://, and for csv and canal-json file:// and object storages",
         )
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
 
@@ -152,7 +152,7 @@ def _hosts(netloc: str) -> Iterator[str]:
         if not host:
             raise _error(f"{address!r} names no host", hint="kafka:///TOPIC is the embedded broker")
         if not _HOST.fullmatch(host):
-            raise _error(f"{address!r} is no HOST:PORT", hint="an IPv6 address stands in brackets")
+            raise _error(f"{address!r} is not HOST:PORT", hint="write an IPv6 address in brackets")
         yield address
 
 
@@ -162,48 +162,50 @@ def _topic(path: str) -> str:
     try:
         return check_topic(path)
     except ValueError as error:
-        hint = "parameters stand behind a '?'" if "=" in path else ""
+        hint = "parameters begin after a '?'" if "=" in path else ""
         raise _error(str(error), hint=hint) from None
 
 
 def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
-    """The folder of a storage; its credentials are the file system's own matter."""
+    """The URI of a storage. Credentials come from the file system library's own environment."""
     if "@" in netloc:
         raise _error("it holds user information before '@'", hint="leave it out")
     if scheme == "file" and netloc:
-        raise _error(f"{netloc!r} stands where no host may", hint="file:///DIR has three slashes")
+        raise _error(
+            f"{netloc!r} is a host, which file:// does not allow", hint="write file:///DIR with three slashes"
+        )
     folder = path.rstrip("/")
     parts = [part for part in folder.split("/") if part]
     if (not parts and not netloc) or (scheme == "file" and not parts):
         raise _error("it names no folder", hint=f"{scheme}://{'' if scheme == 'file' else 'BUCKET'}/DIR")
-    if scheme in _OF_BUCKETS and not netloc:
-        raise _error("it names no bucket", hint=f"{scheme}://BUCKET/DIR has two slashes before it")
+    if scheme in _BUCKET_SCHEMES and not netloc:
+        raise _error("it names no bucket", hint=f"write {scheme}://BUCKET/DIR with two slashes")
     if ".." in parts or "." in parts or any(ord(char) < ord(" ") for char in folder):
         raise _error("its path holds '.', '..' or a control character", hint="name the folder itself")
-    return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, place=f"{scheme}://{netloc}{folder}")
+    return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, path=f"{scheme}://{netloc}{folder}")
 
 
 def _parameters(query: str) -> dict[str, Plain]:
     values: dict[str, Plain] = {}
-    whole = with_environment(query, "sink URI", partial(quote, safe=""))
-    for name, text in parse_qsl(whole, keep_blank_values=True):
+    substituted = with_environment(query, "sink URI", partial(quote, safe=""))
+    for name, text in parse_qsl(substituted, keep_blank_values=True):
         if name in values:
-            raise _error(f"parameter {name!r} stands there twice", parameter=name)
-        values[name] = _value(_known(name), text)
+            raise _error(f"duplicate parameter {name!r}", parameter=name)
+        values[name] = _value(_lookup(name), text)
     return values
 
 
-def _known(name: str) -> Parameter:
+def _lookup(name: str) -> Parameter:
     parameter = BY_NAME.get(name)
     if parameter is None:
-        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REFUSED]
+        allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REJECTED]
         hint = nearest(name, allowed, listed="the page on options")
         raise _error(f"unknown parameter {name!r}", parameter=name, hint=hint)
-    if parameter.state == State.REFUSED:
+    if parameter.state == State.REJECTED:
         raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
     if not parameter.in_uri:
-        place = f"{parameter.file_key} of the changefeed file"
-        raise _error(f"{name!r} is no parameter of a sink URI", parameter=name, hint=f"set {place}")
+        key = f"{parameter.file_key} of the changefeed file"
+        raise _error(f"{name!r} is not a parameter of a sink URI", parameter=name, hint=f"set {key}")
     return parameter
 
 

@@ -1,4 +1,4 @@
-"""What TiCDC makes of numbers of the storage sink that are out of bounds: it takes the bound.
+"""Bounds of the storage sink's numeric options: TiCDC clamps values that are out of bounds.
 
 Source: tiflow ``pkg/sink/cloudstorage/config.go``, ticdc ``pkg/cloudstorage/config.go``.
 """
@@ -18,9 +18,9 @@ _NO_LIMIT = (1 << 31) - 1
 
 
 def storage_limits(options: Mapping[str, Plain]) -> dict[str, Plain]:
-    """The options that come out another value than they were given.
+    """The options that have bounds, with their effective values.
 
-    ``max-message-bytes`` is a limit of Kafka's: a row of a file may have any size.
+    ``max-message-bytes`` is a limit of Kafka: a row of a file may have any size.
     """
     profile, width = str(options["profile"]), _number(options["file-index-digit"])
     size = min(max(_number(options["file-size"]), _SMALLEST_FILE[profile]), _LARGEST_FILE)

@@ -1,21 +1,29 @@
-"""Options of the storage sink: how files are named, when one ends, how CSV writes a row.
+"""Options of the storage sink: file names, when a file ends, and the format of CSV rows.
 
-TiCDC's names, defaults and places: tiflow ``pkg/config/sink.go`` (``CSVConfig``, ``CloudStorageConfig``),
+TiCDC's names, defaults and keys: tiflow ``pkg/config/sink.go`` (``CSVConfig``, ``CloudStorageConfig``),
 ``pkg/config/replica_config.go``, ``pkg/sink/cloudstorage/config.go``.
 """
 
 from __future__ import annotations
 
-from ticdc_producer.config.option_type import AnyText, Flag, GoDuration, Plain, ValueRule, Whole, Word
+from ticdc_producer.config.option_type import (
+    AnyText,
+    Boolean,
+    Choice,
+    GoDuration,
+    IntRange,
+    OptionType,
+    Plain,
+)
 from ticdc_producer.config.parameter import STORAGE, Parameter, SinkKind
 
 MIN_INDEX_WIDTH, MAX_INDEX_WIDTH = 6, 20
-_MANY = (1 << 63) - 1
+_INT64_MAX = (1 << 63) - 1
 _MIB = 1 << 20
 
 
 def _of_storage(
-    name: str, value: ValueRule, default: Plain, effect: str, *, file_key: str = "", in_uri: bool = False
+    name: str, value: OptionType, default: Plain, effect: str, *, file_key: str = "", in_uri: bool = False
 ) -> Parameter:
     return Parameter(
         name=name,
@@ -28,7 +36,7 @@ def _of_storage(
     )
 
 
-def _of_csv(name: str, value: ValueRule, default: Plain, effect: str) -> Parameter:
+def _of_csv(name: str, value: OptionType, default: Plain, effect: str) -> Parameter:
     return Parameter(
         name=name,
         value=value,
@@ -42,38 +50,39 @@ def _of_csv(name: str, value: ValueRule, default: Plain, effect: str) -> Paramet
 
 
 OF_STORAGE = (
-    _of_storage("terminator", AnyText(), "\r\n", "Ends every row."),
+    _of_storage("terminator", AnyText(), "\r\n", "Text after every row."),
     _of_storage(
-        "date-separator", Word(choices=("none", "year", "month", "day")), "day",
-        "Directories by date: of the commit, in time-zone (TiCDC: of the write).",
+        "date-separator", Choice(choices=("none", "year", "month", "day")), "day",
+        "Directories by date: date of the commit in time-zone (TiCDC: date of the write).",
     ),
     _of_storage(
-        "enable-partition-separator", Flag(), True, "A directory for each partition of a partitioned table.",
+        "enable-partition-separator", Boolean(), True,
+        "A directory for each partition of a partitioned table.",
     ),
     _of_storage(
-        "file-index-digit", Whole(0, _MANY), MAX_INDEX_WIDTH,
-        "Digits of a file's number; outside of 6 to 20 it is 20.",
+        "file-index-digit", IntRange(0, _INT64_MAX), MAX_INDEX_WIDTH,
+        "Digits of a file's number; values outside of 6 to 20 become 20.",
     ),
     _of_storage(
-        "file-size", Whole(0, _MANY), 64 * _MIB,
-        "A file ends with the transaction that fills it to so many bytes: 1 MiB (new: 1 KiB) to 512 MiB.",
+        "file-size", IntRange(0, _INT64_MAX), 64 * _MIB,
+        "Bytes after which a file ends, at the end of a transaction: 1 MiB (new: 1 KiB) to 512 MiB.",
         file_key=STORAGE + "file-size", in_uri=True,
     ),
     _of_storage(
         "flush-interval", GoDuration(), None,
-        "A file ends at each multiple of it on the commit clock, from 2s (new: 100ms) to 10m; without it "
-        "no file ends by time (TiCDC: 5s of its own clock).",
+        "A file ends at each multiple of this interval on the commit clock, from 2s (new: 100ms) to 10m; by "
+        "default no file ends by time (TiCDC: 5s of its own clock).",
         file_key=STORAGE + "flush-interval", in_uri=True,
     ),
     _of_storage(
-        "output-column-id", Flag(), False, "Schema files tell the ids of columns.",
+        "output-column-id", Boolean(), False, "Schema files contain the ids of columns.",
         file_key=STORAGE + "output-column-id",
     ),
-    _of_csv("delimiter", AnyText(), ",", "Stands between fields."),
-    _of_csv("quote", AnyText(), '"', "Stands around texts; empty: none, and backslashes escape."),
-    _of_csv("null", AnyText(), r"\N", "Stands for NULL, never quoted."),
-    _of_csv("include-commit-ts", Flag(), False, "Rows tell their commit-ts."),
-    _of_csv("output-handle-key", Flag(), False, "Rows tell TiDB's handle."),
-    _of_csv("output-field-header", Flag(), False, "Files begin with the names of the fields."),
-    _of_csv("binary-encoding-method", Word(choices=("base64", "hex")), "base64", "How bytes are written."),
+    _of_csv("delimiter", AnyText(), ",", "Text between fields."),
+    _of_csv("quote", AnyText(), '"', "Quotation mark around texts; empty: none, and backslashes escape."),
+    _of_csv("null", AnyText(), r"\N", "Text of NULL, never quoted."),
+    _of_csv("include-commit-ts", Boolean(), False, "Rows contain their commit-ts."),
+    _of_csv("output-handle-key", Boolean(), False, "Rows contain TiDB's handle."),
+    _of_csv("output-field-header", Boolean(), False, "Files begin with the names of the fields."),
+    _of_csv("binary-encoding-method", Choice(choices=("base64", "hex")), "base64", "Encoding of bytes."),
 )  # fmt: skip

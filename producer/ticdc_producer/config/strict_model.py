@@ -1,4 +1,4 @@
-"""What all tables of a changefeed file have in common."""
+"""The base class of the models of a changefeed file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Words = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
 
 
-class Section(BaseModel):
-    """A table of the file. Unknown keys are errors, values are never converted."""
+class StrictModel(BaseModel):
+    """A table of the file. Unknown keys are errors; values are never converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
     @field_validator("*", mode="before")
     @classmethod
-    def _by_the_table(cls, value: Any, info: ValidationInfo) -> Any:
-        """Checks a value by the rule of the table, where its key stands there."""
+    def _check_option_type(cls, value: Any, info: ValidationInfo) -> Any:
+        """Check a value by its option's type, if its key is in ``BY_NAME``."""
         alias = cls.model_fields[info.field_name or ""].alias or ""
         parameter = BY_NAME.get(alias)
         return value if parameter is None else parameter.value.check(value)

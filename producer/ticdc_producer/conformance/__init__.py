@@ -1,1 +1,1 @@
-"""Somebody else's decoder, asked case by case over its standard input and output (docs/conformance.md)."""
+"""Conformance tests of a user's consumer, over its standard input and output (docs/conformance.md)."""

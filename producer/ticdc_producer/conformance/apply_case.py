@@ -1,6 +1,6 @@
-"""A case of the apply level: a whole topic, and the rows that a consumer of it has.
+"""A case of the apply level: a whole topic, and the rows that a consumer of it must have.
 
-The topic comes through the Spark stages, once; the cases of one share it.
+Spark makes each topic once; all cases of a topic share it.
 """
 
 from __future__ import annotations
@@ -12,61 +12,63 @@ from pathlib import Path
 
 import msgspec
 
-from ticdc_producer.conformance.apply_spec import Applying
+from ticdc_producer.conformance.apply_spec import ApplyCaseSpec
 from ticdc_producer.conformance.compare_tables import ExpectedTable
 from ticdc_producer.conformance.wire import ApplyRequest, Record
 from ticdc_producer.model import record
-from ticdc_producer.runs.topic_cache import Topic, kept_topic
+from ticdc_producer.runs.topic_cache import Topic, cached_topic
 from ticdc_producer.targets.golden import read as source
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyCase:
-    """One question to a testee.
+    """One request to a testee, and the expected rows.
 
-    :param says: what it asks of a consumer.
-    :param expected: the rows of the tables that are asked.
+    :param description: what the case requires of a consumer.
+    :param expected: the rows of the requested tables.
     :param golden: golden folder of the topic.
     """
 
     id: str
-    says: str
+    description: str
     request: ApplyRequest
     expected: tuple[ExpectedTable, ...]
     golden: Path
 
 
-def build_apply(applying: Applying, say: Callable[[str], None]) -> ApplyCase:
-    """The case of a topic; Spark makes the topic if this machine does not have it yet.
+def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> ApplyCase:
+    """The case of a topic; Spark makes the topic if it is not in the cache.
 
-    :param say: is told when it does.
-    :raises ProducerError: if Spark does not start, or the topic cannot be kept.
+    :param on_status: called when Spark starts.
+    :raises ProducerError: if Spark does not start, or the topic cannot be stored.
     """
-    form = applying.form
+    topic_spec = spec.topic_spec
     topic = Topic(
-        scenario=form.scenario,
-        sink_uri=applying.sink_uri,
-        sets=form.sets,
-        inject=form.inject,
-        moments=applying.moments,
+        scenario=topic_spec.scenario,
+        sink_uri=spec.sink_uri,
+        overrides=topic_spec.overrides,
+        inject=topic_spec.inject,
+        moments=spec.moments,
     )
-    kept = kept_topic(topic, say)
-    tables = msgspec.convert(kept.tables(form.resolved_ts), list[ExpectedTable])
-    asked = tuple(table for table in tables if not form.tables or table.name in form.tables)
+    cached = cached_topic(topic, on_status)
+    tables = msgspec.convert(cached.tables(topic_spec.resolved_ts), list[ExpectedTable])
+    requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
     request = ApplyRequest(
-        case=applying.id,
+        case=spec.id,
         level="apply",
-        protocol=applying.protocol,
-        options=dict(applying.options),
-        messages=_delivered(kept.golden),
-        tables=[table.name for table in asked],
-        resolved_ts=form.resolved_ts,
+        protocol=spec.protocol,
+        options=dict(spec.options),
+        messages=_delivered(cached.golden),
+        tables=[table.name for table in requested],
+        resolved_ts=topic_spec.resolved_ts,
     )
-    return ApplyCase(id=applying.id, says=applying.says, request=request, expected=asked, golden=kept.golden)
+    return ApplyCase(
+        id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden
+    )
 
 
 def _delivered(folder: Path) -> list[Record]:
-    """The messages as a consumer may get them: each partition in its order, one of each in turn."""
+    """The messages in a possible order of delivery: round-robin over the partitions, each in its order."""
     records = source.records(folder / "messages.jsonl")
     return [
         Record(
@@ -76,11 +78,11 @@ def _delivered(folder: Path) -> list[Record]:
             key=_base64(one.key),
             value=_base64(one.value),
         )
-        for one in sorted(records, key=_turn)
+        for one in sorted(records, key=_delivery_order)
     ]
 
 
-def _turn(one: record.Record) -> tuple[int, str, int]:
+def _delivery_order(one: record.Record) -> tuple[int, str, int]:
     return one.offset, one.topic, one.partition
 
 

@@ -18,21 +18,21 @@ from ticdc_producer.conformance.wire import ProtocolName
 _PARTITIONS = 3
 
 
-class TopicForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
-    """A topic and what is asked of it, in each of some protocols.
+class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
+    """A topic in some protocols, and the rows that are requested of it.
 
-    :param says: one sentence, what the case asks of a consumer.
-    :param scenario: name of a shipped one.
-    :param sets: ``path=value`` for keys of the scenario.
-    :param inject: traps to set.
-    :param protocols: the options per protocol; all with the usual ones if it is empty.
-    :param resolved_ts: the state is asked as of this time stamp; None: at the end.
-    :param tables: only these are asked; all that the topic tells if it is empty.
+    :param description: one sentence: what the case requires of a consumer.
+    :param scenario: name of a shipped scenario.
+    :param overrides: ``path=value`` for keys of the scenario.
+    :param inject: traps to inject.
+    :param protocols: protocol → options; empty for all protocols with the options in ``_Corpus.protocols``.
+    :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
+    :param tables: the requested tables; empty for all tables of the topic.
     """
 
-    says: str
+    description: str = msgspec.field(name="says")
     scenario: str
-    sets: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = msgspec.field(default=(), name="sets")
     inject: tuple[str, ...] = ()
     protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
     resolved_ts: int | None = None
@@ -41,18 +41,18 @@ class TopicForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protocols: dict[ProtocolName, dict[str, Any]]
-    topics: dict[str, TopicForm]
+    topics: dict[str, TopicSpec]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Applying:
+class ApplyCaseSpec:
     """A topic in one protocol.
 
-    :param moments: all time stamps that some case of the same topic asks for.
+    :param moments: all time stamps (TSO) that cases of the same topic request.
     """
 
     name: str
-    form: TopicForm
+    topic_spec: TopicSpec
     protocol: ProtocolName
     options: Mapping[str, Any]
     moments: tuple[int, ...] = ()
@@ -63,16 +63,16 @@ class Applying:
         return f"required.{self.protocol}.apply.{self.name}"
 
     @property
-    def says(self) -> str:
-        """What it asks of a consumer."""
-        return self.form.says
+    def description(self) -> str:
+        """What the case requires of a consumer."""
+        return self.topic_spec.description
 
     @property
     def sink_uri(self) -> str:
-        """Where the topic would be."""
+        """The sink URI of the topic, without a host."""
         given = {name: _text(value) for name, value in self.options.items()}
         query = {"protocol": self.protocol, "partition-num": str(_PARTITIONS), **given}
-        return f"kafka:///{self.form.scenario}?{urlencode(query)}"
+        return f"kafka:///{self.topic_spec.scenario}?{urlencode(query)}"
 
 
 def _text(value: object) -> str:
@@ -80,27 +80,27 @@ def _text(value: object) -> str:
 
 
 @cache
-def applyings() -> tuple[Applying, ...]:
-    """All topics in all their protocols, in the order of the file."""
+def apply_case_specs() -> tuple[ApplyCaseSpec, ...]:
+    """All topics, each in all of its protocols, in the order of the file."""
     text = files("ticdc_producer.conformance").joinpath("topics.yaml").read_text("utf-8")
     corpus = msgspec.convert(yaml.safe_load(text), _Corpus)
     moments: defaultdict[object, set[int]] = defaultdict(set)
-    for form in corpus.topics.values():
-        if form.resolved_ts is not None:
-            moments[_topic(form)].add(form.resolved_ts)
+    for topic_spec in corpus.topics.values():
+        if topic_spec.resolved_ts is not None:
+            moments[_topic(topic_spec)].add(topic_spec.resolved_ts)
     return tuple(
-        Applying(
+        ApplyCaseSpec(
             name=name,
-            form=form,
+            topic_spec=topic_spec,
             protocol=protocol,
             options=options,
-            moments=tuple(sorted(moments[_topic(form)])),
+            moments=tuple(sorted(moments[_topic(topic_spec)])),
         )
-        for name, form in corpus.topics.items()
-        for protocol, options in (form.protocols or corpus.protocols).items()
+        for name, topic_spec in corpus.topics.items()
+        for protocol, options in (topic_spec.protocols or corpus.protocols).items()
     )
 
 
-def _topic(form: TopicForm) -> object:
-    """What two cases of one topic share."""
-    return form.scenario, form.sets, form.inject
+def _topic(topic_spec: TopicSpec) -> object:
+    """The identity of the topic, which its cases share."""
+    return topic_spec.scenario, topic_spec.overrides, topic_spec.inject

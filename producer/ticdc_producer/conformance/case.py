@@ -1,4 +1,4 @@
-"""A case: one message, and what a consumer has to make of it. No Spark and no broker is needed."""
+"""A case of the decode level: one message and its expected events. Needs neither Spark nor a broker."""
 
 from __future__ import annotations
 
@@ -11,79 +11,82 @@ import msgspec
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.decode_spec import Story, Telling
-from ticdc_producer.conformance.expected_events import told_ddl, told_resolved, told_row
-from ticdc_producer.conformance.stream import StoryStream, played
+from ticdc_producer.conformance.decode_spec import DecodeCase, DecodeSpec
+from ticdc_producer.conformance.expected_events import expected_ddl, expected_resolved, expected_row
+from ticdc_producer.conformance.stream import CaseStream, run_spec
 from ticdc_producer.conformance.wire import Event, Request, event_of
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.event_line import event_line
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
-_DESCRIPTION = "bootstrap"
-_PLACE = ("topic", "partition", "offset", "index")
+_SCHEMA_MESSAGE = "bootstrap"
+_POSITION = ("topic", "partition", "offset", "index")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One question to a testee.
+    """One request to a testee, and the expected events.
 
-    :param says: what it asks of a consumer.
-    :param expected: the events; None where the message is damaged and an error is the right answer.
+    :param description: what the case requires of a consumer.
+    :param expected: the events; None if the message is damaged and an error is the right answer.
     """
 
     id: str
-    says: str
+    description: str
     request: Request
     expected: tuple[Event, ...] | None
 
 
-def build(telling: Telling) -> Case:
-    """The case of a story in one protocol.
+def build_decode_case(decode_case: DecodeCase) -> Case:
+    """Run the SQL of a case and encode its message.
 
-    :raises ProducerError: for a story that does not run, which the tests rule out.
-    :raises ValueError: for one that does not make exactly one message, beside those that describe its table.
+    :raises ProducerError: if the SQL fails, which the tests rule out.
+    :raises ValueError: if it does not make exactly one message, besides BOOTSTRAP messages of Simple.
     """
-    story, changefeed = telling.story, changefeed_of(telling.protocol, telling.options)
-    stream = played(
-        story.given,
-        story.sql,
+    spec, changefeed = decode_case.spec, changefeed_of(decode_case.protocol, decode_case.options)
+    stream = run_spec(
+        spec.setup,
+        spec.sql,
         profile=changefeed.profile,
         force_replicate=changefeed.force_replicate,
         time_zone=changefeed.time_zone,
     )
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
-    plan = EncodePlan(protocol=telling.protocol, options=options, catalog=stream.catalog)
-    messages = list(PartitionEncoder(plan).messages(stream.batches(story.resolved)))
+    plan = EncodePlan(protocol=decode_case.protocol, options=options, catalog=stream.catalog)
+    messages = list(PartitionEncoder(plan).messages(stream.batches(spec.resolved)))
     *described, message = messages
-    if any(one.type != _DESCRIPTION for one in described):
-        raise ValueError(f"{telling.id} makes {len(messages)} messages")
-    losses = registry.encoder(telling.protocol, options).losses
-    expected = None if story.damage else tuple(_expected(stream, story, losses))
+    if any(one.type != _SCHEMA_MESSAGE for one in described):
+        raise ValueError(f"{decode_case.id} makes {len(messages)} messages")
+    fidelity = registry.encoder(decode_case.protocol, options).fidelity
+    expected = None if spec.damage else tuple(_expected(stream, spec, fidelity))
     return Case(
-        id=telling.id, says=story.says, request=_request(telling, described, message), expected=expected
+        id=decode_case.id,
+        description=spec.description,
+        request=_request(decode_case, described, message),
+        expected=expected,
     )
 
 
 def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
-    """The changefeed that a case's message comes from.
+    """The changefeed of a case's message.
 
-    :param options: those that differ from their defaults.
+    :param options: the options that differ from their defaults.
     """
     plain = resolve(f"kafka:///conformance?protocol={protocol}")
     return Changefeed.from_manifest({**plain.as_manifest(), **options})
 
 
-def _request(telling: Telling, described: Sequence[Message], message: Message) -> Request:
+def _request(decode_case: DecodeCase, described: Sequence[Message], message: Message) -> Request:
     key, value = message.key, message.value
-    if telling.story.damage:
-        key, value = DAMAGES[telling.story.damage](key, value)
+    if decode_case.spec.damage:
+        key, value = DAMAGES[decode_case.spec.damage](key, value)
     return Request(
-        case=telling.id,
+        case=decode_case.id,
         level="decode",
-        protocol=telling.protocol,
-        options=dict(telling.options),
+        protocol=decode_case.protocol,
+        options=dict(decode_case.options),
         key=_base64(key),
         value=_base64(value),
         described=[b64encode(one.value or b"").decode("ascii") for one in described] or msgspec.UNSET,
@@ -94,19 +97,19 @@ def _base64(part: bytes | None) -> str | None:
     return None if part is None else b64encode(part).decode("ascii")
 
 
-def _expected(stream: StoryStream, story: Story, losses: Losses) -> Iterator[Event]:
+def _expected(stream: CaseStream, spec: DecodeSpec, fidelity: Fidelity) -> Iterator[Event]:
     """The events in the order of the message."""
-    tables, by_key = stream.catalog.tables, story.handle_key_only
+    tables, by_key = stream.catalog.tables, spec.handle_key_only
     for change in stream.changes:
         table, ts = tables[change.table_version], stream.commit_ts(change)
-        yield _event(told_row(change, table, ts, losses, handle_key_only=by_key))
+        yield _event(expected_row(change, table, ts, fidelity, handle_key_only=by_key))
     for _, job in stream.ddls:
-        yield _event(told_ddl(job, stream.commit_ts(job), stream.catalog, losses))
-    if story.resolved:
-        yield _event(told_resolved(stream.last_ts))
+        yield _event(expected_ddl(job, stream.commit_ts(job), stream.catalog, fidelity))
+    if spec.resolved:
+        yield _event(expected_resolved(stream.last_ts))
 
 
 def _event(fields: dict[str, Any]) -> Event:
-    """As a line of ``events.jsonl`` has it, but for where it stands in the topic."""
+    """The event as in a line of ``events.jsonl``, without its position in the topic."""
     line = event_line(fields)
-    return event_of({name: line[name] for name in line if name not in _PLACE})
+    return event_of({name: line[name] for name in line if name not in _POSITION})

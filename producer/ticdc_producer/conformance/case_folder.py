@@ -1,4 +1,4 @@
-"""A case as a golden folder: message or topic, what it must become, and a manifest."""
+"""Writes a case as a golden folder: message or topic, expected events or rows, and a manifest."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _TOPIC = "conformance"
 _COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl")
 
 
-def write_case(place: Path, case: AnyCase) -> None:
-    """Fill a folder with a case. The same case gives the same bytes.
+def write_case(folder: Path, case: AnyCase) -> None:
+    """Write a case into a folder. The same case gives the same bytes.
 
-    :param place: exists and is empty.
+    :param folder: an existing, empty folder.
     """
-    feed = _write_message(place, case) if isinstance(case, Case) else _write_topic(place, case)
-    sink.write_manifest(place, {"case": _asked(case), "changefeed": feed})
+    changefeed = _write_message(folder, case) if isinstance(case, Case) else _write_topic(folder, case)
+    sink.write_manifest(folder, {"case": _request_summary(case), "changefeed": changefeed})
 
 
-def _asked(case: AnyCase) -> dict[str, Any]:
-    """The request without messages, and what it is about."""
+def _request_summary(case: AnyCase) -> dict[str, Any]:
+    """The description and the request without its messages."""
     request = msgspec.to_builtins(case.request)
     messages = ("key", "value", "described", "messages")
-    asked = {name: part for name, part in request.items() if name not in messages}
-    return {"says": case.says, **asked}
+    summary = {name: part for name, part in request.items() if name not in messages}
+    return {"says": case.description, **summary}
 
 
-def _write_message(place: Path, case: Case) -> Mapping[str, Any]:
+def _write_message(folder: Path, case: Case) -> Mapping[str, Any]:
     events, described = case.expected or (), case.request.described or ()
     message = {
         "type": events[0].kind if events else "",
@@ -52,10 +52,10 @@ def _write_message(place: Path, case: Case) -> Mapping[str, Any]:
     }
     before = ({**message, "type": "bootstrap", "key": None, "value": value} for value in described)
     messages = enumerate((*before, message))
-    sink.write_lines(place / "messages.jsonl", (_message_line(one, offset) for offset, one in messages))
+    sink.write_lines(folder / "messages.jsonl", (_message_line(one, offset) for offset, one in messages))
     if case.expected is not None:
         lines = (_event_line(event, len(described), index) for index, event in enumerate(case.expected))
-        sink.write_lines(place / "events.jsonl", lines)
+        sink.write_lines(folder / "events.jsonl", lines)
     return changefeed_of(case.request.protocol, case.request.options).as_manifest()
 
 
@@ -64,24 +64,24 @@ def _message_line(message: Mapping[str, Any], offset: int) -> dict[str, Any]:
 
 
 def _event_line(event: Event, offset: int, index: int) -> dict[str, Any]:
-    place = {"topic": _TOPIC, "partition": 0, "offset": offset, "index": index}
-    return {**event_line({"kind": event.kind}), **place, **msgspec.to_builtins(event)}
+    position = {"topic": _TOPIC, "partition": 0, "offset": offset, "index": index}
+    return {**event_line({"kind": event.kind}), **position, **msgspec.to_builtins(event)}
 
 
-def _write_topic(place: Path, case: ApplyCase) -> Mapping[str, Any]:
+def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, Any]:
     for name in _COPIED:
         if (case.golden / name).exists():
-            shutil.copyfile(case.golden / name, place / name)
+            shutil.copyfile(case.golden / name, folder / name)
     ts = case.request.resolved_ts
-    state = place / "state" if ts is None else place / "state.at" / str(ts)
+    state = folder / "state" if ts is None else folder / "state.at" / str(ts)
     state.mkdir(parents=True)
     for table in case.expected:
         _write_table(state, table)
     manifest = json.loads((case.golden / sink.MANIFEST).read_text("utf-8"))
-    feed: Mapping[str, Any] = manifest["changefeed"]
-    return feed
+    changefeed: Mapping[str, Any] = manifest["changefeed"]
+    return changefeed
 
 
-def _write_table(place: Path, table: ExpectedTable) -> None:
-    path = place / f"{sink.table_file(table.schema, table.table)}.jsonl"
+def _write_table(folder: Path, table: ExpectedTable) -> None:
+    path = folder / f"{sink.table_file(table.schema, table.table)}.jsonl"
     sink.write_lines(path, (msgspec.to_builtins(row) for row in table.rows))

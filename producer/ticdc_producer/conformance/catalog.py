@@ -1,36 +1,36 @@
-"""What can be asked, of both levels. Cases are built one by one: the first needs no Spark for it."""
+"""All cases of both levels. They are built one by one, so that the decode level never starts Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 
-from ticdc_producer.conformance.apply_spec import Applying, applyings
-from ticdc_producer.conformance.case import Case, build
-from ticdc_producer.conformance.decode_spec import Telling, tellings
+from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
+from ticdc_producer.conformance.case import Case, build_decode_case
+from ticdc_producer.conformance.decode_spec import DecodeCase, decode_cases
 from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.apply_case import ApplyCase
 
-Asked: TypeAlias = Telling | Applying
+CaseSpec: TypeAlias = DecodeCase | ApplyCaseSpec
 AnyCase: TypeAlias = "Case | ApplyCase"
 
 
-def asked(levels: Collection[Level]) -> tuple[Asked, ...]:
-    """All that some levels ask: single messages first."""
-    decode = tellings() if Level.DECODE in levels else ()
-    return (*decode, *(applyings() if Level.APPLY in levels else ()))
+def case_specs(levels: Collection[Level]) -> tuple[CaseSpec, ...]:
+    """All cases of some levels, not built yet; cases of single messages come first."""
+    decode = decode_cases() if Level.DECODE in levels else ()
+    return (*decode, *(apply_case_specs() if Level.APPLY in levels else ()))
 
 
-def built(one: Asked, say: Callable[[str], None]) -> AnyCase:
-    """The case.
+def build_case(one: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
+    """Build a case.
 
-    :param say: is told when something takes long.
-    :raises ProducerError: if Spark does not start, which the apply level needs once.
+    :param on_status: called before something that takes long.
+    :raises ProducerError: if Spark does not start, which the apply level needs once per topic.
     """
-    if isinstance(one, Telling):
-        return build(one)
-    from ticdc_producer.conformance.apply_case import build_apply
+    if isinstance(one, DecodeCase):
+        return build_decode_case(one)
+    from ticdc_producer.conformance.apply_case import build_apply_case
 
-    return build_apply(one, say)
+    return build_apply_case(one, on_status)

@@ -1,4 +1,4 @@
-"""What a testee told against what a message tells."""
+"""Compares the events that a testee returned with the expected events of a message."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ticdc_producer.conformance.wire import Event, EventValue, Image
 
 FLOATS = frozenset({"float", "double"})
 _ALWAYS = ("kind", "commit_ts", "schema", "table", "op", "query", "handle_key_only")
-_IF_TOLD = ("columns", "table_id", "ddl_type")
+_OPTIONAL = ("columns", "table_id", "ddl_type")
 _LONGEST = 80
 
 
 def differences(
-    expected: Sequence[Event], told: Sequence[Event], floats: frozenset[str] = FLOATS
+    expected: Sequence[Event], actual: Sequence[Event], floats: frozenset[str] = FLOATS
 ) -> list[str]:
-    """One sentence per difference; none if the testee is right.
+    """One sentence per difference; empty if the testee is right.
 
     Columns, table ids and DDL types that the testee leaves out are not compared.
 
-    :param floats: SQL types whose values are compared as numbers: ``1e21`` is as good as its digits.
+    :param floats: SQL types whose values are compared as numbers, so that ``1e21`` equals its digits.
     """
     found = [
-        f"event {place}: {text}"
-        for place, (right, other) in enumerate(zip(expected, told, strict=False))
-        for text in _of_event(right, other, floats)
+        f"event {index}: {text}"
+        for index, (one, other) in enumerate(zip(expected, actual, strict=False))
+        for text in _of_event(one, other, floats)
     ]
-    if len(expected) != len(told):
-        found.append(f"{len(told)} events, expected {len(expected)}")
+    if len(expected) != len(actual):
+        found.append(f"{len(actual)} events, expected {len(expected)}")
     return found
 
 
-def _of_event(right: Event, told: Event, floats: frozenset[str]) -> Iterator[str]:
+def _of_event(expected: Event, actual: Event, floats: frozenset[str]) -> Iterator[str]:
     for name in _ALWAYS:
-        one, other = getattr(right, name), getattr(told, name)
+        one, other = getattr(expected, name), getattr(actual, name)
         if (one or None) != (other or None):  # a DDL of a database has no table, or an empty one
             yield sentence(name, other, one)
-    for name in _IF_TOLD:
-        one, other = getattr(right, name), getattr(told, name)
+    for name in _OPTIONAL:
+        one, other = getattr(expected, name), getattr(actual, name)
         if None not in (one, other) and _by_name(one) != _by_name(other):
             yield sentence(name, other, one)
-    numbers = {name: bare_type(kind) for name, kind, _ in right.columns or () if bare_type(kind) in floats}
-    yield from _of_image("before", right.before, told.before, numbers)
-    yield from _of_image("after", right.after, told.after, numbers)
+    numbers = {name: bare_type(kind) for name, kind, _ in expected.columns or () if bare_type(kind) in floats}
+    yield from _of_image("before", expected.before, actual.before, numbers)
+    yield from _of_image("after", expected.after, actual.after, numbers)
 
 
 def bare_type(kind: str) -> str:
@@ -55,40 +55,40 @@ def bare_type(kind: str) -> str:
     return kind.partition(" ")[0].partition("(")[0]
 
 
-def _by_name(told: Any) -> Any:
-    """Columns in no order: a consumer may keep them as a map."""
-    return sorted(told) if isinstance(told, list) else told
+def _by_name(actual: Any) -> Any:
+    """Columns sorted by name, because a consumer may store them in an unordered map."""
+    return sorted(actual) if isinstance(actual, list) else actual
 
 
 def _of_image(
-    name: str, right: Image | None, told: Image | None, numbers: Mapping[str, str]
+    name: str, expected: Image | None, actual: Image | None, numbers: Mapping[str, str]
 ) -> Iterator[str]:
     """:param numbers: SQL type of the columns whose values are compared as numbers."""
-    if right is None or told is None:
-        if right is not told:
-            yield sentence(name, told, right)
+    if expected is None or actual is None:
+        if expected is not actual:
+            yield sentence(name, actual, expected)
         return
-    for column in [*right, *(column for column in told if column not in right)]:
-        place = f"{name}[{json.dumps(column, ensure_ascii=False)}]"
-        if column not in told:
-            yield f"{place} is missing"
-        elif column not in right:
-            yield f"{place} is not in the message"
-        elif right[column] != told[column] and not same_number(
-            numbers.get(column), right[column], told[column]
+    for column in [*expected, *(column for column in actual if column not in expected)]:
+        label = f"{name}[{json.dumps(column, ensure_ascii=False)}]"
+        if column not in actual:
+            yield f"{label} is missing"
+        elif column not in expected:
+            yield f"{label} is not in the message"
+        elif expected[column] != actual[column] and not same_number(
+            numbers.get(column), expected[column], actual[column]
         ):
-            yield sentence(place, told[column], right[column])
+            yield sentence(label, actual[column], expected[column])
 
 
-def same_number(kind: str | None, right: EventValue, told: EventValue) -> bool:
+def same_number(kind: str | None, expected: EventValue, actual: EventValue) -> bool:
     """Whether two values are the same number.
 
-    :param kind: SQL type of a column whose values are numbers; None: its values are not.
+    :param kind: SQL type of a column whose values are compared as numbers; None for other columns.
     """
-    if kind is None or not isinstance(right, str) or not isinstance(told, str):
+    if kind is None or not isinstance(expected, str) or not isinstance(actual, str):
         return False
     try:
-        one, other = float(right), float(told)
+        one, other = float(expected), float(actual)
         return one == other or (kind == "float" and _single(one) == _single(other))
     except (ValueError, OverflowError):
         return False
@@ -98,12 +98,12 @@ def _single(number: float) -> bytes:
     return struct.pack("<f", number)
 
 
-def sentence(name: str, told: Any, right: Any) -> str:
-    """A difference."""
-    return f"{name} is {shown(told)}, expected {shown(right)}"
+def sentence(name: str, actual: Any, expected: Any) -> str:
+    """The sentence for one difference."""
+    return f"{name} is {display(actual)}, expected {display(expected)}"
 
 
-def shown(what: Any) -> str:
-    """A value, or the start of a long one."""
+def display(what: Any) -> str:
+    """A value as JSON; a long one is cut."""
     text = json.dumps(msgspec.to_builtins(what), ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""What changed from one corpus to another."""
+"""Compares two corpora."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.record import Record
 from ticdc_producer.targets.golden import read as source
 
-_SHOWN = 40
+_DISPLAYED_BYTES = 40
 _Files: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class CorpusDiff:
-    """Cases that one corpus has and the other has not, or has otherwise.
+    """The differences between two corpora.
 
-    :param changed: case to what changed in it, a line each.
-    :param same: how many cases are the same.
+    :param added: cases that only the new corpus has.
+    :param removed: cases that only the old corpus has.
+    :param changed: case → its changes, a line each.
+    :param same: number of equal cases.
     """
 
     added: list[str] = field(default_factory=list)
@@ -44,7 +46,7 @@ class CorpusDiff:
 def corpus_diff(old: Path, new: Path) -> CorpusDiff:
     """Compare two folders that ``write_corpus`` wrote.
 
-    :raises FolderError: for a folder that is none, or that is damaged.
+    :raises FolderError: if a folder is not a corpus, or is damaged.
     """
     before, after = _cases(old), _cases(new)
     both = [case for case in before if case in after]
@@ -61,12 +63,12 @@ def corpus_diff(old: Path, new: Path) -> CorpusDiff:
     )
 
 
-def _cases(place: Path) -> dict[str, _Files]:
+def _cases(folder: Path) -> dict[str, _Files]:
     """The files of each case with their sha256."""
-    content = source.manifest(place)
+    content = source.manifest(folder)
     if "cases" not in content:
         hint = "ticdc-producer golden --out writes one"
-        raise FolderError("this is no corpus", path=str(place), hint=hint)
+        raise FolderError("this is not a corpus", path=str(folder), hint=hint)
     files: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, digest in content["files"].items():
         case, _, file = name.partition("/")
@@ -80,15 +82,15 @@ def _changes(old: Path, new: Path, before: _Files, after: _Files) -> Iterator[st
         yield from _messages_changed(old, new)
     for name in names:
         if name == "manifest.json":
-            yield from _asked_changed(old, new)
+            yield from _manifest_changed(old, new)
         elif name != "messages.jsonl":
-            word = "is new" if name not in before else "is gone" if name not in after else "changed"
-            yield f"{name} {word}"
+            change = "is new" if name not in before else "is gone" if name not in after else "changed"
+            yield f"{name} {change}"
 
 
-def _asked_changed(old: Path, new: Path) -> Iterator[str]:
-    """What of a manifest is more than the digests of the other files."""
-    one, other = (json.loads((place / "manifest.json").read_text("utf-8")) for place in (old, new))
+def _manifest_changed(old: Path, new: Path) -> Iterator[str]:
+    """Changes of a manifest, except for the digests of the other files."""
+    one, other = (json.loads((folder / "manifest.json").read_text("utf-8")) for folder in (old, new))
     yield from (f"manifest.json: {key} changed" for key in ("case", "changefeed") if one[key] != other[key])
 
 
@@ -96,27 +98,27 @@ def _messages_changed(old: Path, new: Path) -> Iterator[str]:
     pairs = zip_longest(source.records(old / "messages.jsonl"), source.records(new / "messages.jsonl"))
     for one, other in pairs:
         if one is None or other is None:
-            there, word = (other, "added") if one is None else (one, "removed")
-            yield f"Wire bytes changed: a message is {word}: {_place(there)}"
+            existing, change = (other, "added") if one is None else (one, "removed")
+            yield f"Wire bytes changed: a message is {change}: {_position(existing)}"
             return
         for part in ("key", "value"):
             if getattr(one, part) != getattr(other, part):
-                yield f"Wire bytes changed: the {part} of {_place(one)}"
+                yield f"Wire bytes changed: the {part} of {_position(one)}"
                 yield from _bytes_differ(getattr(one, part), getattr(other, part))
                 return
         if one != other:
-            yield f"messages.jsonl: place, type, time or headers of {_place(one)} changed"
+            yield f"messages.jsonl: position, type, time or headers of {_position(one)} changed"
             return
 
 
-def _place(record: Record | None) -> str:
+def _position(record: Record | None) -> str:
     return "" if record is None else f"{record.topic}/{record.partition}@{record.offset}"
 
 
 def _bytes_differ(one: bytes | None, other: bytes | None) -> Iterator[str]:
     pairs = enumerate(zip_longest(one or b"", other or b""))
-    first = next((place for place, (left, right) in pairs if left != right), 0)
-    start = max(0, first - _SHOWN // 2)
+    first = next((index for index, (left, right) in pairs if left != right), 0)
+    start = max(0, first - _DISPLAYED_BYTES // 2)
     for sign, part in (("-", one), ("+", other)):
-        shown = "null" if part is None else repr(part[start : start + _SHOWN])[1:]
-        yield f"  {sign} from byte {start}: {shown}"
+        excerpt = "null" if part is None else repr(part[start : start + _DISPLAYED_BYTES])[1:]
+        yield f"  {sign} from byte {start}: {excerpt}"

@@ -1,4 +1,4 @@
-"""Messages that are none: each must be an error to a consumer, never events and never a crash."""
+"""Damaged messages: a consumer must report an error for each, neither events nor a crash."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _length_negative(key: Part, value: Part) -> tuple[Part, Part]:
 
 
 def _replaced(old: bytes, new: bytes) -> Damage:
-    """In key and value; lengths in the message stay right."""
+    """Replace bytes in key and value by as many others, so that lengths in the message stay valid."""
 
     def damaged(key: Part, value: Part) -> tuple[Part, Part]:
         parts = [part if part is None else part.replace(old, new) for part in (key, value)]
@@ -94,4 +94,4 @@ DAMAGES: Mapping[str, Damage] = {
     "data-missing": _replaced(b'"data":', b'"atad":'),
     "payload-missing": _replaced(b'"payload":', b'"daolyap":'),
 }
-"""What can be done to a message, by its name in the ids of cases."""
+"""Name in the ids of cases → function that damages a message's key and value."""

@@ -1,4 +1,4 @@
-"""The corpus, ``corpus.yaml`` beside this file: SQL, and in which protocols it becomes a case."""
+"""The cases of the decode level, ``corpus.yaml`` beside this file: SQL, and the protocols of each case."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
     "craft": {},
     "simple": {},
 }
-"""Options of the cases of column types: Debezium alone needs its extension to tell types apart."""
+"""Options of the cases of column types; only Debezium needs its extension in order to distinguish types."""
 
 
 class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A column type and the values of it that are worth a case.
+    """A column type and the values that become cases.
 
     :param column: the type, in SQL.
-    :param values: name in the id to SQL of the value.
-    :param sql_mode: of the session, where the default one refuses the values.
+    :param values: name in the id → the value, in SQL.
+    :param sql_mode: the session's SQL mode, if the default one rejects the values.
     """
 
     column: str
@@ -37,21 +37,21 @@ class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sql_mode: str | None = None
 
 
-class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
-    """SQL whose events make one message in each of some protocols.
+class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
+    """SQL whose events make one message, in some protocols.
 
-    :param says: one sentence, what the case asks of a consumer.
-    :param protocols: the options per protocol; all without options if it is empty.
-    :param given: SQL that is run before; its events are in no message.
-    :param sql: the SQL of the message. Each row change is one event, as its statement made it.
-    :param resolved: a resolved event follows at the time of the last commit.
-    :param handle_key_only: the row is over the limit that the options set.
-    :param damage: name in the id of what is done to the message (``damage.DAMAGES``).
-    :param recommended: the case asks for more than what every consumer needs.
+    :param description: one sentence: what the case requires of a consumer.
+    :param protocols: protocol → options; empty for all protocols without options.
+    :param setup: SQL that is run before; its events are not part of the message.
+    :param sql: the SQL of the message. Each row change is one event; nothing is collapsed or split.
+    :param resolved: whether a resolved event with the ts of the last commit follows.
+    :param handle_key_only: whether the row exceeds the size limit that the options set.
+    :param damage: key of ``damage.DAMAGES``; empty for an intact message.
+    :param recommended: whether the case requires more than every consumer needs.
     """
 
-    says: str
-    given: str = ""
+    description: str = msgspec.field(name="says")
+    setup: str = msgspec.field(default="", name="given")
     sql: str = ""
     protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
     resolved: bool = False
@@ -62,40 +62,40 @@ class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     types: dict[str, ColumnType]
-    stories: dict[str, Story]
+    specs: dict[str, DecodeSpec] = msgspec.field(name="stories")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Telling:
-    """A story in one protocol."""
+class DecodeCase:
+    """The case of a spec in one protocol."""
 
     name: str
-    story: Story
+    spec: DecodeSpec
     protocol: ProtocolName
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         """Stable and unique: strength, protocol, subject and name."""
-        strength = "recommended" if self.story.recommended else "required"
+        strength = "recommended" if self.spec.recommended else "required"
         return f"{strength}.{self.protocol}.{self.name}"
 
     @property
-    def says(self) -> str:
-        """What it asks of a consumer."""
-        return self.story.says
+    def description(self) -> str:
+        """What the case requires of a consumer."""
+        return self.spec.description
 
 
 @cache
-def tellings() -> tuple[Telling, ...]:
-    """All stories in all their protocols, in the order of the corpus."""
+def decode_cases() -> tuple[DecodeCase, ...]:
+    """All specs, each in all of its protocols, in the order of the corpus."""
     text = files("ticdc_producer.conformance").joinpath("corpus.yaml").read_text("utf-8")
     corpus = msgspec.convert(yaml.safe_load(text), _Corpus)
-    named = [*_of_types(corpus.types), *corpus.stories.items()]
+    named = [*_of_types(corpus.types), *corpus.specs.items()]
     return tuple(
-        Telling(name=name, story=story, protocol=protocol, options=options)
-        for name, story in named
-        for protocol, options in (story.protocols or _without_options()).items()
+        DecodeCase(name=name, spec=spec, protocol=protocol, options=options)
+        for name, spec in named
+        for protocol, options in (spec.protocols or _without_options()).items()
     )
 
 
@@ -103,12 +103,15 @@ def _without_options() -> dict[ProtocolName, dict[str, Any]]:
     return {protocol: {} for protocol in PROTOCOLS}
 
 
-def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, Story]]:
+def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, DecodeSpec]]:
     protocols = {protocol: dict(options) for protocol, options in _TYPE_OPTIONS.items()}
     for name, kind in types.items():
         mode = f"SET sql_mode = '{kind.sql_mode}';" if kind.sql_mode is not None else ""
-        given = f"{mode} CREATE TABLE t (id INT PRIMARY KEY, v {kind.column});"
+        setup = f"{mode} CREATE TABLE t (id INT PRIMARY KEY, v {kind.column});"
         for of, value in {**kind.values, "null": "NULL"}.items():
-            says = f"A value of {kind.column}: {of.replace('-', ' ')}"
+            description = f"A value of {kind.column}: {of.replace('-', ' ')}"
             sql = f"INSERT INTO t VALUES (1, {value});"  # noqa: S608 - the corpus's own literals, run in memory
-            yield f"types.{name}-{of}", Story(says=says, given=given, sql=sql, protocols=protocols)
+            yield (
+                f"types.{name}-{of}",
+                DecodeSpec(description=description, setup=setup, sql=sql, protocols=protocols),
+            )

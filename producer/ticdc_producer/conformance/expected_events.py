@@ -1,6 +1,6 @@
-"""The events of a story as a protocol tells them: made of what was committed and the codec's own account.
+"""The expected events of a case in one protocol, from the committed changes and the codec's ``Fidelity``.
 
-No message is looked at. That the project's decoders read the messages so is what the tests check.
+Messages are not decoded for this; tests check that the project's decoders return these events.
 """
 
 from __future__ import annotations
@@ -11,87 +11,95 @@ from typing import Any
 from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import Change
 
-_Shown = Sequence[tuple[int, ColumnInfo, int]]
-"""Place in the image, column and whole flag of the columns that a message shows."""
+_VisibleColumns = Sequence[tuple[int, ColumnInfo, int]]
+"""Index in the image, column and complete flag of the columns that a message contains."""
 
 
-def told_row(
-    change: Change, table: TableInfo, commit_ts: int, losses: Losses, *, handle_key_only: bool = False
+def expected_row(
+    change: Change, table: TableInfo, commit_ts: int, fidelity: Fidelity, *, handle_key_only: bool = False
 ) -> dict[str, Any]:
-    """A row change, with the fields of the shape ``DECODED``.
+    """The expected event of a row change, with the fields of the shape ``DECODED``.
 
-    :param table: the version that the change is of.
-    :param handle_key_only: whether the message holds the handle key alone, for its size.
+    :param table: the table version of the change.
+    :param handle_key_only: whether the message holds only the handle key, because of its size.
     """
-    by_key = handle_key_only or (change.op == Op.DELETE and losses.deletes == "handle-key")
-    shown = _shown(table, losses, by_key)
+    by_key = handle_key_only or (change.op == Op.DELETE and fidelity.deletes == "handle-key")
+    visible = _visible_columns(table, fidelity, by_key)
     before, after = change.before, change.after
-    old = None if before is None else _image(before, shown, losses, _sent_of_old(change, losses))
+    old = None if before is None else _image(before, visible, fidelity, _sent_of_old(change, fidelity))
     op = change.op
-    if op == Op.UPDATE and losses.old_values == "none":
+    if op == Op.UPDATE and fidelity.old_values == "none":
         old = None
-    if op == Op.UPDATE and not old and not losses.names_operation:
+    if op == Op.UPDATE and not old and not fidelity.names_operation:
         op, old = Op.INSERT, None
-    names_table = {"all": True, "partitions": bool(table.partitions), "none": False}[losses.table_ids]
+    names_table = {"all": True, "partitions": bool(table.partitions), "none": False}[fidelity.table_ids]
     return {
         "kind": "row",
-        "commit_ts": losses.told_commit_ts(commit_ts, op),
+        "commit_ts": fidelity.visible_commit_ts(commit_ts, op),
         "schema": table.schema,
         "table": table.name,
         "table_id": change.table_id if names_table else 0,
-        "op": op.word,
+        "op": op.label,
         "columns": [
-            {"name": column.name, "type": losses.told_type(column, flag), "flag": losses.told_flag(flag)}
-            for _, column, flag in shown
+            {
+                "name": column.name,
+                "type": fidelity.visible_type(column, flag),
+                "flag": fidelity.visible_flag(flag),
+            }
+            for _, column, flag in visible
         ],
         "before": old,
-        "after": None if after is None else _image(after, shown, losses, lambda _: True),
+        "after": None if after is None else _image(after, visible, fidelity, lambda _: True),
         "handle_key_only": handle_key_only,
     }
 
 
-def told_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, losses: Losses) -> dict[str, Any]:
-    """A DDL, likewise."""
-    schema, table = losses.told_ddl_names(job.event(0), *catalog.tables_of(job))
+def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fidelity) -> dict[str, Any]:
+    """The expected event of a DDL, with the fields of the shape ``DECODED``."""
+    schema, table = fidelity.visible_ddl_names(job.event(0), *catalog.tables_of(job))
     return {
         "kind": "ddl",
-        "commit_ts": losses.told_commit_ts(commit_ts),
+        "commit_ts": fidelity.visible_commit_ts(commit_ts),
         "schema": schema,
         "table": table,
         "query": job.query,
-        "ddl_type": losses.told_ddl_type(job.ddl_type),
+        "ddl_type": fidelity.visible_ddl_type(job.ddl_type),
     }
 
 
-def told_resolved(ts: int) -> dict[str, Any]:
-    """A resolved event, likewise."""
+def expected_resolved(ts: int) -> dict[str, Any]:
+    """The expected resolved event, with the fields of the shape ``DECODED``."""
     return {"kind": "resolved", "commit_ts": ts}
 
 
-def _shown(table: TableInfo, losses: Losses, by_key: bool) -> _Shown:
+def _visible_columns(table: TableInfo, fidelity: Fidelity, by_key: bool) -> _VisibleColumns:
     columns = zip(table.sent_columns, table.sent_flags, strict=True)
-    shown = [
-        (place, column, flag)
-        for place, (column, flag) in enumerate(columns)
+    visible = [
+        (index, column, flag)
+        for index, (column, flag) in enumerate(columns)
         if flag & ColumnFlag.HANDLE_KEY or not by_key
     ]
-    return sorted(shown, key=lambda one: one[1].name.encode()) if losses.sorted_columns else shown
+    return sorted(visible, key=lambda one: one[1].name.encode()) if fidelity.sorted_columns else visible
 
 
-def _sent_of_old(change: Change, losses: Losses) -> Callable[[int], bool]:
-    """Which places of the old image are sent."""
+def _sent_of_old(change: Change, fidelity: Fidelity) -> Callable[[int], bool]:
+    """Whether the old image contains the column at an index."""
     before, after = change.before, change.after
-    if before is None or after is None or losses.old_values != "updated":
+    if before is None or after is None or fidelity.old_values != "updated":
         return lambda _: True
-    return lambda place: before[place] != after[place]
+    return lambda index: before[index] != after[index]
 
 
 def _image(
-    values: Sequence[Value], shown: _Shown, losses: Losses, sent: Callable[[int], bool]
+    values: Sequence[Value], visible: _VisibleColumns, fidelity: Fidelity, sent: Callable[[int], bool]
 ) -> dict[str, Value]:
-    return {column.name: losses.told(column)(values[place]) for place, column, _ in shown if sent(place)}
+    return {
+        column.name: fidelity.full_projection(column)(values[index])
+        for index, column, _ in visible
+        if sent(index)
+    }

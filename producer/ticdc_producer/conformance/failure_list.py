@@ -1,4 +1,4 @@
-"""Which cases a testee is known to fail: its failure list."""
+"""The failure list: cases that a testee is known to fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FailureList:
 def read_failures(path: Path, ids: Collection[str]) -> FailureList:
     """A failure list: an id or a glob per line, ``#`` starts a comment.
 
-    :param ids: of all cases there are.
+    :param ids: the ids of all cases.
     :raises ConformanceError: if it cannot be read, or a line matches no case.
     """
     try:

@@ -1,4 +1,4 @@
-"""What a testee is asked for."""
+"""The levels of conformance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """The events of a message, or the rows that a consumer of a topic has."""
+    """What a testee returns: the events of a message, or the rows of a topic's tables."""
 
     DECODE = "decode"
     APPLY = "apply"

@@ -1,4 +1,4 @@
-"""The testee: a process that answers lines with lines, for as long as it does."""
+"""The testee: a process that answers each line on its standard input with a line."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import msgspec
 import psutil
 
 from ticdc_producer.conformance.wire import VERSION, ApplyRequest, Hello, Request, is_hello
-from ticdc_producer.errors import ConformanceError, NoTesteeError
+from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 START_SECONDS = 60.0
-"""How long a testee may take to greet: a JVM on a busy machine takes its time."""
-LONGEST_LINE = 64 << 20
+"""Timeout of the greeting; a JVM on a busy machine starts slowly."""
+MAX_LINE_BYTES = 64 << 20
 _LAST_LINES = 10
 _ENCODER = msgspec.json.Encoder()
 
 
-class Broken(Exception):
-    """The testee did not answer; it is gone."""
+class TesteeCrashed(Exception):
+    """The testee did not answer, and its process has ended."""
 
 
 class Testee:
-    """Starts the program when it is asked, and again after it broke.
+    """Starts the program with the first request, and again after it crashed.
 
-    :param command: with its arguments, as a shell splits them; no shell runs it.
+    :param command: the command with its arguments, split like in a shell; no shell is used.
     :param timeout: seconds for one answer.
     :raises ConformanceError: for a command that cannot be split.
     """
@@ -37,35 +37,35 @@ class Testee:
     def __init__(self, command: str, timeout: float) -> None:
         self._command, self._timeout = command, timeout
         try:
-            self._words = shlex.split(command)
+            self._arguments = shlex.split(command)
         except ValueError as error:
             raise ConformanceError(f"the command cannot be split: {error}", where=command) from None
-        if not self._words:
+        if not self._arguments:
             raise ConformanceError("the command is empty", where="--testee")
         self._process: Process | None = None
-        self._said: deque[str] = deque(maxlen=_LAST_LINES)
+        self._stderr_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._listener: asyncio.Task[None] | None = None
 
     async def ask(self, request: Request | ApplyRequest) -> bytes:
-        """The line that a request is answered with.
+        """Send a request and return the line of the answer.
 
-        :raises Broken: if none comes in time; the next request gets a fresh process.
-        :raises NoTesteeError: if the program does not start.
+        :raises TesteeCrashed: if no answer arrives in time; the next request starts a new process.
+        :raises TesteeStartError: if the program does not start.
         """
         process = self._process or await self._start()
         try:
-            return await asyncio.wait_for(_exchange(process, request), self._timeout)
+            return await asyncio.wait_for(_send_and_receive(process, request), self._timeout)
         except TimeoutError:
             await self.close()
-            raise Broken(f"no answer within {self._timeout:g} s") from None
-        except ValueError:  # asyncio's word for a line over the limit
+            raise TesteeCrashed(f"no answer within {self._timeout:g} s") from None
+        except ValueError:  # asyncio raises it for a line over the limit
             await self.close()
-            raise Broken(f"an answer of more than {LONGEST_LINE >> 20} MiB") from None
+            raise TesteeCrashed(f"an answer of more than {MAX_LINE_BYTES >> 20} MiB") from None
         except OSError:
-            raise Broken(await self._ended(process)) from None
+            raise TesteeCrashed(await self._ended(process)) from None
 
     async def finish(self) -> None:
-        """Let the process end by itself: its input ends."""
+        """Close the process's input and wait until it ends by itself."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
             with contextlib.suppress(TimeoutError):
@@ -73,7 +73,7 @@ class Testee:
         await self.close()
 
     async def close(self) -> None:
-        """End the process and all that it started."""
+        """Kill the process and its children."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -84,13 +84,13 @@ class Testee:
             self._listener.cancel()
 
     async def _start(self) -> Process:
-        self._said.clear()
+        self._stderr_lines.clear()
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LONGEST_LINE
+                *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=MAX_LINE_BYTES
             )
         except OSError as error:
-            raise NoTesteeError(
+            raise TesteeStartError(
                 f"the testee cannot be started: {error.strerror}", command=self._command
             ) from None
         self._process = process
@@ -100,7 +100,7 @@ class Testee:
 
     async def _greet(self, process: Process) -> None:
         try:
-            line = await asyncio.wait_for(_exchange(process, Hello(VERSION)), START_SECONDS)
+            line = await asyncio.wait_for(_send_and_receive(process, Hello(VERSION)), START_SECONDS)
         except TimeoutError:
             what = f"the testee does not answer the greeting within {START_SECONDS:g} s"
         except (OSError, ValueError):
@@ -111,18 +111,18 @@ class Testee:
             what = f"the testee answers the greeting with {line[:80]!r}"
         await self.close()
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
-        raise NoTesteeError(what, command=self._command, hint=hint)
+        raise TesteeStartError(what, command=self._command, hint=hint)
 
     async def _listen(self, process: Process) -> None:
-        """Keep the last lines of stderr: they say why a testee ended."""
+        """Store the last lines of stderr, which give the reason if the testee ends."""
         if process.stderr is None:
             return
         while line := await _line(process.stderr):
-            self._said.append(line.decode(errors="backslashreplace").rstrip())
+            self._stderr_lines.append(line.decode(errors="backslashreplace").rstrip())
 
     async def _ended(self, process: Process) -> str:
-        """Why a process that said nothing more is gone."""
-        with contextlib.suppress(TimeoutError):  # it may have closed its output and live on
+        """The reason why a process has closed its output: its exit status and the end of stderr."""
+        with contextlib.suppress(TimeoutError):  # it may have closed its output without ending
             await asyncio.wait_for(process.wait(), self._timeout)
         status = process.returncode
         if self._listener is not None:
@@ -130,13 +130,13 @@ class Testee:
                 await asyncio.wait_for(asyncio.shield(self._listener), self._timeout)
         await self.close()
         how = "it closed its output" if status is None else f"it ended with status {status}"
-        return "\n".join([how, *self._said])
+        return "\n".join([how, *self._stderr_lines])
 
 
-async def _exchange(process: Process, content: Any) -> bytes:
-    """One line there, one line back.
+async def _send_and_receive(process: Process, content: Any) -> bytes:
+    """Send one line and read one line.
 
-    :raises OSError: if the other side is gone.
+    :raises OSError: if the process has closed its input or output.
     """
     if process.stdin is None or process.stdout is None:
         raise OSError("no pipes")

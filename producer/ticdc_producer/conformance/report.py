@@ -1,4 +1,4 @@
-"""Outcomes for people, for machines, for CI systems, and as files that replay what failed."""
+"""Reports of outcomes: text, JSON, JUnit XML, and golden folders of failed cases."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_fail
 from ticdc_producer.reports.target import write_text
 
 _OUTCOME = "outcome.json"
-_WORDS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
+_LABELS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
 
 
 def counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """How many outcomes there are of each word."""
-    found = Counter(outcome.word for outcome in outcomes)
-    return {word: found[word] for word in _WORDS}
+    """Number of outcomes by label."""
+    found = Counter(outcome.label for outcome in outcomes)
+    return {label: found[label] for label in _LABELS}
 
 
 def text_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What is not as expected, with its reasons, and the counts."""
+    """The unexpected outcomes with their reasons, and the counts."""
     for outcome in outcomes:
         if not outcome.expected:
-            yield f"{outcome.word}: {outcome.case.id}: {outcome.case.says}"
+            yield f"{outcome.label}: {outcome.case.id}: {outcome.case.description}"
             yield from (f"  {line}" for reason in outcome.reasons for line in reason.splitlines())
-    yield ", ".join(f"{word} {count}" for word, count in counts(outcomes).items() if count)
+    yield ", ".join(f"{label} {count}" for label, count in counts(outcomes).items() if count)
 
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """``{"ok": bool, "counts": {word: n}, "cases": [{"case", "outcome", "reasons"}…]}``."""
+    """``{"ok": bool, "counts": {label: n}, "cases": [{"case", "outcome", "reasons"}…]}``."""
     return {
         "ok": all(outcome.expected for outcome in outcomes),
         "counts": counts(outcomes),
         "cases": [
-            {"case": outcome.case.id, "outcome": outcome.word, "reasons": list(outcome.reasons)}
+            {"case": outcome.case.id, "outcome": outcome.label, "reasons": list(outcome.reasons)}
             for outcome in outcomes
         ],
     }
 
 
 def write_junit(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """Write a JUnit report: a test case per case, by strength and protocol.
+    """Write a JUnit report with one test case per case; classes are strength and protocol.
 
     :raises ReportError: if the file cannot be written.
     """
@@ -61,39 +61,41 @@ def _junit_case(outcome: Outcome) -> TestCase:
     strength, protocol, name = outcome.case.id.split(".", 2)
     case = passed_case(f"conformance.{strength}.{protocol}", name)
     if not outcome.expected:
-        set_failed(case, outcome.case.says, outcome.reasons or (outcome.word,))
+        set_failed(case, outcome.case.description, outcome.reasons or (outcome.label,))
     elif outcome.status != "passed":
-        set_skipped(case, "; ".join((outcome.word, *outcome.reasons)))
+        set_skipped(case, "; ".join((outcome.label, *outcome.reasons)))
     else:
-        set_output(case, [outcome.case.says])
+        set_output(case, [outcome.case.description])
     return case
 
 
 def replay(command: str, case: str, level: str) -> str:
-    """The command that asks one case again."""
-    words = ["ticdc-producer", "conformance", "--level", level, "--testee", command, "--filter", case]
-    return shlex.join(words)
+    """The command that runs one case again."""
+    return shlex.join(
+        ["ticdc-producer", "conformance", "--level", level, "--testee", command, "--filter", case]
+    )
 
 
 def save(folder: Path, outcome: Outcome, command: str) -> Path:
-    """Write a failing case as a golden folder, named by its id, with the answer and what replays it.
+    """Write a failed case as a golden folder named by its id, with the answer and the replay command.
 
+    :returns: the golden folder.
     :raises ReportError: if it cannot be written.
     """
-    case, place = outcome.case, folder / outcome.case.id
+    case, case_folder = outcome.case, folder / outcome.case.id
     content = {
         "replay": replay(command, case.id, case.request.level),
-        "says": case.says,
+        "says": case.description,
         "reasons": list(outcome.reasons),
         "answer": outcome.answer,
     }
     try:
-        if (place / _OUTCOME).exists():  # of an earlier run
-            shutil.rmtree(place)
-        place.mkdir(parents=True)
-        write_case(place, case)
+        if (case_folder / _OUTCOME).exists():  # written by an earlier run
+            shutil.rmtree(case_folder)
+        case_folder.mkdir(parents=True)
+        write_case(case_folder, case)
     except OSError as error:
         what = f"the failing case cannot be written: {error.strerror}"
-        raise ReportError(what, path=str(place)) from None
-    write_text(place / _OUTCOME, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    return place
+        raise ReportError(what, path=str(case_folder)) from None
+    write_text(case_folder / _OUTCOME, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return case_folder

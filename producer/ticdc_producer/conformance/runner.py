@@ -1,4 +1,4 @@
-"""Cases in, outcomes out: each is asked, and what breaks the testee costs that case alone."""
+"""Sends cases to a testee and compares its answers. If the testee crashes, only that case fails."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.catalog import AnyCase, Asked, built
+from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
 from ticdc_producer.conformance.compare import FLOATS, differences
 from ticdc_producer.conformance.compare_tables import table_differences
 from ticdc_producer.conformance.failure_list import FailureList
-from ticdc_producer.conformance.process import Broken, Testee
-from ticdc_producer.conformance.wire import Answer, BadAnswer, answer_of
+from ticdc_producer.conformance.process import Testee, TesteeCrashed
+from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a case.
+    """The outcome of a case.
 
     :param reasons: why it failed or was skipped.
-    :param answer: the testee's line as it came; None where none came.
-    :param listed: whether it is in the list of expected failures.
+    :param answer: the line that the testee returned; None without an answer.
+    :param listed: whether the case is in the failure list.
     """
 
     case: AnyCase
@@ -35,47 +35,47 @@ class Outcome:
 
     @property
     def expected(self) -> bool:
-        """Whether it is as the failure list has it; a skipped case always is."""
+        """Whether the outcome agrees with the failure list; a skipped case always does."""
         return self.status == "skipped" or (self.status == "failed") == self.listed
 
     @property
-    def word(self) -> str:
-        """For reports: the status, or what is not as expected."""
+    def label(self) -> str:
+        """The status for reports, with regard to the failure list."""
         if self.listed and self.status != "skipped":
             return "expected failure" if self.status == "failed" else "unexpected success"
         return self.status
 
 
 def run(
-    cases: Iterable[Asked],
+    cases: Iterable[CaseSpec],
     command: str,
     *,
     timeout: float,
     failures: FailureList,
-    told: Callable[[Outcome], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
+    on_outcome: Callable[[Outcome], None] = lambda _: None,
+    on_status: Callable[[str], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Ask a testee all cases, one after the other.
+    """Send all cases to a testee, one after the other.
 
-    :param command: that starts the testee.
+    :param command: the command that starts the testee.
     :param timeout: seconds for one answer.
-    :param told: is called with each outcome as it comes.
-    :param say: is told when making a case takes long.
-    :raises NoTesteeError: if the testee does not start, or not again.
+    :param on_outcome: called with the outcome of each case.
+    :param on_status: called before a case that takes long to build.
+    :raises TesteeStartError: if the testee does not start, or does not start again after a crash.
     """
-    made = (built(one, say) for one in cases)
-    return asyncio.run(_run(made, Testee(command, timeout), failures, told))
+    built = (build_case(one, on_status) for one in cases)
+    return asyncio.run(_run(built, Testee(command, timeout), failures, on_outcome))
 
 
 async def _run(
-    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, told: Callable[[Outcome], None]
+    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, on_outcome: Callable[[Outcome], None]
 ) -> list[Outcome]:
     outcomes = []
     try:
         for case in cases:
             outcome = await _outcome(case, testee, failures.expects(case.id))
             outcomes.append(outcome)
-            told(outcome)
+            on_outcome(outcome)
         await testee.finish()
     finally:
         await testee.close()
@@ -85,24 +85,24 @@ async def _run(
 async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
     line: str | None = None
     try:
-        given = await testee.ask(case.request)
-        line = given.decode(errors="backslashreplace").rstrip("\r\n")
-        status, reasons = _judged(case, answer_of(given, case.id, _wanted(case)))
-    except Broken as failure:
+        raw = await testee.ask(case.request)
+        line = raw.decode(errors="backslashreplace").rstrip("\r\n")
+        status, reasons = _verify(case, answer_of(raw, case.id, _expected_part(case)))
+    except TesteeCrashed as failure:
         status, reasons = "failed", [str(failure)]
-    except BadAnswer as failure:
-        await testee.close()  # what it says next may belong to this case
+    except InvalidResponse as failure:
+        await testee.close()  # its next line may belong to this case
         status, reasons = "failed", [str(failure)]
     return Outcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
 
 
-def _judged(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
+def _verify(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
     if answer.skipped is not None:
         return "skipped", [answer.skipped]
     if case.expected is None:
         wrong = [] if answer.error is not None else ["events of a damaged message, expected an error"]
     elif answer.error is not None:
-        wrong = [f"an error, expected {_wanted(case)}: {answer.error}"]
+        wrong = [f"an error, expected {_expected_part(case)}: {answer.error}"]
     elif isinstance(case, Case):
         wrong = differences(case.expected or (), answer.events or [], _floats(case.request.protocol))
     else:
@@ -110,10 +110,10 @@ def _judged(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
     return ("failed" if wrong else "passed"), wrong
 
 
-def _wanted(case: AnyCase) -> Literal["events", "tables"]:
+def _expected_part(case: AnyCase) -> Literal["events", "tables"]:
     return "events" if isinstance(case, Case) else "tables"
 
 
 def _floats(protocol: str) -> frozenset[str]:
-    """Types that arrive as floating point numbers: of Debezium DECIMAL, too."""
+    """SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
     return FLOATS | {"decimal"} if protocol == "debezium" else FLOATS

@@ -1,4 +1,4 @@
-"""Which cases are asked, and for how long each may take."""
+"""Selection of cases, and the timeout of each."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from datetime import timedelta
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from ticdc_producer.conformance.catalog import Asked
+from ticdc_producer.conformance.catalog import CaseSpec
 from ticdc_producer.errors import ConformanceError
 from ticdc_producer.scenario.spec import read_duration
 
 
-def selected(cases: Sequence[Asked], protocols: Collection[str], globs: Sequence[str]) -> list[Asked]:
-    """The cases of some protocols whose ids one of the globs matches; without either all.
+def selected(cases: Sequence[CaseSpec], protocols: Collection[str], globs: Sequence[str]) -> list[CaseSpec]:
+    """The cases of the protocols whose ids match one of the globs; an empty collection selects all.
 
-    :raises ConformanceError: for a glob that matches none of them.
+    :raises ConformanceError: for a glob that matches no case.
     """
     of_protocol = [one for one in cases if not protocols or one.protocol in protocols]
     ids = [one.id for one in of_protocol]
@@ -36,8 +36,8 @@ def check_matches(glob: str, ids: Collection[str], *, where: str) -> None:
 def seconds_of(duration: str) -> float:
     """A duration in seconds.
 
-    :param duration: such as ``500ms`` or ``5s``.
-    :raises ConformanceError: if it is none.
+    :param duration: for example ``500ms`` or ``5s``.
+    :raises ConformanceError: if it is not a duration.
     """
     try:
         return read_duration(duration) / timedelta(seconds=1)

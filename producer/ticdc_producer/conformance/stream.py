@@ -1,7 +1,7 @@
-"""The event stream of a story in one partition: what its SQL commits, as it was committed.
+"""The event stream of a case in one partition: the changes that its SQL commits.
 
-The Spark stages are left out. They collapse and split the changes of a transaction and give each its place;
-a story has no changes for which that matters.
+The stages of ``pipeline`` are not run. They collapse and split the changes of a transaction and dispatch
+them; the SQL of a case makes no changes for which that matters.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _CLOCK = Clock()
 
 
 @dataclass(frozen=True)
-class StoryStream:
-    """A story after its SQL was run.
+class CaseStream:
+    """The history after the SQL of a case was run.
 
-    :param before: how many commits come before it.
+    :param before: number of commits of the setup SQL.
     """
 
     history: History
@@ -48,9 +48,9 @@ class StoryStream:
 
     @cached_property
     def ddls(self) -> list[tuple[int, DDLJob]]:
-        """The DDLs that are sent, with their places in the catalog."""
+        """The DDLs that are sent, with their indexes in the catalog."""
         jobs = enumerate(self.catalog.ddls)
-        return [(place, job) for place, job in jobs if job.sent and job.commit_seq >= self.before]
+        return [(index, job) for index, job in jobs if job.sent and job.commit_seq >= self.before]
 
     @property
     def last_ts(self) -> int:
@@ -62,7 +62,7 @@ class StoryStream:
         return _CLOCK.ts(one.commit_seq)
 
     def batches(self, resolved: bool) -> list[pa.RecordBatch]:
-        """The events as an encoder's worker gets them: rows, then DDLs, then the resolved event."""
+        """The events as a worker receives them: rows, then DDLs, then the resolved event."""
         events = list(self._events(resolved))
         return [pa.RecordBatch.from_pylist(events, schema=EVENTS_ARROW)]
 
@@ -79,42 +79,44 @@ class StoryStream:
                 "after": change.after,
                 "dispatch_key": "",
             }
-        for place, job in self.ddls:
-            yield {"kind": int(Kind.DDL), "commit_ts": self.commit_ts(job), "ddl": place}
+        for index, job in self.ddls:
+            yield {"kind": int(Kind.DDL), "commit_ts": self.commit_ts(job), "ddl": index}
         if resolved:
             yield {"kind": int(Kind.RESOLVED), "commit_ts": self.last_ts}
 
 
 @lru_cache(maxsize=8)
-def played(
-    given: str,
+def run_spec(
+    setup: str,
     sql: str,
     *,
     profile: Profile = "classic",
     force_replicate: bool = False,
     time_zone: str = "UTC",
-) -> StoryStream:
-    """Run the SQL of a story. The protocols of one follow each other, so that few are kept.
+) -> CaseStream:
+    """Run the SQL of a case.
 
-    :param time_zone: the changefeed's, in which TIMESTAMP is shown.
-    :raises ScenarioError: for SQL that does not run.
-    :raises ValueError: for an update that moves a row, which is two events in a stream.
+    The cache is small because the protocols of one spec follow each other.
+
+    :param time_zone: the changefeed's time zone, in which TIMESTAMP values are rendered.
+    :raises ScenarioError: if the SQL fails.
+    :raises ValueError: for an update that changes a row's key, which a stream contains as two events.
     """
     session = Session(profile=profile, force_replicate=force_replicate)
-    session.run(given)
+    session.run(setup)
     before = session.commits
     session.run(sql)
     history = session.history()
     if any(change.old_row_key is not None for change in history.changes if change.commit_seq >= before):
         raise ValueError(f"moves a row: {sql}")
     history.changes = [_localised(change, history.catalog, zone_of(time_zone)) for change in history.changes]
-    return StoryStream(history, before)
+    return CaseStream(history, before)
 
 
 def _localised(change: Change, catalog: Catalog, zone: tzinfo) -> Change:
     columns = catalog.tables[change.table_version].sent_columns
 
-    def shown(image: RowImage | None) -> RowImage | None:
+    def localised(image: RowImage | None) -> RowImage | None:
         if image is None:
             return None
         return tuple(
@@ -122,4 +124,4 @@ def _localised(change: Change, catalog: Catalog, zone: tzinfo) -> Change:
             for column, value in zip(columns, image, strict=True)
         )
 
-    return replace(change, before=shown(change.before), after=shown(change.after))
+    return replace(change, before=localised(change.before), after=localised(change.after))

@@ -1,6 +1,6 @@
-"""What runner and testee say to each other: one JSON object per line, each way.
+"""The wire format between runner and testee: one JSON object per line in each direction.
 
-The published schema is made of these types: ``python -m ticdc_producer.conformance.wire``.
+The published JSON Schema is generated from these types: ``python -m ticdc_producer.conformance.wire``.
 """
 
 from __future__ import annotations
@@ -18,28 +18,30 @@ ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "cr
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """The first line that a testee gets, and its first answer."""
+    """The first line that a testee receives, and its first answer."""
 
-    hello: Annotated[Literal[1], Meta(description="Version of this exchange.")]
+    hello: Annotated[Literal[1], Meta(description="Version of the wire format.")]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One case; the testee answers it with one line."""
 
-    case: Annotated[str, Meta(description="To be repeated in the answer.")]
-    level: Annotated[Literal["decode"], Meta(description="What is asked: the events of one message.")]
+    case: Annotated[str, Meta(description="Id of the case; the answer repeats it.")]
+    level: Annotated[Literal["decode"], Meta(description="The events of one message are requested.")]
     protocol: ProtocolName
     options: Annotated[
         dict[str, Any],
         Meta(description="Options of the changefeed, as docs/options.md names them; others have defaults."),
     ]
     key: Annotated[str | None, Meta(description="Key of the Kafka record in Base64; null if it has none.")]
-    value: Annotated[str | None, Meta(description="Value of the Kafka record, likewise.")]
+    value: Annotated[
+        str | None, Meta(description="Value of the Kafka record in Base64; null if it has none.")
+    ]
     described: Annotated[
         list[str] | msgspec.UnsetType,
         Meta(
-            description="Simple alone: values, in Base64, of the messages before it that describe its table. "
-            "Their events are not asked."
+            description="Only with Simple: values, in Base64, of the preceding messages with the table's "
+            "schema. Their events are not part of the answer."
         ),
     ] = msgspec.UNSET
 
@@ -51,23 +53,23 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     partition: int
     offset: int
     key: Annotated[str | None, Meta(description="In Base64; null if it has none.")]
-    value: Annotated[str | None, Meta(description="Likewise.")]
+    value: Annotated[str | None, Meta(description="In Base64; null if it has none.")]
 
 
 class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One case about a whole topic; the testee answers it with one line."""
 
-    case: Annotated[str, Meta(description="To be repeated in the answer.")]
-    level: Annotated[Literal["apply"], Meta(description="What is asked: the rows of tables.")]
+    case: Annotated[str, Meta(description="Id of the case; the answer repeats it.")]
+    level: Annotated[Literal["apply"], Meta(description="The rows of tables are requested.")]
     protocol: ProtocolName
     options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
     messages: Annotated[
         list[Record],
-        Meta(description="All of the topic. Those of a partition are in its order; partitions take turns."),
+        Meta(description="All messages of the topic, each partition in its order, interleaved."),
     ]
-    tables: Annotated[list[str], Meta(description="Which tables are asked, each as database.table.")]
+    tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
     resolved_ts: Annotated[
-        int | None, Meta(description="The rows as of this time stamp (TSO); null: at the end.")
+        int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None
 
 
@@ -82,11 +84,11 @@ Image: TypeAlias = dict[str, EventValue]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One event, as a line of events.jsonl without its place in the topic. Null is as good as left out."""
+    """One event, as a line of events.jsonl without its position in the topic. Null means left out."""
 
     kind: Literal["row", "ddl", "resolved"]
     commit_ts: Annotated[
-        int, Meta(description="Commit-ts as a TSO, of a resolved event its resolved-ts. It exceeds 2^53.")
+        int, Meta(description="Commit-ts as a TSO; resolved-ts of a resolved event. It exceeds 2^53.")
     ]
     schema: Annotated[str | None, Meta(description="Name of the database; rows and DDLs.")] = None
     table: Annotated[str | None, Meta(description="Rows and DDLs; null in a DDL of a database.")] = None
@@ -95,10 +97,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Image | None,
         Meta(description="Old image by column: canonical text, null for NULL. Only the columns sent."),
     ] = None
-    after: Annotated[Image | None, Meta(description="New image, likewise.")] = None
+    after: Annotated[Image | None, Meta(description="New image, in the same form.")] = None
     query: Annotated[str | None, Meta(description="SQL of a DDL.")] = None
     handle_key_only: Annotated[
-        bool, Meta(description="The row was too large: the message holds its handle key alone.")
+        bool, Meta(description="The row was too large, so the message holds only its handle key.")
     ] = False
     columns: Annotated[
         list[tuple[str, str, int]] | None,
@@ -106,31 +108,32 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     table_id: Annotated[
         int | None,
-        Meta(description="Physical table id, 0 where the message names none. If left out, not compared."),
+        Meta(description="Physical table id, 0 if the message has none. If left out, not compared."),
     ] = None
     ddl_type: Annotated[
         int | None,
-        Meta(description="TiDB's action code, 0 where the message tells none. If left out, not compared."),
+        Meta(description="TiDB's action code, 0 if the message has none. If left out, not compared."),
     ] = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the testee makes of a case: one of events (decode), tables (apply), error and skipped."""
+    """The testee's answer to a case: one of events (decode), tables (apply), error and skipped."""
 
     case: str
     events: Annotated[list[Event] | None, Meta(description="The events of the message, in order.")] = None
     tables: Annotated[
         dict[str, list[Image]] | None,
-        Meta(description="The rows of each table that was asked, in any order: column to canonical text."),
+        Meta(description="The rows of each requested table, in any order: column to canonical text."),
     ] = None
     error: Annotated[
-        str | None, Meta(description="The message is none of the protocol; right for damaged ones.")
+        str | None,
+        Meta(description="Why the message cannot be decoded; the right answer for damaged messages."),
     ] = None
     skipped: Annotated[str | None, Meta(description="Why the testee does not try the case.")] = None
 
 
-class BadAnswer(Exception):
-    """A line that is no answer to the case."""
+class InvalidResponse(Exception):
+    """A line that is not a valid answer to the case."""
 
 
 _ANSWER = msgspec.json.Decoder(Answer)
@@ -146,43 +149,43 @@ def is_hello(line: bytes) -> bool:
     return True
 
 
-def answer_of(line: bytes, case: str, told: Literal["events", "tables"] = "events") -> Answer:
-    """The answer on a line.
+def answer_of(line: bytes, case: str, part: Literal["events", "tables"] = "events") -> Answer:
+    """Parse the line of an answer.
 
-    :param told: what the level asks for.
-    :raises BadAnswer: if it is not of the form, or of another case.
+    :param part: the part of the answer that the level requests.
+    :raises InvalidResponse: if it does not have the published format, or belongs to another case.
     """
     try:
         answer = _ANSWER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadAnswer(f"the answer is not of the published form: {error}") from None
+        raise InvalidResponse(f"the answer does not have the published format: {error}") from None
     if answer.case != case:
-        raise BadAnswer(f"the answer is of another case, {answer.case!r}")
+        raise InvalidResponse(f"the answer belongs to another case, {answer.case!r}")
     parts = {name: getattr(answer, name) for name in ("events", "tables", "error", "skipped")}
-    given = {name for name, part in parts.items() if part is not None}
-    if len(given) != 1 or not given <= {told, "error", "skipped"}:
-        raise BadAnswer(f"an answer has one of {told}, error and skipped")
+    present = {name for name, content in parts.items() if content is not None}
+    if len(present) != 1 or not present <= {part, "error", "skipped"}:
+        raise InvalidResponse(f"an answer has one of {part}, error and skipped")
     return answer
 
 
 def event_of(line: Mapping[str, Any]) -> Event:
-    """An event that has the form of a line of ``events.jsonl``."""
+    """The event of a parsed line of ``events.jsonl``."""
     return msgspec.convert(line, Event)
 
 
-def exchange_schema() -> dict[str, Any]:
-    """The JSON Schema: a line is of one of the definitions."""
-    shown, definitions = msgspec.json.schema_components(
+def wire_schema() -> dict[str, Any]:
+    """The JSON Schema: a line matches one of the definitions."""
+    references, definitions = msgspec.json.schema_components(
         [Hello, Request, ApplyRequest, Answer], ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Conformance runner and testee",
         "description": "One JSON object per line: Hello and requests to the testee, Hello and answers back.",
-        "anyOf": list(shown),
+        "anyOf": list(references),
         "$defs": definitions,
     }
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(exchange_schema(), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(wire_schema(), indent=2, ensure_ascii=False) + "\n")

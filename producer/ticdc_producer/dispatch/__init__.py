@@ -1,4 +1,4 @@
-"""Dispatch: which topic and partition an event goes to."""
+"""Dispatch: the topic and partition of each event, and what filters and column selectors let through."""
 
 from ticdc_producer.dispatch.partition import dispatch, row_hash
 from ticdc_producer.dispatch.rules import Route, Router, RuleName

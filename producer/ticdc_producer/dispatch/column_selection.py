@@ -26,42 +26,42 @@ class ColumnSelection:
 
     def __init__(self, changefeed: Changefeed) -> None:
         self._selectors = [
-            _patterns(one, f"sink.column-selectors[{place}]", changefeed.case_sensitive)
-            for place, one in enumerate(changefeed.column_selectors)
+            _patterns(one, f"sink.column-selectors[{index}]", changefeed.case_sensitive)
+            for index, one in enumerate(changefeed.column_selectors)
         ]
 
     def of(self, table: TableInfo) -> TableInfo:
-        """The table as row events show it.
+        """The table with the columns that row events contain.
 
-        :raises ChangefeedError: if a column of a key would be left out.
+        :raises ChangefeedError: if the selectors leave out a key column.
         """
         for matcher, columns in self._selectors:
             if matcher.accepts(table.schema, table.name):
                 return self._without(table, columns)
         return table
 
-    def shown(self, catalog: Catalog) -> Catalog:
-        """The catalog with every table as row events show it."""
+    def apply(self, catalog: Catalog) -> Catalog:
+        """The catalog with ``of`` applied to every table."""
         if not self._selectors:
             return catalog
         return replace(catalog, tables=tuple(self.of(table) for table in catalog.tables))
 
     def _without(self, table: TableInfo, columns: ColumnMatcher) -> TableInfo:
-        left_out = [offset for offset in table.sent if not columns.accepts(table.columns[offset].name)]
-        for offset in left_out:
+        unselected = [offset for offset in table.sent if not columns.accepts(table.columns[offset].name)]
+        for offset in unselected:
             if table.flags[offset] & _KEYS:
                 name = table.columns[offset].name
                 raise ChangefeedError(
-                    f"CDC:ErrColumnSelectorFailed: column {name!r} is of a primary or unique key",
+                    f"CDC:ErrColumnSelectorFailed: column {name!r} belongs to a primary or unique key",
                     parameter="sink.column-selectors",
                     where=f"column selector of {table.qualified_name}",
                     hint="TiCDC replicates such columns always; add it to columns",
                 )
-        return replace(table, left_out=tuple(left_out)) if left_out else table
+        return replace(table, unselected=tuple(unselected)) if unselected else table
 
 
 def _patterns(selector: ColumnSelector, key: str, case_sensitive: bool) -> tuple[Matcher, ColumnMatcher]:
-    """Of tables, and of their columns."""
+    """The patterns of a selector for tables and for their columns."""
     try:
         return Matcher(selector.matcher, case_sensitive=case_sensitive), ColumnMatcher(selector.columns)
     except ChangefeedError as error:

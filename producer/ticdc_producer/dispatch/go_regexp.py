@@ -1,8 +1,8 @@
 """Go's regular expressions for Python's engine.
 
-TiCDC compiles ``/…/`` patterns with Go's ``regexp`` (RE2 syntax). What both engines spell alike is taken
-over, what they spell differently is rewritten, and what Go refuses (look-around, back references) or we
-do not rewrite is refused by name, so that no pattern means one thing here and another in TiCDC.
+TiCDC compiles ``/…/`` patterns with Go's ``regexp`` (RE2 syntax). Syntax that both engines share is copied,
+syntax that differs is rewritten. What Go rejects (look-around, back references) and what is not rewritten
+here is refused with an error that names it, so that every accepted pattern means the same as in TiCDC.
 Syntax: https://pkg.go.dev/regexp/syntax
 """
 
@@ -19,15 +19,15 @@ _HEX = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})")
 
 
 def compile_go(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """The pattern, compiled to match what Go matches.
+    """Compile a pattern so that it matches what Go matches.
 
-    :param ignore_case: as ``(?i)`` in front.
-    :raises ValueError: if Go refuses it or we cannot say it in Python.
+    :param ignore_case: whether to ignore case, as with ``(?i)`` at the beginning.
+    :raises ValueError: if Go rejects the pattern or it cannot be rewritten for Python.
     """
     try:
         return re.compile(_Rewriter(pattern).rewrite(), re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError) as error:
-        raise ValueError(f"/{pattern}/ is no regular expression: {error}") from None
+        raise ValueError(f"/{pattern}/ is not a regular expression: {error}") from None
 
 
 class _Rewriter:

@@ -1,4 +1,4 @@
-"""Table filter patterns: which tables an entry of ``matcher`` speaks of.
+"""Table filter patterns: which tables the entries of ``matcher`` match.
 
 Rules: tidb ``pkg/util/table-filter`` (``parser.go``, ``matchers.go``).
 """
@@ -23,7 +23,7 @@ _CLASS = re.compile(r"\[((?:!?)(?:\\[^0-9A-Za-z]|[^\\\]])+)\]")
 
 @dataclass(frozen=True, slots=True)
 class TablePattern:
-    """One entry: ``schemaPattern.tablePattern``, with ``!`` in front a negative one.
+    """One entry: ``schemaPattern.tablePattern``; a leading ``!`` makes it negative.
 
     :param every_table: whether the table pattern is ``*``.
     """
@@ -35,11 +35,12 @@ class TablePattern:
 
 
 class Matcher:
-    """A list of entries; the last one that speaks of a table decides, none means no.
+    """A list of entries; the last one that matches a table decides. A table that no entry matches is not
+    accepted.
 
-    :param entries: as in the changefeed file; empty ones and comments count for nothing.
-    :param case_sensitive: whether upper and lower case differ.
-    :raises ChangefeedError: for an entry that TiCDC would not read either, and for ``@file``.
+    :param entries: as in the changefeed file; empty entries and comments are ignored.
+    :param case_sensitive: whether names are compared with case.
+    :raises ChangefeedError: for an entry that TiCDC rejects, too, and for ``@file``.
     """
 
     def __init__(self, entries: Iterable[str], *, case_sensitive: bool) -> None:
@@ -48,7 +49,7 @@ class Matcher:
         self._patterns = tuple(pattern for entry in entries for pattern in reader.read(entry))
 
     def accepts(self, schema: str, table: str) -> bool:
-        """Whether the last entry that speaks of the table is a positive one."""
+        """Whether the last entry that matches the table is positive."""
         schema, table = self._fold(schema), self._fold(table)
         for pattern in reversed(self._patterns):
             if pattern.schema(schema) and pattern.table(table):
@@ -56,7 +57,7 @@ class Matcher:
         return False
 
     def accepts_schema(self, schema: str) -> bool:
-        """Whether DDL of a database is accepted; the last entry that speaks of it or its tables decides."""
+        """Whether DDL of a database is accepted; the last entry that matches it or all its tables decides."""
         schema = self._fold(schema)
         for pattern in reversed(self._patterns):
             if pattern.schema(schema) and (pattern.positive or pattern.every_table):
@@ -65,10 +66,11 @@ class Matcher:
 
 
 class ColumnMatcher:
-    """A list of column patterns; the last one that speaks of a column decides, none means no.
+    """A list of column patterns; the last one that matches a column decides. A column that none matches is
+    not accepted.
 
-    :param entries: as in the changefeed file; upper and lower case never differ.
-    :raises ChangefeedError: for an entry that TiCDC would not read either.
+    :param entries: as in the changefeed file; case is ignored.
+    :raises ChangefeedError: for an entry that TiCDC rejects, too.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
@@ -76,7 +78,7 @@ class ColumnMatcher:
         self._patterns = tuple(pattern for entry in entries for pattern in reader.read_column(entry))
 
     def accepts(self, column: str) -> bool:
-        """Whether the last entry that speaks of the column is a positive one."""
+        """Whether the last entry that matches the column is positive."""
         for test, positive in reversed(self._patterns):
             if test(lower(column)):
                 return positive
@@ -84,7 +86,7 @@ class ColumnMatcher:
 
 
 def lower(name: str) -> str:
-    """Lower case one character at a time, as Go's ``strings.ToLower``: no final sigma, no dotted i."""
+    """Lower case character by character like Go's ``strings.ToLower``: without final sigma or dotted i."""
     return "".join(char.lower()[:1] for char in name)
 
 
@@ -114,7 +116,7 @@ class _PatternReader:
         yield TablePattern(schema, table, positive, every_table=line.endswith(".*"))
 
     def read_column(self, entry: str) -> Iterator[tuple[NameTest, bool]]:
-        """The test of one column pattern, and whether it is a positive one."""
+        """The test of one column pattern, and whether it is positive."""
         line = entry.strip(" \t")
         if not line or line.startswith("#"):
             return
@@ -128,7 +130,7 @@ class _PatternReader:
         yield test, positive
 
     def _pattern(self, line: str) -> tuple[NameTest, str]:
-        """One pattern at the start of the line, and what follows it."""
+        """Parse one pattern at the start of the line; return its test and the rest of the line."""
         if not line:
             raise ValueError("a pattern is missing")
         if line[0] == "/":
@@ -154,44 +156,44 @@ class _PatternReader:
 
     def _wildcard(self, line: str) -> tuple[NameTest, str]:
         parts = []
-        place = 0
-        while place < len(line) and line[place] != ".":
-            part, place = _wildcard_part(line, place)
+        index = 0
+        while index < len(line) and line[index] != ".":
+            part, index = _wildcard_part(line, index)
             parts.append(part)
-        if not any(part[0] in ".[" for part in parts):  # what stands for itself is escaped there
-            wanted = self._fold(_ESCAPE.sub(r"\1", line[:place]))
-            return wanted.__eq__, line[place:]
+        if not any(part[0] in ".[" for part in parts):  # literal characters are escaped in parts
+            wanted = self._fold(_ESCAPE.sub(r"\1", line[:index]))
+            return wanted.__eq__, line[index:]
         try:
             pattern = re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if self._ignore_case else 0))
         except re.error as error:
-            raise ValueError(f"{line[:place]!r} is no pattern: {error}") from None
-        return (lambda name: pattern.fullmatch(name) is not None), line[place:]
+            raise ValueError(f"{line[:index]!r} is not a pattern: {error}") from None
+        return (lambda name: pattern.fullmatch(name) is not None), line[index:]
 
 
-def _wildcard_part(line: str, place: int) -> tuple[str, int]:
-    """The next element of a wildcard pattern as a regular expression, and the place after it."""
-    char = line[place]
+def _wildcard_part(line: str, index: int) -> tuple[str, int]:
+    """The next element of a wildcard pattern as a regular expression, and the index after it."""
+    char = line[index]
     if char == "\\":
-        return _escaped(line[place + 1 : place + 2]), place + 2
+        return _escaped(line[index + 1 : index + 2]), index + 2
     if char == "*":
-        return ".*", place + 1
+        return ".*", index + 1
     if char == "?":
-        return ".", place + 1
+        return ".", index + 1
     if char == "[":
-        found = _CLASS.match(line, place)
+        found = _CLASS.match(line, index)
         if not found:
             raise ValueError("a character class [...] is not complete")
         return _character_class(found[1]), found.end()
     if char in "$_" or (char.isascii() and char.isalnum()) or not char.isascii():
-        return re.escape(char), place + 1
-    raise ValueError(f"{char!r} stands for nothing in a pattern; quote the name or put '\\' before it")
+        return re.escape(char), index + 1
+    raise ValueError(f"{char!r} is not allowed in a pattern; quote the name or put '\\' before it")
 
 
 def _escaped(char: str) -> str:
     if not char:
         raise ValueError("'\\' at the end")
     if char.isascii() and char.isalnum():
-        raise ValueError(f"'\\{char}' is reserved; '\\' goes before other characters only")
+        raise ValueError(f"'\\{char}' is reserved; use '\\' only before other characters")
     return re.escape(char)
 
 
@@ -199,7 +201,7 @@ def _character_class(body: str) -> str:
     negated = body.startswith("!")
     members = body[negated:]
     if not members or ("[:" in members and members.endswith(":")):
-        raise ValueError(f"[{body}] is no character class")
+        raise ValueError(f"[{body}] is not a character class")
     escaped = re.sub(r"\\.|[\[\]^&|~]", lambda found: "\\" + found[0][-1], members, flags=re.DOTALL)
     return f"[{'^' if negated else ''}{escaped}]"
 

@@ -1,4 +1,4 @@
-"""The partition of a row: plain Python, the reference for every faster form.
+"""The partition of a row in plain Python: the reference for faster implementations.
 
 Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/partition``, ``pkg/hash/position_inertia.go``.
 """
@@ -11,15 +11,15 @@ from zlib import crc32
 from ticdc_producer.dispatch.rules import Route
 
 NULL_TEXT = b"null"
-"""What the classic program hashes for SQL NULL."""
+"""What classic TiCDC (tiflow) hashes for SQL NULL."""
 
 
 def dispatch(route: Route, image: Sequence[bytes | None], commit_ts: int, partitions: int) -> tuple[int, str]:
-    """Partition and partition key text of a row.
+    """Partition number and dispatch key of a row.
 
-    :param image: the new image, of a delete the old one: canonical values in table order.
+    :param image: the new image, or the old image of a delete: canonical values in table order.
     :param commit_ts: commit TSO of the transaction.
-    :param partitions: partitions of the topic, at least 1.
+    :param partitions: number of partitions of the topic, at least 1.
     """
     if route.rule == "table":
         return route.base_hash % partitions, route.table_key
@@ -32,8 +32,8 @@ def dispatch(route: Route, image: Sequence[bytes | None], commit_ts: int, partit
 def row_hash(route: Route, image: Sequence[bytes | None]) -> int:
     """Unsigned 32-bit hash of table name and key columns: CRC-32 of each name and value, combined by xor."""
     key = route.base_hash
-    for name, place in route.key_columns:
-        value = image[place]
+    for name, index in route.key_columns:
+        value = image[index]
         if value is None and route.skips_null:
             continue
         key ^= crc32(NULL_TEXT if value is None else value, crc32(name.encode()))

@@ -1,4 +1,4 @@
-"""The router: which dispatch rule a table falls under, and what that means for its rows.
+"""The router: which dispatch rule applies to a table, and the resulting topic and partition key.
 
 Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/event_router.go``.
 """
@@ -28,13 +28,13 @@ _RULES: dict[str, RuleName] = {
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the rows of one version of a table go.
+    """The topic and partition rule of one table version.
 
     :param rule: the partition rule.
-    :param key_columns: columns whose values are hashed: name, and place in a row image.
+    :param key_columns: columns whose values are hashed: name and index in the row image.
     :param base_hash: CRC-32 of schema and table name, unsigned.
-    :param table_key: ``schema.table``, the partition key text of the rule ``table``.
-    :param skips_null: whether a NULL is not hashed, nor its column's name: so the new program.
+    :param table_key: ``schema.table``, the dispatch key of the rule ``table``.
+    :param skips_null: whether columns that are NULL are not hashed, as in TiCDC new architecture.
     """
 
     topic: str
@@ -46,10 +46,11 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleOf:
-    """A partition rule with its parameters, as the changefeed states it.
+class PartitionRule:
+    """A partition rule with its parameters, as configured in the changefeed.
 
-    :param index: of ``index-value``, empty for the handle key; ``columns`` of ``columns``.
+    :param index: index name of the rule ``index-value``; empty for the handle key.
+    :param columns: columns of the rule ``columns``.
     """
 
     rule: RuleName
@@ -68,10 +69,10 @@ class _Entry:
 
 
 class Router:
-    """Dispatch rules of a changefeed.
+    """The dispatch rules of a changefeed.
 
-    :ivar warnings: what TiCDC accepts with a warning: deprecated and unknown partition rules.
-    :raises ChangefeedError: for a matcher or a topic expression that cannot be read.
+    :ivar warnings: deprecated and unknown partition rules, which TiCDC accepts with a warning.
+    :raises ChangefeedError: for a matcher or topic expression that cannot be parsed.
     """
 
     def __init__(self, changefeed: Changefeed) -> None:
@@ -80,8 +81,8 @@ class Router:
         self._skips_null = changefeed.profile == "new"
         everything = DispatchRule(matcher=("*.*",))
         self._entries = [
-            self._entry(rule, f"sink.dispatchers[{place}]", changefeed.case_sensitive)
-            for place, rule in enumerate((*changefeed.dispatchers, everything))
+            self._entry(rule, f"sink.dispatchers[{index}]", changefeed.case_sensitive)
+            for index, rule in enumerate((*changefeed.dispatchers, everything))
         ]
 
     def _entry(self, rule: DispatchRule, key: str, case_sensitive: bool) -> _Entry:
@@ -100,7 +101,7 @@ class Router:
             self.warnings.append("partition rule 'rowid' is the deprecated name of 'index-value'")
         if name not in _RULES:
             advice = nearest(name, ["default", "table", "index-value", "columns", "ts"])
-            self.warnings.append(f"unknown partition rule {rule.rule!r}: TiCDC takes 'default' ({advice})")
+            self.warnings.append(f"unknown partition rule {rule.rule!r}: TiCDC uses 'default' ({advice})")
         return _RULES.get(name, "table")
 
     def _matching(self, schema: str, table: str) -> _Entry:
@@ -109,8 +110,8 @@ class Router:
     def route(self, table: TableInfo) -> Route:
         """The route of a table's rows.
 
-        :raises ChangefeedError: if the rule names an index or column that the table does not have, that is
-            not unique, or that is in no message.
+        :raises ChangefeedError: if the rule names an index or column that does not exist, an index that is
+            not unique, or a column that messages do not contain.
         """
         entry = self._matching(table.schema, table.name)
         try:
@@ -126,15 +127,15 @@ class Router:
             skips_null=self._skips_null,
         )
 
-    def rule_of(self, schema: str, table: str) -> RuleOf:
-        """The partition rule of a table by its name alone."""
+    def rule_of(self, schema: str, table: str) -> PartitionRule:
+        """The partition rule of a table, by its name."""
         entry = self._matching(schema, table)
-        return RuleOf(entry.rule, entry.index, entry.columns)
+        return PartitionRule(entry.rule, entry.index, entry.columns)
 
     def ddl_topic(self, old_schema: str, old_table: str, schema: str, table: str) -> str:
-        """The topic of a DDL event: by the table's name before it where there was one, else by the new one.
+        """The topic of a DDL event, by the name of the table before the DDL, or else after it.
 
-        DDL of a database goes to the default topic.
+        DDL of a database is sent to the default topic.
         """
         if old_table:
             schema, table = old_schema, old_table
@@ -143,10 +144,10 @@ class Router:
 
 def _key_columns(entry: _Entry, table: TableInfo) -> tuple[tuple[str, int], ...]:
     if entry.rule == "columns":
-        return _placed(table, [_column_offset(table, name) for name in entry.columns])
+        return _with_image_index(table, [_column_offset(table, name) for name in entry.columns])
     if entry.rule == "index-value":
         index = _unique_index(table, entry.index) if entry.index else table.handle_index
-        return _placed(table, index.offsets) if index else ()
+        return _with_image_index(table, index.offsets) if index else ()
     return ()
 
 
@@ -185,15 +186,15 @@ def _is_integer_handle(table: TableInfo, index: IndexInfo) -> bool:
     )
 
 
-def _placed(table: TableInfo, offsets: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    placed = []
+def _with_image_index(table: TableInfo, offsets: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    found = []
     for offset in offsets:
-        name, place = table.columns[offset].name, table.image_place(offset)
-        if place is None:
+        name, index = table.columns[offset].name, table.image_index(offset)
+        if index is None:
             why = "virtual" if table.columns[offset].is_virtual else "left out by a column selector"
             raise _error(table, f"column {name!r} is {why} and in no row event", "partition")
-        placed.append((name, place))
-    return tuple(placed)
+        found.append((name, index))
+    return tuple(found)
 
 
 def _error(table: TableInfo, what: str, parameter: str, hint: str = "") -> ChangefeedError:

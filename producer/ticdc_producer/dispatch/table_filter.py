@@ -1,7 +1,7 @@
 """Which tables and DDLs a changefeed replicates: ``[filter] rules``, ``ignore-event`` and ``ignore-sql``.
 
-A DDL of a table that no rule accepts is discarded. One that an event filter ignores is not sent, and its
-table replicated nevertheless. Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``.
+A DDL of a table that no rule accepts is discarded. A DDL that an event filter ignores is not sent, but its
+table is still replicated. Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _START = "ignore-txn-start-ts names it"
 
 
 class TableFilter:
-    """The filter of a changefeed, as far as names and texts decide.
+    """The parts of a changefeed's filter that depend on names and DDL texts.
 
-    :raises ChangefeedError: for a rule that cannot be read.
+    :raises ChangefeedError: for a rule that cannot be parsed.
     """
 
     def __init__(self, changefeed: Changefeed) -> None:
@@ -52,24 +52,24 @@ class TableFilter:
             raise error.below("filter.rules") from None
         self._start_ts = frozenset(changefeed.filter.ignore_txn_start_ts)
         self._events = [
-            _EventRule(rule, f"filter.event-filters[{place}]")
-            for place, rule in enumerate(changefeed.filter.event_filters)
+            _EventRule(rule, f"filter.event-filters[{index}]")
+            for index, rule in enumerate(changefeed.filter.event_filters)
         ]
 
     def accepts(self, table: TableInfo) -> bool:
-        """Whether rows of the table are replicated at all."""
+        """Whether rows of the table are replicated."""
         return self._rules.accepts(table.schema, table.name)
 
-    def told(self, catalog: Catalog, commit_ts: Callable[[int], int]) -> Catalog:
-        """The catalog, its DDLs that are not replicated marked with the reason.
+    def mark_ddls(self, catalog: Catalog, commit_ts: Callable[[int], int]) -> Catalog:
+        """The catalog, with the DDLs that are not replicated marked as not sent, and the reason.
 
-        :param commit_ts: of the commit with a number.
-        :raises ChangefeedError: for a rename that TiCDC stops at.
+        :param commit_ts: function from commit number to commit-ts.
+        :raises ChangefeedError: for a rename at which TiCDC stops.
         """
-        ddls = tuple(self._judged(ddl, commit_ts(ddl.commit_seq) - 1) for ddl in catalog.ddls)
+        ddls = tuple(self._marked(ddl, commit_ts(ddl.commit_seq) - 1) for ddl in catalog.ddls)
         return replace(catalog, ddls=ddls)
 
-    def _judged(self, ddl: DDLJob, start_ts: int) -> DDLJob:
+    def _marked(self, ddl: DDLJob, start_ts: int) -> DDLJob:
         reason = self._reason(ddl, start_ts) if ddl.sent else ""
         return replace(ddl, sent=False, reason=reason) if reason else ddl
 
@@ -99,7 +99,7 @@ class TableFilter:
 
 
 class _EventRule:
-    """What one event filter says of DDL."""
+    """The DDLs that one event filter ignores."""
 
     def __init__(self, rule: EventFilter, key: str) -> None:
         for event in rule.ignore_event:
@@ -131,7 +131,7 @@ class _EventRule:
 
 
 def _kinds(ddl: DDLJob) -> tuple[str, ...]:
-    """The event types that a DDL is of, as ``ignore-event`` names them."""
+    """The names by which ``ignore-event`` refers to a DDL."""
     known = _BY_ACTION.get(Action(ddl.job_type))
     if known is not None:
         return known

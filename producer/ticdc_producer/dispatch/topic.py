@@ -18,19 +18,19 @@ _FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(frozen=True, slots=True)
 class TopicExpression:
-    """One expression; ``parse`` makes it.
+    """A topic expression; create it with ``parse``.
 
-    :param text: as in the changefeed file, or the default topic where that is empty.
+    :param text: the expression of the changefeed file, or the default topic if that is empty.
     """
 
     text: str
 
     @classmethod
     def parse(cls, text: str, default_topic: str) -> TopicExpression:
-        """The expression of a dispatch rule.
+        """Parse the expression of a dispatch rule.
 
-        :param default_topic: topic of the sink URI, for an empty text.
-        :raises ChangefeedError: if TiCDC or Kafka would refuse it.
+        :param default_topic: topic of the sink URI, used for an empty text.
+        :raises ChangefeedError: if TiCDC or Kafka would reject it.
         """
         if not text:
             return cls(default_topic)
@@ -41,7 +41,7 @@ class TopicExpression:
             raise ChangefeedError(str(error), parameter="topic") from None
         if not _EXPRESSION.fullmatch(text):
             raise ChangefeedError(
-                f"{text!r} is no topic expression",
+                f"{text!r} is not a topic expression",
                 parameter="topic",
                 hint="A-Z a-z 0-9 . _ - and, each at most once and in this order, {schema} and {table}",
             )

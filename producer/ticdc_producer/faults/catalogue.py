@@ -1,7 +1,8 @@
 """The trap catalogue, ``schemas/traps.yaml``; its JSON Schema is generated from these models.
 
-Legal traps are what TiCDC does or may do, so a right consumer copes with them and ``verify`` reports no
-error. Illegal ones break a rule of the stream (stream-semantics §11), so ``verify`` must name it.
+Legal traps are what TiCDC does or may do: a correct consumer handles them, and ``verify`` reports no error.
+Illegal traps violate a rule of the stream (docs/stream-semantics.md §11), and ``verify`` must name the
+invariant.
 """
 
 from __future__ import annotations
@@ -15,86 +16,89 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ticdc_producer.errors import FaultError, nearest
-from ticdc_producer.resources import shipped_folder
+from ticdc_producer.resources import bundled_dir
 
-Means: TypeAlias = Literal["event", "message", "changefeed", "scenario"]
+Mechanism: TypeAlias = Literal["event", "message", "changefeed", "scenario"]
 Protocol: TypeAlias = Literal["open-protocol", "craft", "canal-json", "debezium", "simple"]
 EXPECTED_EVENTS = "EXPECTED-EVENTS"
-"""What finds a trap that breaks no rule of its own: the comparison with the scenario."""
+"""The finding of the comparison with the scenario, for traps that violate no other invariant."""
 
 Invariant: TypeAlias = Annotated[str, Field(pattern=r"^(INV-[A-Z]+(-[A-Z]+)*|EXPECTED-EVENTS)$")]
 Issue: TypeAlias = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")]
-Sentence: TypeAlias = Annotated[str, Field(min_length=1)]
+Text: TypeAlias = Annotated[str, Field(min_length=1)]
 _ALL: tuple[Protocol, ...] = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 
 
-class _Part(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Trap(_Part):
-    """One trap: what happens, where, and who has to notice."""
+class Trap(_StrictModel):
+    """One entry of the catalogue."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Name of the trap.")
-    sentence: Sentence = Field(description="What happens.")
+    summary: Text = Field(description="What happens in the stream.")
     legal: bool = Field(description="Whether TiCDC does this, or may do it.")
-    means: Means = Field(
-        description="How it comes about: event (events are rewritten before they are encoded), message "
-        "(encoded messages are), changefeed (a setting does it) or scenario (the SQL does it)."
+    mechanism: Mechanism = Field(
+        description="What produces it: event (events are rewritten before they are encoded), message "
+        "(encoded messages are changed), changefeed (a changefeed setting) or scenario (the scenario's SQL)."
     )
     protocols: tuple[Protocol, ...] = Field(default=_ALL, description="Protocols in which it can happen.")
     profiles: tuple[Literal["classic", "new"], ...] = Field(
-        default=("classic", "new"), description="Programs that do it, or whose rules it breaks."
+        default=("classic", "new"), description="Profiles (TiCDC programs) in which it can happen."
     )
-    issues: tuple[Issue, ...] = Field(default=(), description="Public issues in which users met it.")
-    breaks: tuple[Invariant, ...] = Field(
+    issues: tuple[Issue, ...] = Field(default=(), description="Public issues of users who were affected.")
+    violates: tuple[Invariant, ...] = Field(
         default=(),
-        description="Of an illegal trap: the invariants that name it, wherever they can be checked.",
+        description="Only for illegal traps: the invariants that report it, wherever they can be checked.",
     )
-    also: tuple[Invariant, ...] = Field(
+    may_report: tuple[Invariant, ...] = Field(
         default=(),
-        description="Further invariants that may speak of it; of a legal trap never as an error.",
+        description="Further invariants that may report it; for a legal trap never as an error.",
     )
-    sets: dict[str, Any] = Field(
-        default_factory=dict, description="Of a changefeed trap: the keys of the changefeed file, dotted."
+    changefeed_settings: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Only for traps of the mechanism changefeed: keys of the changefeed file, dotted.",
     )
-    needs: str = Field(default="", description="What the stream must have for it to happen.")
-    copes: Sentence = Field(description="What a right consumer does.")
+    requires: str = Field(default="", description="What the stream must contain for it to happen.")
+    consumer_action: Text = Field(description="What a correct consumer does.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Trap:
-        if self.legal == bool(self.breaks):
-            raise ValueError(f"{self.id}: an illegal trap breaks something, a legal one nothing")
-        if (self.means == "changefeed") != bool(self.sets):
-            raise ValueError(f"{self.id}: sets is what a changefeed trap has, and no other")
+        if self.legal == bool(self.violates):
+            raise ValueError(f"{self.id}: illegal traps need `violates`, legal traps must not have it")
+        if (self.mechanism == "changefeed") != bool(self.changefeed_settings):
+            raise ValueError(
+                f"{self.id}: `changefeed_settings` is required for the mechanism changefeed, and only for it"
+            )
         return self
 
 
-class TrapFile(_Part):
+class TrapFile(_StrictModel):
     """The catalogue as a file."""
 
-    version: Literal[1] = Field(description="Version of this form.")
-    traps: tuple[Trap, ...] = Field(description="Every trap, each id once.")
+    version: Literal[1] = Field(description="Version of the file format.")
+    traps: tuple[Trap, ...] = Field(description="All traps; each id occurs once.")
 
     @model_validator(mode="after")
     def _ids_differ(self) -> TrapFile:
         ids = [one.id for one in self.traps]
-        if twice := {name for name in ids if ids.count(name) > 1}:
-            raise ValueError(f"more than one trap is called {', '.join(sorted(twice))}")
+        if duplicates := {name for name in ids if ids.count(name) > 1}:
+            raise ValueError(f"duplicate trap id: {', '.join(sorted(duplicates))}")
         return self
 
 
 @cache
 def catalogue() -> dict[str, Trap]:
-    """Every trap by its id, in the order of the file. The dictionary is shared: do not change it."""
-    text = shipped_folder("schemas").joinpath("traps.yaml").read_text(encoding="utf-8")
+    """All traps by id, in the order of the file. The dictionary is cached and shared: do not modify it."""
+    text = bundled_dir("schemas").joinpath("traps.yaml").read_text(encoding="utf-8")
     return {one.id: one for one in TrapFile.model_validate(yaml.safe_load(text)).traps}
 
 
 def trap(name: str) -> Trap:
-    """The trap of that id.
+    """Look up a trap by id.
 
-    :raises FaultError: if there is none; the hint has the nearest id.
+    :raises FaultError: for an unknown id; the hint names the nearest one.
     """
     found = catalogue().get(name)
     if found is None:
@@ -104,7 +108,7 @@ def trap(name: str) -> Trap:
 
 
 def catalogue_schema() -> dict[str, Any]:
-    """JSON Schema (draft 7, which editors read) of the catalogue's file."""
+    """JSON Schema of the catalogue file (draft 7, which editors support)."""
     schema = TrapFile.model_json_schema(ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs")
     return {
@@ -116,7 +120,7 @@ def catalogue_schema() -> dict[str, Any]:
 
 
 def _untitled(schema: Any) -> Any:
-    """Without the titles that only repeat the keys."""
+    """Remove the titles that pydantic derives from the keys."""
     if isinstance(schema, list):
         return [_untitled(entry) for entry in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""What can be done to one encoded message, or to two that follow each other."""
+"""Changes to one encoded message, or to two consecutive ones."""
 
 from __future__ import annotations
 
@@ -13,41 +13,47 @@ from ticdc_producer.model.event import Event, Message
 DAMAGED = "damaged"
 """``type`` of a message that no longer decodes; it carries no events."""
 FOREIGN = "foreign"
-"""``type`` of a message that is none of TiCDC's."""
-_NOT_TICDCS = b'{"type":"heartbeat","source":"another-producer"}'
+"""``type`` of a message that another program might have written."""
+_FOREIGN_VALUE = b'{"type":"heartbeat","source":"another-producer"}'
 _OPEN_KEY_HEAD = 8
 
 Decode: TypeAlias = Callable[[bytes | None, bytes | None], Iterator[Event]]
 
 
-def corrupted(message: Message, decode: Decode, draw: int) -> Message | None:
-    """The message with the bits of one byte turned, so that it does not decode; None if it always does."""
+def corrupted(message: Message, decode: Decode, seed: int) -> Message | None:
+    """Invert the bits of one byte so that the message does not decode; None if there is no such byte.
+
+    :param seed: where to start the search.
+    """
     value = message.value or b""
     for step in range(len(value)):
-        place = (draw + step) % len(value)
-        damaged = value[:place] + bytes((value[place] ^ 0xFF,)) + value[place + 1 :]
+        at = (seed + step) % len(value)
+        damaged = value[:at] + bytes((value[at] ^ 0xFF,)) + value[at + 1 :]
         if not _decodes(message.key, damaged, decode):
             return _damaged(message, damaged)
     return None
 
 
-def truncated(message: Message, decode: Decode, draw: int) -> Message | None:
-    """The message without its end, so that it does not decode; None if it always does."""
+def truncated(message: Message, decode: Decode, seed: int) -> Message | None:
+    """Cut off the end of the message so that it does not decode; None if it always decodes.
+
+    :param seed: where to start the search.
+    """
     value = message.value or b""
     for step in range(len(value)):
-        damaged = value[: (draw + step) % len(value)]
+        damaged = value[: (seed + step) % len(value)]
         if not _decodes(message.key, damaged, decode):
             return _damaged(message, damaged)
     return None
 
 
 def foreign(message: Message) -> Message:
-    """What some other program might write into the topic; its time is that of a message beside it."""
-    return Message(None, _NOT_TICDCS, FOREIGN, message.commit_ts, 0)
+    """A message that another program might write into the topic, with the commit-ts of ``message``."""
+    return Message(None, _FOREIGN_VALUE, FOREIGN, message.commit_ts, 0)
 
 
 def joined(first: Message, second: Message) -> Message:
-    """Two Open Protocol messages as one: a version, then the keys; the values."""
+    """Join two Open Protocol messages: the version and the keys of both, then the values of both."""
     key = (first.key or b"") + (second.key or b"")[_OPEN_KEY_HEAD:]
     value = (first.value or b"") + (second.value or b"")
     events = first.events + second.events

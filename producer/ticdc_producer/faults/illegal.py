@@ -1,7 +1,7 @@
-"""Illegal faults in the event stream: what TiCDC never does, once in each place that the plan names.
+"""Illegal faults in the event stream: defects that TiCDC must never produce.
 
-All of them look at the few events of their own stretches. Each fault has a condition that an event must meet
-and an edit; of the events that meet it one is drawn.
+Only the events of the segments that the plan reserves for them are looked at. Each fault has a condition
+that an event must meet and an edit; one of the events that meet it is drawn.
 """
 
 from __future__ import annotations
@@ -12,24 +12,29 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from ticdc_producer.faults.chance import drawn
 from ticdc_producer.faults.plan import FaultPlan
+from ticdc_producer.faults.seeded_hash import seeded_hash
 from ticdc_producer.faults.table_facts import TableFacts
 from ticdc_producer.model.dataframes import DELIVERY_KEY
 from ticdc_producer.model.event import Kind, Op
 
 DROPPED = 0
-"""``kind`` of an event that a fault took away: it marks the place, and is not sent."""
-_BEHIND = 100
+"""``kind`` of an event that a fault removed: the row marks the position and is not sent."""
+_AFTER_ORIGINAL = 100
+"""``delivery_no`` that sorts an event directly after the one whose delivery key it copies."""
 _TABLE_AND_KINDS = 10
-"""Bytes of ``place`` before the row key: table id, and the order of kinds twice."""
+"""Bytes of ``txn_order_key`` before the row key: table id (8), kind order after and before the split."""
+_POSITION = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key")
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """:param fits: which events it may happen to; ``changes`` are their new columns.
-    :param adds: whether the changed event comes beside the event, not instead of it.
-    :param several: whether it takes another partition to see it.
+    """What an illegal fault changes.
+
+    :param fits: condition on the event.
+    :param changes: new values of columns.
+    :param adds: whether the changed event is added after the original instead of replacing it.
+    :param several: whether the topic needs several partitions for the fault to be visible.
     """
 
     fits: Column
@@ -38,58 +43,61 @@ class _Edit:
     several: bool = False
 
 
-def illegal_faults(events: DataFrame, plan: FaultPlan, facts: TableFacts, partitions: int) -> DataFrame:
-    """The events of illegal faults' stretches with one changed for each fault; those taken away stay as
-    ``DROPPED``.
+def illegal_faults(
+    events: DataFrame, plan: FaultPlan, table_metadata: TableFacts, partitions: int
+) -> DataFrame:
+    """Inject each illegal fault into one event of its segments.
 
-    :param events: event stream in any order with ``stretch``, of those stretches alone.
-    :param partitions: of a topic.
+    Removed events remain, with the kind ``DROPPED``.
+
+    :param events: the event stream in any order with ``segment``, limited to the reserved segments.
+    :param partitions: number of partitions of a topic.
     """
     spark = events.sparkSession
-    owners = [(place, one.trap, one.number) for one in plan.single for place in one.stretches]
-    owned = spark.createDataFrame(owners, "stretch long, trap string, number int")
+    reserved = [(number, one.trap, one.number) for one in plan.illegal for number in one.segments]
+    owners = spark.createDataFrame(reserved, "segment long, trap string, number int")
     joined = (
-        events.join(F.broadcast(owned), "stretch")
-        .join(F.broadcast(facts.tables), "table_version", "left")
-        .join(F.broadcast(facts.ddls), "ddl", "left")
+        events.join(F.broadcast(owners), "segment")
+        .join(F.broadcast(table_metadata.tables), "table_version", "left")
+        .join(F.broadcast(table_metadata.ddls), "ddl", "left")
         .withColumns({"table_name": F.coalesce("table_name", "ddl_table"), "partitions": F.lit(partitions)})
     )
-    seen = _with_neighbours(joined)
-    edits = {one.trap: _EDITS[one.trap]() for one in plan.single if one.trap in _EDITS}
-    drawn_one = _picked(seen, edits, plan.seed)
-    return _edited(drawn_one, edits, events.columns)
+    edits = {one.trap: _EDITS[one.trap]() for one in plan.illegal if one.trap in _EDITS}
+    return _edited(_drawn(_with_neighbours(joined), edits, plan.seed), edits, events.columns)
 
 
 def _with_neighbours(events: DataFrame) -> DataFrame:
-    """Adds what edits must know of the events before and behind in the same partition."""
+    """Add what the edits need to know of the events before and after in the same partition."""
     row = F.col("kind") == Kind.ROW
     image = F.when(F.col("op") == Op.DELETE, F.col("before")).otherwise(F.col("after"))
     keyed = events.withColumns(
         {
-            "row_key": F.when(row, F.transform("handle_places", lambda place: F.get(image, place))),
-            "pair": F.when(row, F.expr(f"substring(place, {_TABLE_AND_KINDS + 1})")),
+            "row_key": F.when(row, F.transform("handle_indexes", lambda number: F.get(image, number))),
+            "pair": F.when(row, F.expr(f"substring(txn_order_key, {_TABLE_AND_KINDS + 1})")),
         }
     )
-    own = Window.partitionBy("trap", "number", "slot")
-    by_key = own.partitionBy("trap", "number", "slot", "table_id", "row_key").orderBy(*DELIVERY_KEY)
-    earlier = _before(own.partitionBy("trap", "number", "slot"))
-    earlier_in_table = _before(own.partitionBy("trap", "number", "slot", "table_name"))
+    own = Window.partitionBy("trap", "number", "partition_index")
+    by_key = own.partitionBy("trap", "number", "partition_index", "table_id", "row_key").orderBy(
+        *DELIVERY_KEY
+    )
+    earlier = _before(own.partitionBy("trap", "number", "partition_index"))
+    earlier_in_table = _before(own.partitionBy("trap", "number", "partition_index", "table_name"))
+    by_kind = own.partitionBy("trap", "number", "partition_index", "kind").orderBy("deliver_after_ts")
+    row_position = F.when(row, F.struct("deliver_after_ts", "restart_epoch"))
     deleted = F.max(F.when(F.col("op") == Op.DELETE, F.col("before"))).over(_one_update())
     return keyed.withColumns(
         {
-            "next": F.lead(F.struct("epoch", "at", "rank", "place")).over(by_key),
-            "row_at": F.max(F.when(row, F.struct("at", "epoch"))).over(earlier),
-            "own_row_at": F.max(F.when(row, F.struct("at", "epoch"))).over(earlier_in_table),
-            "again": F.lead("commit_ts").over(
-                own.partitionBy("trap", "number", "slot", "kind").orderBy("at")
-            ),
-            "deleted": F.when(_half(), deleted),
+            "next": F.lead(F.struct(*_POSITION)).over(by_key),
+            "row_before": F.max(row_position).over(earlier),
+            "table_row_before": F.max(row_position).over(earlier_in_table),
+            "next_of_kind": F.lead("commit_ts").over(by_kind),
+            "deleted": F.when(_is_split_half(), deleted),
         }
     )
 
 
 def _before(group: WindowSpec) -> WindowSpec:
-    return group.orderBy("at").rangeBetween(Window.unboundedPreceding, -1)
+    return group.orderBy("deliver_after_ts").rangeBetween(Window.unboundedPreceding, -1)
 
 
 def _one_update() -> WindowSpec:
@@ -97,9 +105,9 @@ def _one_update() -> WindowSpec:
     return Window.partitionBy("trap", "number", "commit_ts", "table_id", "pair")
 
 
-def _half() -> Column:
-    """Whether a row is the delete or the insert of one update; ``split`` wrote so into ``place``."""
-    was_update = F.expr(f"substring(place, {_TABLE_AND_KINDS}, 1) = X'01'")
+def _is_split_half() -> Column:
+    """Whether a row is one half of a split update, which ``split`` encodes in ``txn_order_key``."""
+    was_update = F.expr(f"substring(txn_order_key, {_TABLE_AND_KINDS}, 1) = X'01'")
     return (F.col("kind") == Kind.ROW) & (F.col("op") != Op.UPDATE) & was_update
 
 
@@ -109,38 +117,52 @@ def _row(*ops: Op) -> Column:
 
 def _differs() -> Column:
     """Whether an update changes a column that is in no index."""
-    return F.exists("loose_places", lambda place: ~F.get("before", place).eqNullSafe(F.get("after", place)))
+    return F.exists("unindexed", lambda number: ~F.get("before", number).eqNullSafe(F.get("after", number)))
 
 
-def _taken_away(fits: Column, *, several: bool = False) -> _Edit:
+def _removal(fits: Column, *, several: bool = False) -> _Edit:
     return _Edit(fits, {"kind": F.lit(DROPPED)}, several=several)
 
 
-def _to_front(kind: Kind, row: str) -> _Edit:
-    """In front of all rows of an earlier commit."""
-    place = {"at": F.col(row)["at"], "epoch": F.col(row)["epoch"], "rank": F.lit(-1), "place": F.lit(b"")}
-    return _Edit((F.col("kind") == kind) & F.col(row).isNotNull(), place)
+def _moved_before(kind: Kind, row: str) -> _Edit:
+    """Move a DDL or resolved event before all rows of an earlier commit."""
+    position = {
+        "deliver_after_ts": F.col(row)["deliver_after_ts"],
+        "restart_epoch": F.col(row)["restart_epoch"],
+        "kind_order": F.lit(-1),
+        "txn_order_key": F.lit(b""),
+    }
+    return _Edit((F.col("kind") == kind) & F.col(row).isNotNull(), position)
 
 
 def _reordered_key() -> _Edit:
-    behind = {name: F.col("next")[name] for name in ("epoch", "at", "rank", "place")}
-    later = F.col("next").isNotNull() & (F.col("next")["at"] > F.col("at"))
-    return _Edit(_row() & (F.size("row_key") > 0) & later, {**behind, "copy": F.lit(_BEHIND)})
+    after_next = {name: F.col("next")[name] for name in _POSITION}
+    later = F.col("next").isNotNull() & (F.col("next")["deliver_after_ts"] > F.col("deliver_after_ts"))
+    fits = _row() & (F.size("row_key") > 0) & later
+    return _Edit(fits, {**after_next, "delivery_no": F.lit(_AFTER_ORIGINAL)})
 
 
 def _wrong_partition() -> _Edit:
     other = F.pmod(F.col("partition") + 1, F.col("partitions"))
-    moved = {"partition": other, "slot": F.col("slot") - F.col("partition") + other}
+    moved = {
+        "partition": other,
+        "partition_index": F.col("partition_index") - F.col("partition") + other,
+    }
     return _Edit(_row(), moved, several=True)
 
 
 def _changed_duplicate() -> _Edit:
-    return _Edit(_row(Op.UPDATE) & _differs(), {"after": F.col("before"), "copy": F.lit(_BEHIND)}, adds=True)
+    changes = {"after": F.col("before"), "delivery_no": F.lit(_AFTER_ORIGINAL)}
+    return _Edit(_row(Op.UPDATE) & _differs(), changes, adds=True)
 
 
 def _uncollapsed() -> _Edit:
-    update = {"op": F.lit(int(Op.UPDATE)), "before": F.col("after"), "copy": F.lit(_BEHIND)}
-    return _Edit(_row(Op.INSERT) & ~_half(), update, adds=True)
+    update = {
+        "op": F.lit(int(Op.UPDATE)),
+        "before": F.col("after"),
+        "delivery_no": F.lit(_AFTER_ORIGINAL),
+    }
+    return _Edit(_row(Op.INSERT) & ~_is_split_half(), update, adds=True)
 
 
 def _unsplit() -> _Edit:
@@ -149,40 +171,52 @@ def _unsplit() -> _Edit:
 
 
 _EDITS: Mapping[str, Callable[[], _Edit]] = {
-    "lost-row": lambda: _taken_away(_row()),
+    "lost-row": lambda: _removal(_row()),
     "reordered-key": _reordered_key,
     "wrong-partition": _wrong_partition,
-    "early-resolved": lambda: _to_front(Kind.RESOLVED, "row_at"),
-    # A later resolved event shows that the partition did not just end.
-    "missing-resolved": lambda: _taken_away(
-        (F.col("kind") == Kind.RESOLVED) & F.col("again").isNotNull(), several=True
+    "early-resolved": lambda: _moved_before(Kind.RESOLVED, "row_before"),
+    # A later resolved event shows that the partition did not merely end.
+    "missing-resolved": lambda: _removal(
+        (F.col("kind") == Kind.RESOLVED) & F.col("next_of_kind").isNotNull(), several=True
     ),
-    "missing-ddl": lambda: _taken_away(F.col("kind") == Kind.DDL, several=True),
-    "ddl-before-its-rows": lambda: _to_front(Kind.DDL, "own_row_at"),
+    "missing-ddl": lambda: _removal(F.col("kind") == Kind.DDL, several=True),
+    "ddl-before-its-rows": lambda: _moved_before(Kind.DDL, "table_row_before"),
     "changed-duplicate": _changed_duplicate,
     "stale-before-image": lambda: _Edit(_row(Op.UPDATE) & _differs(), {"before": F.col("after")}),
     "uncollapsed": _uncollapsed,
     "unsplit": _unsplit,
-    "schema-drift": lambda: _Edit(_row() & F.col("drifted").isNotNull(), {"table_version": F.col("drifted")}),
+    "schema-drift": lambda: _Edit(
+        _row() & F.col("drifted_version").isNotNull(), {"table_version": F.col("drifted_version")}
+    ),
 }
 
 
-def _picked(events: DataFrame, edits: Mapping[str, _Edit], seed: int) -> DataFrame:
-    """Adds ``hit``: whether it is this event; ``partner_hit``: whether the other half of its update is."""
+def _drawn(events: DataFrame, edits: Mapping[str, _Edit], seed: int) -> DataFrame:
+    """Add ``hit``, whether the fault changes this event, and ``partner_hit``, whether it changes the other
+    half of the event's update.
+    """
     fits = F.lit(False)
     for name, edit in edits.items():
         enough = F.col("partitions") > (1 if edit.several else 0)
         fits = F.when(F.col("trap") == name, edit.fits & enough).otherwise(fits)
-    draw = drawn(seed, "illegal", F.col("trap"), F.col("number"), F.col("slot"), F.col("at"), F.col("place"))
+    order = seeded_hash(
+        seed,
+        "illegal",
+        F.col("trap"),
+        F.col("number"),
+        F.col("partition_index"),
+        F.col("deliver_after_ts"),
+        F.col("txn_order_key"),
+    )
     fitting = events.withColumn("fits", F.coalesce(fits, F.lit(False)))
-    in_turn = Window.partitionBy("trap", "number", "fits").orderBy(draw, *DELIVERY_KEY)
-    hit = fitting.withColumn("hit", F.col("fits") & (F.row_number().over(in_turn) == 1))
-    partner = (F.col("trap") == "unsplit") & _half() & (F.col("op") == Op.DELETE)
+    candidates = Window.partitionBy("trap", "number", "fits").orderBy(order, *DELIVERY_KEY)
+    hit = fitting.withColumn("hit", F.col("fits") & (F.row_number().over(candidates) == 1))
+    partner = (F.col("trap") == "unsplit") & _is_split_half() & (F.col("op") == Op.DELETE)
     return hit.withColumn("partner_hit", partner & F.max("hit").over(_one_update()))
 
 
 def _edited(events: DataFrame, edits: Mapping[str, _Edit], columns: list[str]) -> DataFrame:
-    """The events with the edits of those that are hit."""
+    """Apply the edits to the events that were drawn."""
     types = {name: events.schema[name].dataType for name in columns}
 
     def changed(name: str) -> Column:
@@ -199,6 +233,6 @@ def _edited(events: DataFrame, edits: Mapping[str, _Edit], columns: list[str]) -
 
     adding = [name for name, edit in edits.items() if edit.adds]
     added = F.col("hit") & F.col("trap").isin(adding)
-    kept = F.when(added, F.struct(*columns))
-    copies = F.array_compact(F.array(F.struct(*map(changed, columns)), kept))
+    original = F.when(added, F.struct(*columns))
+    copies = F.array_compact(F.array(F.struct(*map(changed, columns)), original))
     return events.select(F.inline(copies))

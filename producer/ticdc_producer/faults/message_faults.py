@@ -1,7 +1,7 @@
-"""Faults of encoded messages: a stage between the encoder and the sink, inside a Spark worker.
+"""Injects faults into encoded messages: a stage between the encoder and the sink, inside a Spark worker.
 
-What happens to a message depends on its number in its partition and on its commit-ts. Batches in which
-nothing happens pass as they are.
+What happens to a message depends on its number in its partition and on its commit-ts. Batches without a
+fault are passed through unchanged.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.faults.chance import drawn_number, drawn_numbers
 from ticdc_producer.faults.damage import corrupted, foreign, joined, truncated
-from ticdc_producer.faults.plan import FaultPlan, Single
+from ticdc_producer.faults.plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.seeded_hash import seeded_floats, seeded_integer
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
-_LATER = 3
-"""A retried message comes right behind the first, or with up to two others between."""
+_RETRY_DISTANCES = 3
+"""A retried message follows the first delivery directly, or with up to two messages in between."""
 _RETRY = "duplicate-message"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFaults:
-    """Puts the faults of a plan into the messages of each partition; goes with the tasks.
+    """Injects the faults of a plan into the messages of each partition; sent to the workers with the task.
 
-    :param topics: with ``partitions`` each; the place of a partition among all is its slot.
-    :param protocol: and ``options`` of its codec, to make sure that what is damaged does not decode.
+    :param topics: sorted topics, each with ``partitions`` partitions; they determine the partition index.
+    :param protocol: name of the codec, to check that damaged messages do not decode.
+    :param options: options of the codec.
     """
 
     plan: FaultPlan
@@ -47,103 +48,110 @@ class MessageFaults:
     ) -> Iterator[MessageBatch]:
         """The messages of one partition with their faults.
 
-        :param notes: is filled. ``trap``, ``offset`` and ``commit_ts`` of what happened; ``offset`` and
-            ``event`` where the numbers of the events do not go on from the last.
+        :param notes: filled by this call: ``trap``, ``offset`` and ``commit_ts`` of each fault; ``offset``
+            and ``event_ordinal`` where a message's first event does not follow the last event of the
+            message before.
         """
-        slot = self.topics.index(topic) * self.partitions + partition
-        return _Partition(self, slot, notes).altered(batches)
+        index = self.topics.index(topic) * self.partitions + partition
+        return _Partition(self, index, notes).altered(batches)
 
 
 class _Partition:
-    """:ivar _event: number of the next event of the messages as they were encoded; ``_running`` the one that
-    a reader of the notes takes it for.
+    """The state of one partition.
+
+    :ivar _event: ordinal of the next event of the encoded messages.
+    :ivar _expected_event: ordinal that a reader of the notes expects for the next event.
     """
 
-    def __init__(self, faults: MessageFaults, slot: int, notes: list[dict[str, Any]]) -> None:
+    def __init__(self, faults: MessageFaults, partition_index: int, notes: list[dict[str, Any]]) -> None:
         plan = faults.plan
-        self._plan, self._slot, self._notes = plan, slot, notes
-        self._salt = f"{_RETRY}/{slot}"
+        self._plan, self._notes = plan, notes
+        self._salt = f"{_RETRY}/{partition_index}"
         self._rate = plan.rates.get(_RETRY, 0.0)
-        self._waiting = _singles(faults, slot)
+        self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
-        self._most = int(faults.options.get("max_batch_size") or 0)
-        self._number = self._offset = self._event = self._running = 0
+        self._max_batch_size = int(faults.options.get("max_batch_size") or 0)
+        self._number = self._offset = self._event = self._expected_event = 0
         self._retries: deque[tuple[int, int, Message]] = deque()
 
     def altered(self, batches: Iterable[MessageBatch]) -> Iterator[MessageBatch]:
         for batch in batches:
             retried, due = self._retried(batch), self._due(batch)
             if due or self._retries or retried.any():
-                yield of_messages(list(self._messages(list(batch.messages()), retried)))
+                yield from_messages(list(self._messages(list(batch.messages()), retried)))
                 continue
             self._seek(self._event)
-            events = int(numbers(batch.events).sum())
-            self._event, self._running = self._event + events, self._running + events
+            events = int(as_int64(batch.events).sum())
+            self._event, self._expected_event = self._event + events, self._expected_event + events
             self._number, self._offset = self._number + len(batch), self._offset + len(batch)
             yield batch
         if self._retries:
-            yield of_messages([self._again() for _ in range(len(self._retries))])
+            yield from_messages([self._retry() for _ in range(len(self._retries))])
 
-    def _stretches(self, batch: MessageBatch) -> Numbers:
-        cut = self._plan.stretches
-        return np.clip((numbers(batch.commit_ts) - cut.start) // cut.length, 0, cut.count - 1)
+    def _segments(self, batch: MessageBatch) -> Numbers:
+        cut = self._plan.segments
+        return np.clip((as_int64(batch.commit_ts) - cut.start) // cut.length, 0, cut.count - 1)
 
     def _retried(self, batch: MessageBatch) -> NDArray[np.bool_]:
-        """Whether each message comes again."""
+        """Whether each message is delivered again."""
         if not self._rate or not len(batch):
             return np.zeros(len(batch), bool)
-        drawn = drawn_numbers(self._plan.seed, self._salt, np.arange(self._number, self._number + len(batch)))
-        hit = drawn < self._rate
+        values = seeded_floats(
+            self._plan.seed, self._salt, np.arange(self._number, self._number + len(batch))
+        )
+        hit = values < self._rate
         if batch.types is not None:
-            hit &= np.array(batch.types.to_pylist()) == Kind.ROW.word
-        hit &= ~np.isin(self._stretches(batch), list(self._plan.taken))
+            hit &= np.array(batch.types.to_pylist()) == Kind.ROW.label
+        hit &= ~np.isin(self._segments(batch), list(self._plan.reserved))
         return hit
 
     def _due(self, batch: MessageBatch) -> bool:
-        """Whether a single fault may happen in the batch."""
-        there = set(self._stretches(batch).tolist()) if self._waiting else ()
-        return any(place in one.stretches for one in self._waiting for place in there)
+        """Whether an illegal fault may happen in the batch."""
+        segments = set(self._segments(batch).tolist()) if self._pending else ()
+        return any(number in one.segments for one in self._pending for number in segments)
 
     def _messages(self, messages: Sequence[Message], retried: NDArray[np.bool_]) -> Iterator[Message]:
-        place = 0
-        while place < len(messages):
-            single = next((one for one in self._waiting if self._fits(one, messages[place])), None)
-            changed = None if single is None else self._changed(single, messages[place:])
-            if single is None or changed is None:
-                used, sent = 1, [(messages[place], self._event)]
-                if retried[place]:
-                    later = drawn_number(self._plan.seed, self._salt, self._number) % _LATER
-                    self._retries.append((self._number + later, self._event, messages[place]))
+        position = 0
+        while position < len(messages):
+            fault = next((one for one in self._pending if self._fits(one, messages[position])), None)
+            changed = None if fault is None else self._changed(fault, messages[position:])
+            if fault is None or changed is None:
+                used, output = 1, [(messages[position], self._event)]
+                if retried[position]:
+                    later = seeded_integer(self._plan.seed, self._salt, self._number) % _RETRY_DISTANCES
+                    self._retries.append((self._number + later, self._event, messages[position]))
             else:
-                self._waiting.remove(single)
-                used, sent = changed
-                self._note(single.trap, messages[place])
-            for message, first_event in sent:
+                self._pending.remove(fault)
+                used, output = changed
+                self._note(fault.trap, messages[position])
+            for message, first_event in output:
                 yield self._sent(message, first_event)
-            self._event += sum(message.events for message in messages[place : place + used])
+            self._event += sum(message.events for message in messages[position : position + used])
             self._number += used
-            place += used
+            position += used
             while self._retries and self._retries[0][0] < self._number:
-                yield self._again()
+                yield self._retry()
 
-    def _fits(self, single: Single, message: Message) -> bool:
-        return (
-            message.type == Kind.ROW.word and self._plan.stretches.of(message.commit_ts) in single.stretches
-        )
+    def _fits(self, fault: IllegalFault, message: Message) -> bool:
+        return message.type == Kind.ROW.label and self._plan.segments.of(message.commit_ts) in fault.segments
 
     def _changed(
-        self, single: Single, messages: Sequence[Message]
+        self, fault: IllegalFault, messages: Sequence[Message]
     ) -> tuple[int, list[tuple[Message, int]]] | None:
-        """How many messages a fault concerns, and what becomes of them; None where it cannot happen here."""
-        first, draw = messages[0], drawn_number(self._plan.seed, single.trap, single.number)
-        match single.trap:
+        """Apply a fault at the beginning of ``messages``; None if it cannot happen here.
+
+        :return: how many messages it replaces, and the new messages, each with the ordinal of its first
+            event.
+        """
+        first, seed = messages[0], seeded_integer(self._plan.seed, fault.trap, fault.number)
+        match fault.trap:
             case "lost-message":
                 return 1, []
             case "poison":
                 return 1, [(foreign(first), 0), (first, self._event)]
             case "corrupt-bytes" | "truncated":
-                damage = corrupted if single.trap == "corrupt-bytes" else truncated
-                damaged = damage(first, self._decode, draw)
+                damage = corrupted if fault.trap == "corrupt-bytes" else truncated
+                damaged = damage(first, self._decode, seed)
                 return None if damaged is None else (1, [(damaged, 0)])
             case "mixed-kinds":
                 if len(messages) < 2 or messages[1].type == first.type:
@@ -153,17 +161,17 @@ class _Partition:
                 return self._oversized(messages)
 
     def _oversized(self, messages: Sequence[Message]) -> tuple[int, list[tuple[Message, int]]] | None:
-        """As many messages of rows as come to more events than one may have."""
+        """Join row messages until the result has more events than ``max-batch-size``."""
         whole = messages[0]
         for used, other in enumerate(messages[1:], start=2):
             if other.type != whole.type:
                 return None
             whole = joined(whole, other)
-            if whole.events > self._most:
+            if whole.events > self._max_batch_size:
                 return used, [(whole, self._event)]
         return None
 
-    def _again(self) -> Message:
+    def _retry(self) -> Message:
         _, first_event, message = self._retries.popleft()
         self._note(_RETRY, message)
         return self._sent(message, first_event)
@@ -171,25 +179,25 @@ class _Partition:
     def _sent(self, message: Message, first_event: int) -> Message:
         if message.events:
             self._seek(first_event)
-        self._running += message.events
+        self._expected_event += message.events
         self._offset += 1
         return message
 
     def _seek(self, event: int) -> None:
-        if event != self._running:
-            self._notes.append({"offset": self._offset, "event": event})
-            self._running = event
+        if event != self._expected_event:
+            self._notes.append({"offset": self._offset, "event_ordinal": event})
+            self._expected_event = event
 
     def _note(self, name: str, message: Message) -> None:
         self._notes.append({"trap": name, "offset": self._offset, "commit_ts": message.commit_ts})
 
 
-def _singles(faults: MessageFaults, slot: int) -> list[Single]:
+def _illegal_faults(faults: MessageFaults, partition_index: int) -> list[IllegalFault]:
     """The illegal faults of one partition."""
-    slots = len(faults.topics) * faults.partitions
+    count = len(faults.topics) * faults.partitions
     return [
         one
-        for one in faults.plan.single
-        if trap(one.trap).means == "message"
-        and drawn_number(faults.plan.seed, f"slot/{one.trap}", one.number) % slots == slot
+        for one in faults.plan.illegal
+        if trap(one.trap).mechanism == "message"
+        and seeded_integer(faults.plan.seed, f"slot/{one.trap}", one.number) % count == partition_index
     ]

@@ -1,7 +1,7 @@
-"""Which traps are set where: planned on the driver, from the history's clock and DDLs alone.
+"""Plans on the driver which faults are injected where, from the history's clock and DDLs alone.
 
-Illegal faults are single: each has a run of stretches of its own, in which no legal fault happens, so that a
-verifier that finds something there has found just this. Legal ones are a share of what is left.
+Each illegal fault gets consecutive segments of its own, in which no legal fault happens. What a verifier
+finds there is therefore caused by this fault. Legal faults get the remaining segments.
 """
 
 from __future__ import annotations
@@ -13,60 +13,69 @@ from typing import TypeAlias
 
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.faults.chance import drawn_number
-from ticdc_producer.faults.segments import Stretches
+from ticdc_producer.faults.seeded_hash import seeded_integer
+from ticdc_producer.faults.segments import Segments
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 
-AGAIN = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag")
-"""Legal faults of a whole stretch; it has one at most."""
+SEGMENT_FAULTS = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag")
+"""Legal faults that concern a whole segment; a segment has at most one of them."""
 WITHOUT_DDL = ("replay-partial", "resolved-lag")
+"""Those of ``SEGMENT_FAULTS`` that need a segment without DDLs."""
 _AT_DDL = ("missing-ddl", "ddl-before-its-rows")
-_SOMETIMES = 0.1
-_ALWAYS = ("duplicate-ddl", "ddl-at-resolved-ts")
-"""What each DDL gets unless a rate is given: DDLs are few, and a share of them is easily none."""
-_RUN, _RUN_AT_DDL = 8, 3
-_MOST_SINGLE = 1000
-_TRIES, _MOST_TRIED = 64, 100_000
+_DEFAULT_RATE = 0.1
+_EVERY_DDL = ("duplicate-ddl", "ddl-at-resolved-ts")
+"""Faults that every DDL gets unless a rate is given: DDLs are few, and a share of them is easily none."""
+_RESERVED, _RESERVED_AT_DDL = 8, 3
+"""Most segments that an illegal fault reserves."""
+_MAX_ILLEGAL = 1000
+_RANDOM_TRIES, _MAX_TRIES = 64, 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
-    """One illegal fault, and the stretches in which its event is looked for."""
+class IllegalFault:
+    """One illegal fault.
+
+    :param number: counts the faults of one trap from 0.
+    :param segments: the segments that are reserved for it; one event in them is changed.
+    """
 
     trap: str
     number: int
-    stretches: range
+    segments: range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
-    """:param rates: of legal faults, by trap.
-    :param chosen: legal faults of single stretches.
-    :param ddl_stretches: stretches in which a DDL is sent; ``ddl_ts`` their time stamps.
+    """The faults of one run.
+
+    :param rates: rates of legal faults, by trap id.
+    :param fixed: trap ids of the legal faults that were requested by number, by segment.
+    :param illegal: the illegal faults.
+    :param ddl_ts: commit-ts of the DDLs that are sent.
     """
 
     seed: int
-    stretches: Stretches
+    segments: Segments
     rates: Mapping[str, float] = field(default_factory=dict)
-    chosen: Mapping[int, str] = field(default_factory=dict)
-    single: tuple[Single, ...] = ()
+    fixed: Mapping[int, str] = field(default_factory=dict)
+    illegal: tuple[IllegalFault, ...] = ()
     ddl_ts: tuple[int, ...] = ()
 
     @property
-    def ddl_stretches(self) -> frozenset[int]:
-        """Stretches in which a DDL is sent."""
-        return frozenset(map(self.stretches.of, self.ddl_ts))
+    def ddl_segments(self) -> frozenset[int]:
+        """Segments in which a DDL is sent."""
+        return frozenset(map(self.segments.of, self.ddl_ts))
 
     @property
-    def taken(self) -> frozenset[int]:
-        """Stretches that illegal faults have for themselves."""
-        return frozenset(number for one in self.single for number in one.stretches)
+    def reserved(self) -> frozenset[int]:
+        """Segments that are reserved for illegal faults."""
+        return frozenset(number for one in self.illegal for number in one.segments)
 
     @property
     def repeats(self) -> bool:
-        """Whether something is delivered again, or later, by stretches."""
-        return bool(self.chosen or any(name in self.rates for name in AGAIN))
+        """Whether any segment may have events that are delivered again or later."""
+        return bool(self.fixed or any(name in self.rates for name in SEGMENT_FAULTS))
 
 
 _Settings: TypeAlias = Mapping[str, TrapSetting]
@@ -77,31 +86,33 @@ def plan_faults(
 ) -> FaultPlan:
     """Plan the faults of a history.
 
-    :param settings: by trap id; those that a changefeed or the scenario's SQL sets off are left out.
-    :param commits: how many there are.
-    :param ddl_ts: time stamps of the DDLs that are sent.
-    :raises FaultError: if the history is too short for them, or their rates come to more than everything.
+    :param settings: by trap id; traps that the changefeed or the scenario's SQL produces are ignored.
+    :param commits: number of commits in the history.
+    :param ddl_ts: commit-ts of the DDLs that are sent.
+    :raises FaultError: if the history is too short for the faults, or their rates add up to more than 1.
     """
-    settings = {name: value for name, value in settings.items() if trap(name).means in ("event", "message")}
+    settings = {
+        name: value for name, value in settings.items() if trap(name).mechanism in ("event", "message")
+    }
     window = max((value.window or 0 for value in settings.values()), default=0)
-    parts = max(4, 3 * sum(map(_wanted_stretches, settings, settings.values())))
+    parts = max(4, 3 * sum(map(_requested_segments, settings, settings.values())))
     length = (window or min(max(commits // parts, 2), 64)) * clock.step
-    stretches = Stretches.of_history(clock.ts(0), clock.ts(commits - 1), length)
-    planner = _Planner(seed, stretches, clock, commits, tuple(sorted(set(ddl_ts))))
-    rates, single = _rates(settings), planner.singles(settings)
+    segments = Segments.of_history(clock.ts(0), clock.ts(commits - 1), length)
+    planner = _Planner(seed, segments, clock, commits, tuple(sorted(set(ddl_ts))))
+    rates, illegal = _rates(settings), planner.illegal(settings)
     return FaultPlan(
         seed=seed,
-        stretches=stretches,
+        segments=segments,
         rates=rates,
-        chosen=planner.chosen(settings),
-        single=single,
+        fixed=planner.fixed(settings),
+        illegal=illegal,
         ddl_ts=planner.ddl_ts,
     )
 
 
-def _wanted_stretches(name: str, setting: TrapSetting) -> int:
-    """How many stretches a trap asks for by number."""
-    by_number = setting.rate is None and (name in AGAIN or not trap(name).legal)
+def _requested_segments(name: str, setting: TrapSetting) -> int:
+    """Number of segments that a trap needs if it is requested by number."""
+    by_number = setting.rate is None and (name in SEGMENT_FAULTS or not trap(name).legal)
     return (setting.times or 1) if by_number else 0
 
 
@@ -109,85 +120,90 @@ def _rates(settings: _Settings) -> dict[str, float]:
     legal = {name: value for name, value in settings.items() if trap(name).legal}
     rates = {name: value.rate for name, value in legal.items() if value.rate is not None}
     for name, value in legal.items():
-        if value.rate is None and name not in AGAIN:
+        if value.rate is None and name not in SEGMENT_FAULTS:
             if value.times is not None:
                 what = f"{name} is set by rate, not by times"
-                raise FaultError(what, trap=name, hint=f"such as {name}:rate={_SOMETIMES}")
-            rates[name] = 1.0 if name in _ALWAYS else _SOMETIMES
-    if sum(rates.get(name, 0) for name in AGAIN) > 1:
-        what = "a stretch of the history has one of these faults, and their rates come to more than 1"
-        raise FaultError(what, trap=next(name for name in AGAIN if name in rates), hint=", ".join(AGAIN))
+                raise FaultError(what, trap=name, hint=f"such as {name}:rate={_DEFAULT_RATE}")
+            rates[name] = 1.0 if name in _EVERY_DDL else _DEFAULT_RATE
+    if sum(rates.get(name, 0) for name in SEGMENT_FAULTS) > 1:
+        what = "a segment has at most one of these faults, and their rates add up to more than 1"
+        raise FaultError(
+            what, trap=next(name for name in SEGMENT_FAULTS if name in rates), hint=", ".join(SEGMENT_FAULTS)
+        )
     return rates
 
 
 @dataclass
 class _Planner:
-    """Gives stretches to faults; each belongs to one."""
+    """Assigns segments to faults; each segment belongs to at most one fault."""
 
     seed: int
-    stretches: Stretches
+    segments: Segments
     clock: Clock
     commits: int
     ddl_ts: tuple[int, ...]
-    taken: set[int] = field(default_factory=set)
+    reserved: set[int] = field(default_factory=set)
 
-    def singles(self, settings: _Settings) -> tuple[Single, ...]:
-        """Runs of stretches for illegal faults; those at DDLs first, which have the least choice."""
-        wanted = [
+    def illegal(self, settings: _Settings) -> tuple[IllegalFault, ...]:
+        """Reserve segments for illegal faults, first for those at DDLs, which have the fewest candidates."""
+        requested = [
             (name, number)
             for name, value in sorted(settings.items(), key=lambda item: (item[0] not in _AT_DDL, item[0]))
             if not trap(name).legal
             for number in range(self._times(value))
         ]
-        if len(wanted) > _MOST_SINGLE:
-            what = f"{len(wanted)} illegal faults; a run has at most {_MOST_SINGLE}"
-            raise FaultError(what, trap=wanted[-1][0], hint="fewer times")
-        others = sum(map(_wanted_stretches, settings, settings.values())) - len(wanted)
-        room = max(1, (self.stretches.count - 2 * others) // max(len(wanted), 1))
-        longest = min(_RUN, room)
-        return tuple(Single(name, number, self._run(name, number, longest)) for name, number in wanted)
+        if len(requested) > _MAX_ILLEGAL:
+            what = f"{len(requested)} illegal faults; a run has at most {_MAX_ILLEGAL}"
+            raise FaultError(what, trap=requested[-1][0], hint="fewer times")
+        others = sum(map(_requested_segments, settings, settings.values())) - len(requested)
+        room = max(1, (self.segments.count - 2 * others) // max(len(requested), 1))
+        longest = min(_RESERVED, room)
+        return tuple(
+            IllegalFault(name, number, self._reserve(name, number, longest)) for name, number in requested
+        )
 
     def _times(self, value: TrapSetting) -> int:
         if value.rate is not None:
-            return max(1, round(value.rate * self.stretches.count))
+            return max(1, round(value.rate * self.segments.count))
         return value.times or 1
 
-    def _run(self, name: str, number: int, longest: int) -> range:
+    def _reserve(self, name: str, number: int, longest: int) -> range:
         at_ddl = name in _AT_DDL and bool(self.ddl_ts)
-        for length in (min(longest, _RUN_AT_DDL) if at_ddl else longest, 1):
-            for place in self._places(name, number, self.ddl_ts if at_ddl else ()):
-                start = place - length + 1 if at_ddl else place - length // 2
-                start = max(0, min(start, self.stretches.count - length))
+        for length in (min(longest, _RESERVED_AT_DDL) if at_ddl else longest, 1):
+            for segment in self._candidates(name, number, self.ddl_ts if at_ddl else ()):
+                start = segment - length + 1 if at_ddl else segment - length // 2
+                start = max(0, min(start, self.segments.count - length))
                 run = range(start, start + length)
-                if self.taken.isdisjoint(run):
-                    self.taken.update(run)
+                if self.reserved.isdisjoint(run):
+                    self.reserved.update(run)
                     return run
         raise self._no_room(name)
 
-    def chosen(self, settings: _Settings) -> dict[int, str]:
-        """Stretches for legal faults that were asked for by number."""
-        chosen: dict[int, str] = {}
-        for name in AGAIN:
+    def fixed(self, settings: _Settings) -> dict[int, str]:
+        """Assign segments to the legal faults that were requested by number."""
+        fixed: dict[int, str] = {}
+        for name in SEGMENT_FAULTS:
             if name not in settings or settings[name].rate is not None:
                 continue
-            barred = frozenset(map(self.stretches.of, self.ddl_ts)) if name in WITHOUT_DDL else frozenset()
+            excluded = frozenset(map(self.segments.of, self.ddl_ts)) if name in WITHOUT_DDL else frozenset()
             for number in range(settings[name].times or 1):
-                place = next(
-                    (one for one in self._places(name, number) if one not in self.taken | barred), None
-                )
-                if place is None:
+                unavailable = self.reserved | excluded
+                candidates = self._candidates(name, number)
+                segment = next((one for one in candidates if one not in unavailable), None)
+                if segment is None:
                     raise self._no_room(name)
-                chosen[place] = name
-                self.taken.add(place)
-        return chosen
+                fixed[segment] = name
+                self.reserved.add(segment)
+        return fixed
 
-    def _places(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
-        """Stretches in the order in which a fault tries them, each with a commit or DDL in it."""
+    def _candidates(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
+        """Segments with a commit or DDL, in the order in which a fault tries them."""
         count = len(ddl_ts) or self.commits
-        tries = (drawn_number(self.seed, f"{name}/{number}", attempt) % count for attempt in range(_TRIES))
-        for one in chain(tries, range(min(count, _MOST_TRIED))):
-            yield self.stretches.of(ddl_ts[one] if ddl_ts else self.clock.ts(one))
+        purpose = f"{name}/{number}"
+        tries = (seeded_integer(self.seed, purpose, attempt) % count for attempt in range(_RANDOM_TRIES))
+        for one in chain(tries, range(min(count, _MAX_TRIES))):
+            yield self.segments.of(ddl_ts[one] if ddl_ts else self.clock.ts(one))
 
     def _no_room(self, name: str) -> FaultError:
-        what = f"no stretch of the history is left for {name}: it has {self.stretches.count}"
+        what = f"no free segment of the history for {name}: it has {self.segments.count} segments"
         return FaultError(what, trap=name, hint="fewer faults, a smaller window, or a longer history")

@@ -1,7 +1,8 @@
-"""Rows of different keys that swap places, as TiCDC's batcher makes them.
+"""Reorders rows of different dispatch keys as TiCDC's batcher does.
 
-It takes up to 2048 rows at a time, groups them by dispatch key and sends the groups in the order of a Go map.
-Nothing crosses a DDL or resolved event, before which all rows were acknowledged (stream-semantics §8).
+The batcher takes up to 2048 rows at a time, groups them by dispatch key and sends the groups in the order
+of a Go map. No row is moved across a DDL or resolved event, because all earlier rows were acknowledged
+before it (docs/stream-semantics.md §8).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ticdc_producer.faults.chance import below, drawn
+from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.dataframes import DELIVERY_KEY
 from ticdc_producer.model.event import Kind
 
@@ -17,39 +18,41 @@ ROUND = 2048
 
 
 def regrouped(events: DataFrame, seed: int, rate: float) -> DataFrame:
-    """The event stream with some rounds of rows grouped by key.
+    """The event stream with the rows of some rounds grouped by dispatch key.
 
-    :param events: event stream in any order; without events that were taken away.
+    :param events: the event stream in any order, without removed events.
     :param rate: share of the rounds.
     """
-    whole = Window.partitionBy("slot").orderBy(*DELIVERY_KEY)
+    by_partition = Window.partitionBy("partition_index").orderBy(*DELIVERY_KEY)
     barrier = (F.col("kind") != Kind.ROW).cast("int")
-    cut = events.withColumn("run", F.sum(barrier).over(whole.rowsBetween(Window.unboundedPreceding, 0)))
-    run = ("slot", "epoch", "run")
+    up_to_here = by_partition.rowsBetween(Window.unboundedPreceding, 0)
+    rounds = events.withColumn("run", F.sum(barrier).over(up_to_here))
+    run = ("partition_index", "restart_epoch", "run")
     in_run = F.row_number().over(Window.partitionBy(*run).orderBy(*DELIVERY_KEY))
-    cut = cut.withColumn("round", F.floor((in_run - 1) / ROUND).cast("int"))
-    rows = F.when(F.col("kind") == Kind.ROW, F.col("at"))
-    chosen = drawn(seed, "regrouped", F.col("slot"), F.col("epoch"), F.col("run"), F.col("round")) < below(
-        rate
-    )
-    known = cut.withColumns(
-        {
-            "last": F.max(rows).over(Window.partitionBy(*run)),
-            "mixed": chosen & (F.col("kind") == Kind.ROW),
-        }
-    )
-    order = F.when(F.col("mixed"), F.xxhash64(F.lit(seed), "round", "dispatch_key")).otherwise(F.lit(0))
-    place = F.concat(_bytes(F.col("round")), _bytes(order), _bytes(F.col("at")), F.col("place"))
+    rounds = rounds.withColumn("round", F.floor((in_run - 1) / ROUND).cast("int"))
     row = F.col("kind") == Kind.ROW
-    told = F.when(F.col("mixed") & F.col("fault").isNull(), "regrouped-batches").otherwise(F.col("fault"))
-    moved = known.withColumns(
+    round_hash = seeded_hash(
+        seed, "regrouped", F.col("partition_index"), F.col("restart_epoch"), F.col("run"), F.col("round")
+    )
+    rounds = rounds.withColumns(
         {
-            "place": F.when(row, place).otherwise(F.col("place")),
-            "at": F.when(row, F.col("last")).otherwise(F.col("at")),
-            "fault": told,
+            "last": F.max(F.when(row, F.col("deliver_after_ts"))).over(Window.partitionBy(*run)),
+            "mixed": (round_hash < threshold(rate)) & row,
         }
     )
-    return moved.select(*events.columns)
+    group = F.when(F.col("mixed"), F.xxhash64(F.lit(seed), "round", "dispatch_key")).otherwise(F.lit(0))
+    order_key = F.concat(
+        _bytes(F.col("round")), _bytes(group), _bytes(F.col("deliver_after_ts")), F.col("txn_order_key")
+    )
+    is_fault = F.col("mixed") & F.col("fault").isNull()
+    reordered = rounds.withColumns(
+        {
+            "txn_order_key": F.when(row, order_key).otherwise(F.col("txn_order_key")),
+            "deliver_after_ts": F.when(row, F.col("last")).otherwise(F.col("deliver_after_ts")),
+            "fault": F.when(is_fault, "regrouped-batches").otherwise(F.col("fault")),
+        }
+    )
+    return reordered.select(*events.columns)
 
 
 def _bytes(number: Column) -> Column:

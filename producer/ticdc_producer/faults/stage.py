@@ -1,4 +1,4 @@
-"""Stage 6: the event stream with its faults, just before it is ordered."""
+"""Stage 6: injects faults into the event stream, just before it is ordered."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from ticdc_producer.model.catalog import Catalog
 
 @dataclass(frozen=True, slots=True)
 class EventFaults:
-    """Puts the faults of a plan into an event stream.
+    """Injects the faults of a plan into an event stream.
 
-    :param catalog: without drifted tables.
-    :param partitions: of a topic.
-    :param illegal: whether illegal faults happen; without them it is the stream that TiCDC would send.
+    :param catalog: without the tables that ``with_drifted`` adds.
+    :param partitions: number of partitions of a topic.
+    :param illegal: whether to inject illegal faults; without them the result is a stream that TiCDC might
+        send.
     """
 
     plan: FaultPlan
@@ -30,22 +31,23 @@ class EventFaults:
     illegal: bool = True
 
     def __call__(self, events: DataFrame) -> DataFrame:
-        """The events with faults in any order; what a fault took away is there as ``illegal.DROPPED``.
+        """The events with faults, unordered. Removed events remain, with the kind ``illegal.DROPPED``.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         """
         plan, columns = self.plan, events.columns
-        laid = events.withColumn("stretch", plan.stretches.number(F.col("at")))
-        taken = F.col("stretch").isin(sorted(plan.taken))
-        faulty = legal_faults(laid.where(~taken) if plan.taken else laid, plan, self.partitions)
+        segmented = events.withColumn("segment", plan.segments.number(F.col("deliver_after_ts")))
+        reserved = F.col("segment").isin(sorted(plan.reserved))
+        unreserved = segmented.where(~reserved) if plan.reserved else segmented
+        faulty = legal_faults(unreserved, plan, self.partitions)
         if "regrouped-batches" in plan.rates:
             faulty = regrouped(faulty, plan.seed, plan.rates["regrouped-batches"])
-        if not plan.taken:
+        if not plan.reserved:
             return faulty.select(*columns)
-        single = laid.where(taken)
+        in_reserved = segmented.where(reserved)
         if plan.repeats:
-            single = single.withColumn("epoch", (F.col("stretch") * 2).cast("int"))
+            in_reserved = in_reserved.withColumn("restart_epoch", (F.col("segment") * 2).cast("int"))
         if self.illegal:
-            facts = table_facts(events.sparkSession, self.catalog)
-            single = illegal_faults(single, plan, facts, self.partitions)
-        return faulty.select(*columns).unionByName(single.select(*columns))
+            table_metadata = table_facts(events.sparkSession, self.catalog)
+            in_reserved = illegal_faults(in_reserved, plan, table_metadata, self.partitions)
+        return faulty.select(*columns).unionByName(in_reserved.select(*columns))

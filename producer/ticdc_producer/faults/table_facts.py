@@ -1,4 +1,4 @@
-"""What the faults must know of each table version and DDL, as small DataFrames."""
+"""What the faults need to know of each table version and DDL, as small DataFrames."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
 
 _TABLES = (
-    "table_version int, table_name string, handle_places array<int>, loose_places array<int>, drifted int"
+    "table_version int, table_name string, handle_indexes array<int>, unindexed array<int>, "
+    "drifted_version int"
 )
 _DDLS = "ddl int, ddl_table string"
-_DRIFT = "_drifted"
+_DRIFT_SUFFIX = "_drifted"
 
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """:param tables: one row per version: name, image places of the handle key and of the columns in no
-        index, and the version that schema-drift makes of it, if there is one.
-    :param ddls: one row per DDL of one table, which keeps its name.
+    """Facts of all table versions and DDLs.
+
+    :param tables: one row per table version: its name; the image indexes of the handle key columns and of the
+        columns in no index; and the version that schema-drift replaces it with, or NULL.
+    :param ddls: one row per DDL of a single table that keeps its name.
     """
 
     tables: DataFrame
@@ -28,57 +31,57 @@ class TableFacts:
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
-    """The catalog with a further version of each table in which a column has drifted to another name."""
-    drifted = [_drifted(table) for table in catalog.tables if loose_places(table)]
+    """The catalog with a further version of each table in which one column is renamed (schema-drift)."""
+    drifted = [_drifted(table) for table in catalog.tables if unindexed_columns(table)]
     count = len(catalog.tables)
-    numbered = tuple(replace(table, version=count + place) for place, table in enumerate(drifted))
+    numbered = tuple(replace(table, version=count + number) for number, table in enumerate(drifted))
     return replace(catalog, tables=(*catalog.tables, *numbered))
 
 
 def _drifted(table: TableInfo) -> TableInfo:
-    offset = table.sent[loose_places(table)[-1]]
+    offset = table.sent[unindexed_columns(table)[-1]]
     columns = list(table.columns)
-    columns[offset] = replace(columns[offset], name=columns[offset].name + _DRIFT)
+    columns[offset] = replace(columns[offset], name=columns[offset].name + _DRIFT_SUFFIX)
     return replace(table, columns=tuple(columns))
 
 
-def loose_places(table: TableInfo) -> list[int]:
-    """Image places of the columns that are in no index and not generated."""
-    keys = {offset for index in table.indexes for offset in index.offsets}
+def unindexed_columns(table: TableInfo) -> list[int]:
+    """Image indexes of the columns that are in no index and not generated."""
+    indexed = {offset for index in table.indexes for offset in index.offsets}
     return [
-        place
-        for place, offset in enumerate(table.sent)
-        if offset not in keys and not table.columns[offset].generated
+        number
+        for number, offset in enumerate(table.sent)
+        if offset not in indexed and not table.columns[offset].generated
     ]
 
 
-def handle_places(table: TableInfo) -> list[int]:
-    """Image places of the handle key's columns; none for a table without."""
+def handle_indexes(table: TableInfo) -> list[int]:
+    """Image indexes of the handle key columns; empty for a table without a handle key."""
     offsets = () if table.handle_index is None else table.handle_index.offsets
-    places = (table.image_place(offset) for offset in offsets)
-    return [place for place in places if place is not None]
+    found = (table.image_index(offset) for offset in offsets)
+    return [number for number in found if number is not None]
 
 
 def table_facts(spark: SparkSession, catalog: Catalog) -> TableFacts:
     """The facts of a catalog.
 
-    :param catalog: without drifted tables.
+    :param catalog: without the tables that ``with_drifted`` adds.
     """
-    with_loose = [table.version for table in catalog.tables if loose_places(table)]
-    drifted = {version: len(catalog.tables) + place for place, version in enumerate(with_loose)}
+    with_unindexed = [table.version for table in catalog.tables if unindexed_columns(table)]
+    drifted = {version: len(catalog.tables) + number for number, version in enumerate(with_unindexed)}
     tables = [
         (
             table.version,
             table.qualified_name,
-            handle_places(table),
-            loose_places(table),
+            handle_indexes(table),
+            unindexed_columns(table),
             drifted.get(table.version),
         )
         for table in catalog.tables
     ]
     ddls = [
-        (place, f"{job.schema}.{job.table}")
-        for place, job in enumerate(catalog.ddls)
+        (number, f"{job.schema}.{job.table}")
+        for number, job in enumerate(catalog.ddls)
         if job.table and (job.old_schema, job.old_table) == (job.schema, job.table)
     ]
     return TableFacts(spark.createDataFrame(tables, _TABLES), spark.createDataFrame(ddls, _DDLS))

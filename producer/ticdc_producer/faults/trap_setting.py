@@ -1,4 +1,4 @@
-"""How often a trap is set, as scenarios and command lines say it."""
+"""How often a trap occurs, as scenarios and command lines set it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapSetting:
-    """How often a trap is set; without either number its default.
+    """How often a trap occurs; with neither ``rate`` nor ``times``, the trap's default.
 
-    :param rate: share of the places where it can be.
-    :param times: how many times.
-    :param window: commits of a stretch.
+    :param rate: share of the possible positions.
+    :param times: number of faults.
+    :param window: length of a segment, in commits.
     """
 
     rate: float | None = None

@@ -1,4 +1,4 @@
-"""How every Kafka client of this package connects: one place for sink, source and admin."""
+"""Connection properties of all Kafka clients of this package: producer, consumer and admin."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Properties: TypeAlias = dict[str, str | int | float | bool]
 CONNECT_SECONDS = 10
 """After this long without an answer a broker counts as unreachable."""
 
-PATIENCE_SECONDS = 60
-"""As long a broker that served may be away, as when it is restarted."""
+OUTAGE_TIMEOUT_S = 60
+"""How long an outage of a broker may last after a connection was made, for example a restart."""
 
-# librdkafka's own log lines would stand between the lines of a report; errors come through callbacks.
+# librdkafka's own log lines would appear between the lines of a report; errors arrive through callbacks.
 _QUIET = 0
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Brokers that clients need more than an address for.
+    """Brokers and the properties that clients need to connect to them.
 
-    :param bootstrap: ``host:port[,host:port]``; also what the cluster is called in texts.
-    :param client: properties of every client, as librdkafka spells them. They may hold secrets, and are
-        in no text.
+    :param bootstrap: ``host:port[,host:port]``; also the name of the cluster in messages.
+    :param client: properties of every client, as librdkafka spells them. They may hold secrets and never
+        appear in messages.
     """
 
     bootstrap: str
@@ -36,7 +36,7 @@ class Cluster:
 
 
 Brokers: TypeAlias = str | Cluster
-"""Where Kafka is: an address suffices where clients need neither TLS nor credentials."""
+"""A Kafka cluster; an address suffices if clients need neither TLS nor credentials."""
 
 
 def connection(brokers: Brokers) -> Properties:
@@ -51,7 +51,7 @@ def connection(brokers: Brokers) -> Properties:
 
 
 def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes: int) -> Properties:
-    """Properties of the worker's producer: all replicas, no duplicates by retry, bounded memory.
+    """Properties of a worker's producer: all replicas, no duplicates by retry, bounded memory.
 
     :param compression: the changefeed's ``compression``: a codec of Kafka's producer, or ``none``.
     :param max_message_bytes: the changefeed's ``max-message-bytes``.
@@ -60,7 +60,7 @@ def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes
         "linger.ms": 20,
         "queue.buffering.max.kbytes": 64 << 10,
         "queue.buffering.max.messages": 100_000,
-        "message.timeout.ms": PATIENCE_SECONDS * 1000,
+        "message.timeout.ms": OUTAGE_TIMEOUT_S * 1000,
         **connection(brokers),
         "acks": "all",
         "enable.idempotence": True,

@@ -1,4 +1,4 @@
-"""What a Kafka client reports, as an error that says what to do."""
+"""Translates errors of Kafka clients into our exceptions, with a hint what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ticdc_producer.errors import (
 from ticdc_producer.kafka.client import Brokers
 
 _UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
-_PASSING = (
+_RETRIABLE = (
     *_UNREACHABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -29,76 +29,76 @@ _FORBIDDEN = {
 }
 
 
-class Refusals:
-    """What brokers refuse while a client connects; its ``seen`` is the client's ``error_cb``.
+class ConnectionErrors:
+    """Records authentication and TLS errors of a client; ``on_error`` is the client's ``error_cb``.
 
-    The client itself goes on trying until time is up, since it cannot know whether that is for good.
+    The client itself retries until its timeout, because it cannot tell whether such an error is permanent.
     """
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
-        self._refusal: BrokerError | None = None
+        self._error: BrokerError | None = None
 
-    def seen(self, error: KafkaError) -> None:
-        """Take note of an error."""
-        if self._refusal is None:
-            self._refusal = _refusal(error, str(self._brokers))
+    def on_error(self, error: KafkaError) -> None:
+        """Record an error of the client; only the first permanent one is used."""
+        if self._error is None:
+            self._error = _permanent_error(error, str(self._brokers))
 
     def check(self) -> None:
-        """Raise what was noted.
+        """Raise the recorded error, if there is one.
 
         :raises AuthenticationError: if the credentials are wrong.
-        :raises TLSError: if no secure connection comes about.
+        :raises TLSError: if TLS failed: untrusted CA, hostname mismatch, or a plaintext port.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        if self._error is not None:
+            raise self._error
 
 
-def failure(brokers: Brokers, error: KafkaException) -> BrokerError:
-    """What a failed request says to the user."""
+def broker_error(brokers: Brokers, error: KafkaException) -> BrokerError:
+    """The exception for a failed request."""
     cause: KafkaError = error.args[0]
     address = str(brokers)
     if cause.code() in _UNREACHABLE:
-        hint = "is Kafka running there, does the address reach it, and does it want TLS or SASL?"
+        hint = "is Kafka running there, is the address reachable, and does it require TLS or SASL?"
         return BrokerError("no Kafka broker answers", address=address, hint=hint)
     if cause.code() in _FORBIDDEN:
-        return AuthorizationError(str(cause.str()), address=address, hint=advice(cause))
-    return _refusal(cause, address) or BrokerError(str(cause.str()), address=address)
+        return AuthorizationError(str(cause.str()), address=address, hint=hint_for(cause))
+    return _permanent_error(cause, address) or BrokerError(str(cause.str()), address=address)
 
 
-def may_pass(error: KafkaException) -> bool:
-    """Whether it may be another answer in a moment: a broker is restarted, a topic was just created."""
+def is_retriable(error: KafkaException) -> bool:
+    """Whether a retry can succeed, for example because a broker restarts or a topic was just created."""
     cause: KafkaError = error.args[0]
-    return cause.code() in _PASSING
+    return cause.code() in _RETRIABLE
 
 
-def advice(error: KafkaError) -> str:
+def hint_for(error: KafkaError) -> str:
     """What to do about a missing permission or a message that is too large; empty for other errors."""
     if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         return "raise max.message.bytes of the topic, or lower max-message-bytes, as TiCDC would by itself"
-    wanted = _FORBIDDEN.get(error.code())
-    return f"the user needs the ACL {wanted}" if wanted else ""
+    permission = _FORBIDDEN.get(error.code())
+    return f"the user needs the ACL {permission}" if permission else ""
 
 
-def unusable(error: KafkaException) -> ChangefeedError:
-    """A client that cannot be made: its properties are wrong."""
+def invalid_properties(error: KafkaException) -> ChangefeedError:
+    """The exception for a client that cannot be created because its properties are invalid."""
     cause: KafkaError = error.args[0]
     what = str(cause.str()).removeprefix("Failed to create producer: ")
     hint = "names and values are those of librdkafka's CONFIGURATION.md; ca, cert and key are PEM files"
     return ChangefeedError(what, parameter="-X", where="Kafka client", hint=hint)
 
 
-def _refusal(error: KafkaError, address: str) -> BrokerError | None:
-    said = _without_place(str(error.str()))
+def _permanent_error(error: KafkaError, address: str) -> BrokerError | None:
+    message = _strip_connection_details(str(error.str()))
     if error.code() in (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED):
         hint = "check sasl-mechanism, sasl-user and sasl-password; in a URI they are percent-encoded"
-        return AuthenticationError(said, address=address, hint=hint)
-    if error.code() == KafkaError._SSL or "SSL handshake failed" in said or "SSL routines" in said:
+        return AuthenticationError(message, address=address, hint=hint)
+    if error.code() == KafkaError._SSL or "SSL handshake failed" in message or "SSL routines" in message:
         hint = "check ca, cert and key, and that the port is one for TLS"
-        return TLSError(said, address=address, hint=hint)
+        return TLSError(message, address=address, hint=hint)
     return None
 
 
-def _without_place(text: str) -> str:
-    """Without the connection in front and the state behind, which say nothing to users."""
+def _strip_connection_details(text: str) -> str:
+    """The message without librdkafka's prefix (the connection) and suffix (time and state)."""
     return text.partition("/bootstrap: ")[2].rpartition(" (after ")[0] or text

@@ -1,4 +1,4 @@
-"""What everything else speaks about: types, tables, values, events, messages, time stamps.
+"""The types that all other packages share: column types, tables, values, events, messages, TSOs.
 
-Nothing here knows Spark, Kafka or a protocol.
+Nothing here depends on Spark, Kafka or a protocol, except ``dataframes.py``, which has the Spark types.
 """

@@ -11,17 +11,22 @@ from ticdc_producer.model.table import TableInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DDLJob:
-    """One DDL of the history. Few; they live on the driver.
+    """One DDL event of the history. DDL jobs are few and held on the driver.
 
     :param commit_seq: number of the job among transactions and jobs, from 0.
-    :param ddl_seq: place among several DDL events of one job.
+    :param ddl_seq: position among the DDL events of one job, from 0.
     :param query: the text that is sent.
-    :param job_type: TiDB's action code of the job; ``ddl_type`` the one of the event.
-    :param schema: database after the DDL; ``table`` is empty for DDL of a database.
-    :param old_schema: database before the DDL, empty where there was none; ``old_table`` likewise.
-    :param version_before: catalog entry before, -1 where there was none; ``version_after`` likewise.
-    :param sent: whether TiCDC hands it to its sink; ``reason`` says why not.
-    :param file: scenario file and ``line`` in it, for messages to the user.
+    :param job_type: TiDB's action code of the job.
+    :param ddl_type: TiDB's action code of the event.
+    :param schema: database after the DDL.
+    :param table: table after the DDL; empty for a DDL on a database.
+    :param old_schema: database before the DDL; empty if there was none.
+    :param old_table: table before the DDL; empty if there was none.
+    :param version_before: index of the catalog entry before the DDL; -1 if there was none.
+    :param version_after: index of the catalog entry after the DDL; -1 if there is none.
+    :param sent: whether TiCDC passes the event to its sink.
+    :param reason: why the event is not sent; empty if it is.
+    :param line: line in the scenario file, for messages to the user.
     """
 
     commit_seq: int
@@ -40,7 +45,7 @@ class DDLJob:
     line: int = 0
 
     def event(self, commit_ts: int) -> DDLEvent:
-        """The event of the DDL."""
+        """The DDL event with this commit-ts."""
         return DDLEvent(
             commit_ts=commit_ts,
             schema=self.schema,
@@ -52,19 +57,19 @@ class DDLJob:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All versions of all tables by number, and the DDL jobs in order."""
+    """All versions of all tables, by version number, and the DDL jobs in order."""
 
     tables: tuple[TableInfo, ...]
     ddls: tuple[DDLJob, ...] = ()
 
     def tables_of(self, job: DDLJob) -> tuple[TableInfo | None, TableInfo | None]:
-        """The table of a DDL as it leaves it and as it found it."""
+        """The table after a DDL and before it."""
         after = None if job.version_after < 0 else self.tables[job.version_after]
         before = None if job.version_before < 0 else self.tables[job.version_before]
         return after, before
 
-    def makers(self) -> dict[int, DDLJob]:
-        """The job that made each version; one that changes several tables names the first of them."""
+    def creating_jobs(self) -> dict[int, DDLJob]:
+        """Table version to the job that made it. A job that changes several tables names only the first."""
         named = {job.version_after: job for job in self.ddls if job.version_after >= 0}
         found: dict[int, DDLJob] = {}
         for number in range(len(self.tables)):
@@ -73,6 +78,6 @@ class Catalog:
                 found[number] = job
         return found
 
-    def seen_by(self, profile: Profile) -> Catalog:
-        """The catalog with its tables as a program sees them."""
+    def with_profile(self, profile: Profile) -> Catalog:
+        """The catalog with this profile set in all tables."""
         return replace(self, tables=tuple(replace(table, profile=profile) for table in self.tables))

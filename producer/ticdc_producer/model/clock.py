@@ -1,6 +1,7 @@
-"""The commit clock of a scenario: which time stamp the n-th commit takes.
+"""The commit clock of a scenario: the commit-ts of the n-th commit.
 
-Arithmetic on the commit number, so that every Spark task finds the same time stamp alone.
+The commit-ts is computed from the commit number by arithmetic, so that every Spark task can compute it on its
+own.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ DEFAULT_EVERY_MS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """Commit ``n`` takes ``start + n * every``, until a pinned commit sets the clock anew.
+    """Commit ``n`` has the commit-ts ``start + n * every``, until a pinned commit sets a new start.
 
     :param start: TSO of the first commit.
-    :param every_us: microseconds between two commits; below a millisecond the logical part counts.
-    :param pinned: explicit commit-ts of single commits; those after them go on from there.
+    :param every_us: microseconds between two commits; fractions of a millisecond go to the logical part.
+    :param pinned: commit number to explicit commit-ts; later commits continue from it.
     """
 
     start: int = DEFAULT_START
@@ -31,12 +32,12 @@ class Clock:
 
     @property
     def step(self) -> int:
-        """Distance of two commits, as a TSO."""
+        """Difference between the TSOs of two consecutive commits."""
         return (self.every_us << tso.LOGICAL_BITS) // 1000
 
     @cached_property
     def segments(self) -> tuple[tuple[int, int], ...]:
-        """``(first commit, its ts)`` of each stretch of even steps, in order."""
+        """``(first commit, its ts)`` of each segment of commits with equal steps, in order."""
         pinned = dict(self.pinned)
         return tuple(sorted({0: self.start, **pinned}.items()))
 
@@ -45,6 +46,6 @@ class Clock:
         first, start = self.segments[bisect_right(self.segments, (commit_seq, tso.MAX_TS)) - 1]
         return start + (commit_seq - first) * self.step
 
-    def falls_at(self, commits: int) -> int | None:
-        """The first pinned commit whose time stamp does not exceed the one before it, if any."""
+    def first_decrease(self, commits: int) -> int | None:
+        """The first pinned commit whose commit-ts is not greater than the previous one, if any."""
         return next((n for n, _ in self.segments if 0 < n < commits and self.ts(n) <= self.ts(n - 1)), None)

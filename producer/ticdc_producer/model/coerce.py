@@ -1,6 +1,6 @@
-"""From any value to the canonical bytes of a column, and back to a value to compute with.
+"""Coerces values to the canonical bytes of a column, and reads canonical bytes as SQL values.
 
-This is the one place that knows what a MySQL column makes of what it is given (DESIGN "Value").
+This is the only module that implements MySQL's conversion to column types (``docs/design.md#values``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ticdc_producer.model.coerce_number import (
     coerce_integer,
     coerce_year,
 )
-from ticdc_producer.model.coerce_temporal import coerce_moment, coerce_span
+from ticdc_producer.model.coerce_temporal import coerce_datetime, coerce_duration
 from ticdc_producer.model.coerce_text import coerce_text
 from ticdc_producer.model.coerce_vector import coerce_vector
 from ticdc_producer.model.column import ColumnInfo
@@ -28,19 +28,24 @@ from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import (
     Bits,
     ColumnBytes,
+    DateTimeValue,
+    Duration,
     JsonText,
     Member,
-    Moment,
-    Span,
     SQLValue,
     Unsigned,
 )
-from ticdc_producer.model.temporal_text import moment_of, parse_moment, parse_span, shifted
+from ticdc_producer.model.temporal_text import (
+    convert_zone,
+    datetime_from_python,
+    parse_datetime,
+    parse_duration,
+)
 
 T = MySQLType
 
 STRICT = SQLMode()
-"""TiDB's default sql_mode in UTC."""
+"""TiDB's default sql_mode, with the session time zone UTC."""
 
 _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = {
     T.TINY: coerce_integer,
@@ -60,10 +65,10 @@ _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = 
     T.MEDIUM_BLOB: coerce_text,
     T.LONG_BLOB: coerce_text,
     T.BLOB: coerce_text,
-    T.DATE: coerce_moment,
-    T.DATETIME: coerce_moment,
-    T.TIMESTAMP: coerce_moment,
-    T.DURATION: coerce_span,
+    T.DATE: coerce_datetime,
+    T.DATETIME: coerce_datetime,
+    T.TIMESTAMP: coerce_datetime,
+    T.DURATION: coerce_duration,
     T.ENUM: coerce_enum,
     T.SET: coerce_set,
     T.JSON: coerce_json,
@@ -72,11 +77,11 @@ _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = 
 
 
 def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: SQLMode = STRICT) -> Value:
-    """The canonical value that a column stores for a value.
+    """The canonical bytes that a column stores for a value.
 
-    :param value: an SQL value, or a Python date, datetime, time or timedelta; an aware datetime is an
-        instant, a naive one is in the session's zone.
-    :raises ScenarioError: if the column does not take it; ``column`` and ``value`` are set.
+    :param value: an SQL value, or a Python date, datetime, time or timedelta. An aware datetime is an
+        instant; a naive one is in the session's time zone.
+    :raises ScenarioError: if the column does not accept the value; ``column`` and ``value`` are set.
     """
     if value is None:
         return None
@@ -87,9 +92,9 @@ def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: 
 
 
 def read(column: ColumnInfo, value: Value, mode: SQLMode = STRICT) -> SQLValue:
-    """The value behind canonical bytes, to compute with; ``coerce`` of it gives the bytes again.
+    """The SQL value of canonical bytes; ``coerce`` converts it to the same bytes.
 
-    TIMESTAMP values come in the session's zone.
+    TIMESTAMP values are returned in the session's time zone.
     """
     if value is None:
         return None
@@ -111,7 +116,7 @@ def _read_text(column: ColumnInfo, value: bytes) -> SQLValue:
         return Member(column.elements[number - 1] if number else "", number)
     if column.type == T.SET:
         bits = int(value)
-        names = [name for place, name in enumerate(column.elements) if bits >> place & 1]
+        names = [name for bit, name in enumerate(column.elements) if bits >> bit & 1]
         return Member(",".join(names), bits)
     if column.charset == "binary":
         return ColumnBytes(value, column.type)
@@ -130,24 +135,24 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     if code == T.VECTOR_FLOAT32:
         return text
     if code == T.DURATION:
-        return parse_span(text, max(column.decimal, 0))
+        return parse_duration(text, max(column.decimal, 0))
     fsp = -1 if code in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
-    moment = parse_moment(text, fsp, invalid_dates=True)
-    if code == T.TIMESTAMP and moment is not None and not moment.is_zero:
-        return shifted(moment, UTC, mode.zone)
-    return moment
+    date_time = parse_datetime(text, fsp, invalid_dates=True)
+    if code == T.TIMESTAMP and date_time is not None and not date_time.is_zero:
+        return convert_zone(date_time, UTC, mode.zone)
+    return date_time
 
 
 def _from_python(value: SQLValue | date | time | timedelta, mode: SQLMode) -> SQLValue:
     if isinstance(value, datetime):
         local = value.astimezone(mode.zone) if value.tzinfo else value
-        return moment_of(local, 6)
+        return datetime_from_python(local, 6)
     if isinstance(value, date):
-        return Moment(value.year, value.month, value.day, fsp=-1)
+        return DateTimeValue(value.year, value.month, value.day, fsp=-1)
     if isinstance(value, time):
         value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second) + timedelta(
             microseconds=value.microsecond
         )
     if isinstance(value, timedelta):
-        return Span(value // timedelta(microseconds=1), 6)
+        return Duration(value // timedelta(microseconds=1), 6)
     return int(value) if isinstance(value, bool) else value

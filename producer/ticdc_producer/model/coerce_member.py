@@ -1,4 +1,4 @@
-"""Values of ENUM, SET and JSON columns.
+"""Coerces values of ENUM, SET and JSON columns.
 
 Rules: tidb ``pkg/types/enum.go``, ``set.go``; JSON text: ``pkg/types/json_binary.go``.
 """
@@ -19,7 +19,7 @@ from ticdc_producer.model.sql_value import JsonText, SQLValue
 
 
 def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """ENUM: a member's name under the column's collation, else its number from 1."""
+    """ENUM: the name of a member, compared by the column's collation, or its number from 1."""
     if isinstance(value, str | bytes):
         number = _member_number(column, to_bytes(value))
         if number == 0:
@@ -32,7 +32,7 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """SET: members' names with commas between, else the bits as a number."""
+    """SET: the names of members, separated by commas, or a bit mask."""
     if not isinstance(value, str | bytes):
         return _set_of_bits(column, value, _whole(value), mode)
     text = to_text(value)
@@ -50,7 +50,7 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """JSON: text that is parsed and printed again as TiDB prints it; a number is a JSON number."""
+    """JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
     if isinstance(value, JsonText):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bytes):
@@ -66,7 +66,7 @@ def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
 
 
 def _member_number(column: ColumnInfo, name: bytes) -> int:
-    """Place of a member from 1, 0 if there is none of that name."""
+    """Number of the member with this name, from 1; 0 if there is none."""
     wanted = sort_key(name, column.collation)
     for number, element in enumerate(column.elements, start=1):
         if sort_key(element.encode("utf-8", "surrogateescape"), column.collation) == wanted:

@@ -1,4 +1,4 @@
-"""Values of integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
+"""Coerces values of integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
 
 Rules: tidb ``pkg/types/convert.go`` and ``datum.go`` (``ConvertTo``).
 """
@@ -13,7 +13,7 @@ from ticdc_producer.model.float_text import narrow, plain_text
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
 from ticdc_producer.model.number_text import as_number, rounded
 from ticdc_producer.model.sql_mode import SQLMode, value_error
-from ticdc_producer.model.sql_value import BinaryLiteral, Moment, Span, SQLValue
+from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, SQLValue
 
 T = MySQLType
 
@@ -21,14 +21,14 @@ _MAX_FLOAT = 3.4028234663852886e38
 
 
 def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """TINYINT … BIGINT. Exact halves go away from zero, those of a float to the even neighbour."""
+    """TINYINT … BIGINT. Exact halves round away from zero, halves of a float to the even neighbour."""
     number = _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
     return _in_range(column, value, mode, _nearest_integer(number), low, high)
 
 
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """DECIMAL(m,d): exactly d digits behind the point, halves away from zero."""
+    """DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
     scale = max(column.decimal, 0)
     largest = Decimal(10**column.length - 1).scaleb(-scale)
@@ -47,7 +47,7 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """FLOAT and DOUBLE, rounded to the column's digits where it has (m,d)."""
+    """FLOAT and DOUBLE; FLOAT(m,d) and DOUBLE(m,d) are rounded to d fractional digits."""
     number = _complete_number(column, value, mode, "Incorrect double value")
     real = _to_double(number)
     largest = _MAX_FLOAT if column.type == T.FLOAT else math.inf
@@ -67,7 +67,7 @@ def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """BIT(n): a number, or the bytes of a string as a big-endian number."""
+    """BIT(n): a number, or a string whose bytes are a big-endian number."""
     if isinstance(value, str):
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
@@ -81,7 +81,7 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0."""
-    if isinstance(value, Moment):
+    if isinstance(value, DateTimeValue):
         value = value.year
     is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
     number = _nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
@@ -94,7 +94,7 @@ def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: str) -> int | Decimal | float:
-    if isinstance(value, Span) and column.type == T.YEAR:
+    if isinstance(value, Duration) and column.type == T.YEAR:
         raise value_error(column.name, value, what)
     number, complete = as_number(value)
     if not complete:
@@ -103,7 +103,7 @@ def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: s
 
 
 def _nearest_integer(number: int | Decimal | float) -> int:
-    """An integer; numbers far out of every range stay far out."""
+    """Round to an integer. Numbers far outside of every column range stay outside."""
     if isinstance(number, int):
         return int(number)
     exact = Decimal(number)
@@ -139,6 +139,6 @@ def _largest_of_digits(column: ColumnInfo) -> float:
 
 
 def _round_double(number: float, digits: int) -> float:
-    """Source: tidb ``types.Round``: scaled up, to the nearest whole number, the even one of two, and back."""
+    """Scale up, round half to even, scale down. Source: tidb ``types.Round``."""
     scaled = number * 10.0**digits
     return round(scaled) / 10.0**digits if math.isfinite(scaled) else number

@@ -1,4 +1,4 @@
-"""Values of CHAR, VARCHAR, BINARY, VARBINARY and the TEXT and BLOB families.
+"""Coerces values of CHAR, VARCHAR, BINARY, VARBINARY and the TEXT and BLOB families.
 
 Rules: tidb ``pkg/types/datum.go`` (``ProduceStrWithSpecifiedTp``) and ``pkg/table/column.go``
 (``validateCharset``).
@@ -12,7 +12,7 @@ from decimal import Decimal
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, Moment, Span, SQLValue
+from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, SQLValue
 
 T = MySQLType
 
@@ -21,7 +21,7 @@ _PYTHON_CODECS = {"ascii": "ascii", "gbk": "gbk"}
 
 
 def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Any string column: checked against its charset and length."""
+    """Any string column: the value is checked against the charset and length."""
     data = to_bytes(value)
     if column.charset == "binary":
         return _fit_bytes(column, value, data, mode)
@@ -31,30 +31,30 @@ def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def to_bytes(value: SQLValue) -> bytes:
-    """A value where a string is wanted, in UTF-8."""
+    """Convert a value to a byte string, in UTF-8."""
     if isinstance(value, bytes):
         return bytes(value)
     return to_text(value).encode("utf-8", "surrogateescape")
 
 
 def to_text(value: SQLValue) -> str:
-    """A value where text is wanted; bytes that are not UTF-8 are kept as surrogate escapes."""
+    """Convert a value to text; bytes that are not UTF-8 become surrogate escapes."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    if isinstance(value, Moment | Span):
+    if isinstance(value, DateTimeValue | Duration):
         return value.text()
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, Decimal):
         text = f"{value:f}"
         return text.lstrip("-") if value == 0 else text
-    return str(int(value or 0))  # NULL never comes here
+    return str(int(value or 0))  # callers handle NULL
 
 
 def float_text(number: float) -> str:
-    """A DOUBLE as SQL text: shortest digits, an exponent from 1e15 and below 1e-15.
+    """A DOUBLE as SQL text: shortest digits, with an exponent from 1e15 and below 1e-15.
 
     Source: tidb ``types.appendFloat`` through ``Datum.ToString``.
     """
@@ -95,11 +95,11 @@ def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
 
 def _fit_bytes(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
     if column.length >= 0 and len(data) > column.length:
-        shown = BinaryLiteral(data) if column.charset == "binary" else value
+        rejected = BinaryLiteral(data) if column.charset == "binary" else value
         cut = data[: column.length]
         if column.charset != "binary":
             cut = cut.decode("utf-8", "ignore").encode()
-        return mode.reject(column.name, shown, f"Data too long (at most {column.length} bytes)", cut)
+        return mode.reject(column.name, rejected, f"Data too long (at most {column.length} bytes)", cut)
     if column.type == T.STRING and column.charset == "binary":
         return data.ljust(column.length, b"\0")
     return data

@@ -1,4 +1,4 @@
-"""Values of VECTOR columns: FLOATs between brackets.
+"""Coerces values of VECTOR columns: FLOATs in brackets.
 
 Rules: tidb ``pkg/types/vector.go`` (``ParseVectorFloat32``, ``String``).
 """
@@ -19,7 +19,7 @@ MAX_DIMENSIONS = 16383
 
 
 def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """VECTOR and VECTOR(n); no sql_mode makes a wrong one fit."""
+    """VECTOR and VECTOR(n). An invalid vector is an error in every sql_mode."""
     if not isinstance(value, str | bytes):
         raise value_error(column.name, value, "Incorrect vector value")
     try:
@@ -35,7 +35,7 @@ def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
 def vector_text(source: str) -> tuple[str, int]:
     """The canonical text of a vector, and its number of dimensions.
 
-    :raises ValueError: for text that is no vector.
+    :raises ValueError: for text that is not a vector.
     """
     try:
         elements = json.loads(source, parse_int=float, parse_constant=_refuse)

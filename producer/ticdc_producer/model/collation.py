@@ -1,9 +1,9 @@
-"""Sort keys of text: what TiDB stores in an index, and so what equality and order mean.
+"""Sort keys of text, as TiDB stores them in an index. They define equality and order of text.
 
-Exact for the binary collations, and for ``*_general_ci`` on the letters of Latin, Greek and Cyrillic. The
-collations of the UCA (``*_unicode_ci``, ``*_0900_ai_ci``) and ``gbk_chinese_ci`` are done in outline: letters
-without case and accents, digits before letters, punctuation before both.
-Source of the rules: tidb ``pkg/util/collate`` (``bin.go``, ``general_ci.go``).
+They are exact for the binary collations, and for ``*_general_ci`` on Latin, Greek and Cyrillic letters. The
+UCA collations (``*_unicode_ci``, ``*_0900_ai_ci``) and ``gbk_chinese_ci`` are approximated: letters without
+case and accents, digits before letters, punctuation before both. Source of the rules: tidb
+``pkg/util/collate`` (``bin.go``, ``general_ci.go``).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def charset_of(collation: str) -> str:
 
 
 def pads_space(collation: str) -> bool:
-    """Whether trailing spaces do not count: all collations but the 0900 ones and ``binary``."""
+    """Whether trailing spaces are ignored: in all collations except the 0900 ones and ``binary``."""
     return collation != "binary" and "_0900_" not in collation
 
 
 def sort_key(text: bytes, collation: str) -> bytes:
     """Bytes that compare as the collation compares the texts.
 
-    :param text: UTF-8, or any bytes; what is not UTF-8 sorts by its bytes.
-    :raises KeyError: for a collation that is not known.
+    :param text: UTF-8; bytes that are not UTF-8 sort by their value.
+    :raises KeyError: for an unknown collation.
     """
     if collation not in KNOWN:
         raise KeyError(collation)
@@ -80,13 +80,13 @@ _GENERAL_CI_EXCEPTIONS = {"ß": "S", "й": "Й", "Й": "Й"}
 
 
 def _loses_accent(code: int) -> bool:
-    """Latin, Greek and Cyrillic do; Hangul and kana keep theirs."""
+    """Whether accents are ignored: for Latin, Greek and Cyrillic, but not for Hangul and kana."""
     return code < 0x530 or 0x1E00 <= code < 0x2000
 
 
 @lru_cache(maxsize=65536)
 def _unicode_ci_weight(character: str) -> bytes:
-    """Primary weights of the UCA in outline: marks ignored, then symbols, digits, letters by base letter."""
+    """Approximate primary weights of the UCA: without marks; symbols before digits before letters."""
     base = unicodedata.normalize("NFKD", character)
     weights = []
     for part in base.casefold():

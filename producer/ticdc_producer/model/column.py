@@ -14,22 +14,22 @@ Generated = Literal["", "virtual", "stored"]
 class ColumnInfo:
     """One column of one version of a table.
 
-    :param name: in the case of the definition.
-    :param id: TiDB's, which grows with each column that is added; 0 where it is not known.
+    :param name: the name, in the case of the definition.
+    :param id: TiDB's column id, which grows with each added column; 0 if it is not known.
     :param type: MySQL type code.
     :param length: TiDB's ``flen``: display width, characters, bytes or digits, by type; -1 unspecified.
     :param decimal: scale or fsp; -1 unspecified.
-    :param unsigned: UNSIGNED or ZEROFILL; always true of BIT and YEAR.
-    :param charset: ``binary`` for every type that bears no charset.
+    :param unsigned: UNSIGNED or ZEROFILL; always true for BIT and YEAR.
+    :param charset: ``binary`` for every type without a charset.
     :param elements: members of an ENUM or SET.
-    :param default: canonical value of the DEFAULT, None where there is none or it is NULL.
-    :param default_text: of numbers the DEFAULT as the user wrote it, which TiDB keeps beside its value.
+    :param default: canonical value of the DEFAULT; None if there is none or it is NULL.
+    :param default_text: for numbers the DEFAULT as the user wrote it, which TiDB stores beside its value.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
-    :param origin_default: what rows written before ``ADD COLUMN`` show for this column.
-    :param auto_random: AUTO_RANDOM: what it gives depends on TiDB's clock.
-    :param generated: ``virtual`` columns are in no message; ``stored`` ones are.
+    :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
+    :param auto_random: AUTO_RANDOM; its values depend on TiDB's clock.
+    :param generated: ``virtual`` columns are not in messages; ``stored`` columns are.
     :param expression: SQL text of a generated column.
-    :param hidden: column of an expression index.
+    :param hidden: the hidden column of an expression index.
     """
 
     name: str
@@ -58,12 +58,12 @@ class ColumnInfo:
 
     @property
     def binary(self) -> bool:
-        """Whether TiCDC sets BinaryFlag: every type without a charset, and the byte strings."""
+        """Whether TiCDC sets BinaryFlag: for every type without a charset, and for byte strings."""
         return self.charset == "binary"
 
     @property
     def is_virtual(self) -> bool:
-        """Generated and stored nowhere: it is in no message."""
+        """Whether the column is generated and not stored, so that no message contains it."""
         return self.generated == "virtual"
 
     @property
@@ -76,11 +76,11 @@ class ColumnInfo:
 class IndexInfo:
     """One index.
 
-    :param id: grows with creation order; the lowest wins between equal handle key candidates.
+    :param id: grows with creation order; of equal handle key candidates, the lowest is chosen.
     :param offsets: columns as offsets into ``TableInfo.columns``, in index order.
     :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
-    :param clustered: for a primary key: whether rows are stored under it.
-    :param implicit: made by CREATE TABLE for a foreign key: TiDB sets no column flags for it.
+    :param clustered: for a primary key: whether it is the key of the stored rows.
+    :param implicit: created by CREATE TABLE for a foreign key; TiDB sets no column flags for it.
     """
 
     id: int

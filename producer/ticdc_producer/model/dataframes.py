@@ -1,7 +1,8 @@
-"""The DataFrames between the stages, as Spark types (docs/design.md, Change log to Messages).
+"""The columns of the DataFrames between the stages (``docs/design.md#shapes``).
 
-These are public, as ``ticdc_producer.CHANGE_LOG`` and so on. A stage takes and gives exactly these columns.
-This is the one module of the model that needs Spark; nothing that a codec imports leads here.
+They are public, as ``ticdc_producer.CHANGE_LOG``, ``EVENT_STREAM``, ``MESSAGES`` and ``DECODED``. A stage
+takes and returns exactly these columns. This is the only module of ``model`` that needs Spark; codecs do not
+import it.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ CHANGE_LOG = _struct(
     ("old_row_key", BinaryType()),
     ("old_row_id", LongType()),
 )
-"""What was committed upstream, one row per row change. The ``old_`` columns are set where an update
-moved the row to another key or partition."""
+"""One row per row change that was committed upstream. The ``old_`` columns are set where an update moved the
+row to another key or partition."""
 
 EVENT_STREAM = _struct(
-    ("slot", IntegerType()),
+    ("partition_index", IntegerType()),
     ("topic", StringType()),
     ("partition", IntegerType()),
     ("commit_ts", LongType()),
@@ -62,16 +63,27 @@ EVENT_STREAM = _struct(
     ("dispatch_key", StringType()),
     ("ddl", IntegerType()),
     ("fault", StringType()),
-    ("epoch", IntegerType()),
-    ("at", LongType()),
-    ("rank", ByteType()),
-    ("place", BinaryType()),
-    ("copy", IntegerType()),
+    ("restart_epoch", IntegerType()),
+    ("deliver_after_ts", LongType()),
+    ("kind_order", ByteType()),
+    ("txn_order_key", BinaryType()),
+    ("delivery_no", IntegerType()),
 )
-"""One row per event and target partition. ``slot`` numbers the (topic, partition) pairs; ``kind`` is
-``model.event.Kind``; ``ddl`` is the place of a DDL in the catalog. The last five are the delivery key."""
+"""One row per event and target partition.
 
-DELIVERY_KEY = ("epoch", "at", "rank", "place", "copy")
+``partition_index`` numbers the (topic, partition) pairs of a run. ``kind`` is ``model.event.Kind``. ``ddl``
+is the index of a DDL in the catalog. ``fault`` is the id of the trap that changed the event. The last five
+columns are the delivery key (``DELIVERY_KEY``)."""
+
+DELIVERY_KEY = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key", "delivery_no")
+"""The columns by which the events of a partition are sorted; together they are unique in a partition.
+
+- ``restart_epoch``: 0 without restarts; otherwise 2n for segment n of the history, 2n + 1 for its repetition.
+- ``deliver_after_ts``: the event comes after all commits up to this TSO; for a row change, its commit-ts.
+- ``kind_order``: rows 0, DDLs 1, resolved events 2.
+- ``txn_order_key``: the order within a transaction, as bytes.
+- ``delivery_no``: 0 for the first delivery, higher for the same event sent again.
+"""
 
 HEADERS = ArrayType(_struct(("key", StringType()), ("value", BinaryType())))
 
@@ -86,7 +98,7 @@ MESSAGES = _struct(
     ("type", StringType()),
     ("events", IntegerType()),
 )
-"""Kafka records; ``timestamp`` in Unix milliseconds, ``events`` how many events one carries."""
+"""Kafka records. ``timestamp`` is in Unix milliseconds; ``events`` is the number of events in the message."""
 
 MESSAGES_ARROW = pa.schema(
     [
@@ -101,32 +113,34 @@ MESSAGES_ARROW = pa.schema(
         ("events", pa.int32()),
     ]
 )
-"""The same for the workers: ``mapInArrow`` wants the very types and casts nothing."""
+"""``MESSAGES`` as an Arrow schema: ``mapInArrow`` casts nothing, so workers must return these types."""
 
-EVENT_PLACES = _struct(
+EVENT_OFFSETS = _struct(
     ("topic", StringType()),
     ("partition", IntegerType()),
-    ("event", LongType()),
+    ("event_ordinal", LongType()),
     ("offset", LongType()),
     ("index", IntegerType()),
     ("handle_key_only", BooleanType()),
-    ("refused", StringType()),
+    ("rejected_table", StringType()),
 )
-"""Where the messages of an event stream carry its events. ``event`` is the number of one in its partition;
-``refused`` names the table of one that is in no message, and has no offset."""
+"""Which message carries each event of an event stream.
 
-EVENT_PLACES_ARROW = pa.schema(
+``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
+event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table."""
+
+EVENT_OFFSETS_ARROW = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        ("event", pa.int64()),
+        ("event_ordinal", pa.int64()),
         ("offset", pa.int64()),
         ("index", pa.int32()),
         ("handle_key_only", pa.bool_()),
-        ("refused", pa.string()),
+        ("rejected_table", pa.string()),
     ]
 )
-"""The same for the workers."""
+"""``EVENT_OFFSETS`` as an Arrow schema, for ``mapInArrow``."""
 
 EVENT_COLUMN = _struct(("name", StringType()), ("type", StringType()), ("flag", IntegerType()))
 EVENT_IMAGE = MapType(StringType(), BinaryType(), valueContainsNull=True)
@@ -154,9 +168,10 @@ DECODED = _struct(
     ("error_byte", LongType()),
     ("error_expected", StringType()),
 )
-"""One row per decoded event. ``index`` is its place in the message, which carries ``events`` of them in
-``size`` bytes of key and value. A message that does not decode is one row of kind ``error``, with the
-decode error's code in ``error``."""
+"""One row per decoded event.
+
+``index`` is its position in the message, which has ``events`` events and ``size`` bytes of key and value. A
+message that does not decode is one row of kind ``error``; ``error`` has the code of the decode error."""
 
 _EVENT_COLUMN_ARROW = pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())])
 
@@ -185,12 +200,12 @@ DECODED_ARROW = pa.schema(
         ("error_expected", pa.string()),
     ]
 )
-"""The same for the workers."""
+"""``DECODED`` as an Arrow schema, for ``mapInArrow``."""
 
 
-def in_shape(frame: DataFrame, shape: StructType) -> DataFrame:
-    """The columns of a shape, by name.
+def in_shape(rows: DataFrame, shape: StructType) -> DataFrame:
+    """Select the columns of a shape by name and cast them to its types.
 
-    ``DataFrame.to`` says the same, and has Spark copy every image, value by value and not compiled.
+    ``DataFrame.to`` does the same, but makes Spark copy every row image value by value in uncompiled code.
     """
-    return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in shape))
+    return rows.select(*(rows[field.name].cast(field.dataType).alias(field.name) for field in shape))

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Action(IntEnum):
-    """What a DDL job does, as far as this tool runs such jobs."""
+    """Action code of a DDL job; only the actions that this tool can execute."""
 
     CREATE_SCHEMA = 1
     DROP_SCHEMA = 2
@@ -84,7 +84,7 @@ CHANGES_ROWS = frozenset({
     A.MULTI_SCHEMA_CHANGE, A.TRUNCATE_TABLE_PARTITION, A.DROP_TABLE_PARTITION,
     A.EXCHANGE_TABLE_PARTITION,
 })  # fmt: skip
-"""Jobs after which a table's rows, name or columns are others without any row event."""
+"""Jobs that change the rows, name or columns of a table without row events."""
 
 CLEARS_TABLES = frozenset({A.DROP_SCHEMA, A.DROP_TABLE, A.TRUNCATE_TABLE})
-"""Jobs after which tables have none of the rows they had, without any row event."""
+"""Jobs that remove all rows of tables without row events."""

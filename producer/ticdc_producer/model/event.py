@@ -1,8 +1,9 @@
-"""Events as a consumer sees them: what a decoder gives, and what a golden folder expects.
+"""Events as a consumer sees them: the output of decoders, and the expected events of a golden folder.
 
-They are structs, since there is one for every row, and a struct is made ten times as fast as a data class.
+Events are msgspec structs, because there is one per row, and a struct is created ten times as fast as a
+dataclass.
 
-A column value is the canonical text of DESIGN "Value": the bytes that TiCDC hashes for dispatch, or
+A column value is the canonical text (``docs/design.md#values``): the bytes that TiCDC hashes for dispatch, or
 None for SQL NULL.
 """
 
@@ -22,14 +23,14 @@ Image: TypeAlias = Mapping[str, Value]
 
 
 class Op(IntEnum):
-    """Kind of a row change; the numbers stand in the change log."""
+    """Operation of a row change; the numbers are used in the change log."""
 
     INSERT = 1
     UPDATE = 2
     DELETE = 3
 
     @cached_property
-    def word(self) -> str:
+    def label(self) -> str:
         return self.name.lower()
 
 
@@ -41,15 +42,15 @@ class Kind(IntEnum):
     RESOLVED = 3
 
     @cached_property
-    def word(self) -> str:
+    def label(self) -> str:
         return self.name.lower()
 
 
 class EventColumn(msgspec.Struct, frozen=True):
-    """What a message says of a column beside its value.
+    """The metadata of a column in a message.
 
-    :param type: SQL type name, as exact as the protocol tells it.
-    :param flag: TiCDC's column flag, 0 where the protocol has none.
+    :param type: SQL type name, as exact as the protocol carries it.
+    :param flag: TiCDC's column flag; 0 if the protocol has none.
     """
 
     name: str
@@ -60,10 +61,11 @@ class EventColumn(msgspec.Struct, frozen=True):
 class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row changed event.
 
-    :param table_id: physical table id if the message names one (partitioned tables), else 0.
-    :param before: old image; None where the operation or the options leave it out.
-    :param handle_key_only: the message was too large and holds the handle key alone.
-    :param claim_check: where the whole row is stored; empty if it is nowhere.
+    :param before: old image; None if the operation or the options omit it.
+    :param after: new image; None for deletes.
+    :param table_id: physical table id if the message contains it (partitioned tables), else 0.
+    :param handle_key_only: whether the message was too large and contains only the handle key.
+    :param claim_check: location of the claim-check object with the whole row; empty if there is none.
     """
 
     commit_ts: int
@@ -90,16 +92,16 @@ class DDLEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """All events up to ``commit_ts`` were sent."""
+    """A resolved event: all events up to ``commit_ts`` were sent."""
 
     commit_ts: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimObject:
-    """A row that was too large, as it is kept outside of Kafka.
+    """The claim-check object of a row that was too large, stored outside of Kafka.
 
-    :param name: of its file, the last part of the location that the message tells.
+    :param name: file name, which is the last part of the location in the message.
     """
 
     name: str
@@ -110,12 +112,12 @@ Event: TypeAlias = RowEvent | DDLEvent | ResolvedEvent
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A Kafka record before it has a place.
+    """A Kafka record without topic, partition and offset.
 
-    :param type: ``row``, ``ddl`` or ``resolved``; another word where it holds no event.
-    :param commit_ts: of its first event.
-    :param events: how many events it carries.
-    :param claims: what has to be stored before it is sent.
+    :param type: ``row``, ``ddl`` or ``resolved``; another name if it contains no event.
+    :param commit_ts: commit-ts of its first event.
+    :param events: number of events in the message.
+    :param claims: claim-check objects to store before the message is sent.
     """
 
     key: bytes | None
@@ -128,5 +130,5 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes of key and value."""
+        """Size of key and value in bytes."""
         return len(self.key or b"") + len(self.value or b"")

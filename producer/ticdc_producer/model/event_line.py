@@ -1,4 +1,4 @@
-"""One event as a line of ``events.jsonl``, and as a line for people."""
+"""Formats an event as a line of ``events.jsonl``, or as a line of text for display."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _KEYS = (
     "columns", "before", "after", "query", "ddl_type",
 )  # fmt: skip
 _ERROR_KEYS = ("error", "error_byte", "error_expected")
-_LONGEST_VALUE = 60
+_MAX_VALUE_LENGTH = 60
 
 
 def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
     """An expected or decoded event as JSON; keys that do not apply to its kind are null.
 
-    ``handle_key_only`` is there only where it is true.
+    ``handle_key_only`` is present only if it is true.
 
-    :param row: fields of the shape ``DECODED``, as far as they apply.
+    :param row: fields of ``DECODED``, as far as they apply.
     """
     line = {key: row.get(key) for key in _KEYS}
     if row.get("columns") is not None:
@@ -37,15 +37,17 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def event_text(row: Mapping[str, Any]) -> str:
-    """An event as one readable line: its place, time, kind, table and values."""
-    place = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
+    """An event as one line of text: position, time, kind, table and values."""
+    position = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
     if row["kind"] == "error":
-        return f"{place} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
-    moment = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        return (
+            f"{position} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
+        )
+    time = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     name = ".".join(part for part in (row.get("schema"), row.get("table")) if part)
     what = {"row": _row_text, "ddl": _ddl_text, "resolved": _nothing}[row["kind"]](row)
-    word = row["op"] if row["kind"] == "row" else row["kind"]
-    return " ".join(part for part in (place, moment, str(row["commit_ts"]), word, name, what) if part)
+    label = row["op"] if row["kind"] == "row" else row["kind"]
+    return " ".join(part for part in (position, time, str(row["commit_ts"]), label, name, what) if part)
 
 
 def _row_text(row: Mapping[str, Any]) -> str:
@@ -65,21 +67,21 @@ def _nothing(_row: Mapping[str, Any]) -> str:
 
 
 def _values(image: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={_shown(_bytes(value))}" for name, value in image.items())
+    return " ".join(f"{name}={_display_value(_bytes(value))}" for name, value in image.items())
 
 
-def _shown(value: bytes | None) -> str:
+def _display_value(value: bytes | None) -> str:
     if value is None:
         return "NULL"
     try:
         text = repr(value.decode())
     except UnicodeDecodeError:
         text = f"x'{value.hex()}'"
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…({len(value)} bytes)"
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…({len(value)} bytes)"
 
 
 def _items(image: Any) -> Iterable[tuple[str, Any]]:
-    """Members of an image, which Arrow wants as pairs and Spark gives as a map."""
+    """Members of an image: Arrow represents it as a list of pairs, Spark as a map."""
     return image.items() if isinstance(image, Mapping) else image
 
 

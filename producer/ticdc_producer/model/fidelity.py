@@ -12,7 +12,7 @@ from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType, bare_name
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.model.utf8 import repaired
+from ticdc_producer.model.utf8 import replace_invalid
 
 TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
@@ -20,33 +20,33 @@ CommitTs: TypeAlias = Literal["exact", "milliseconds", "not deletes", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
 
 
-def tells_time(commit_ts: CommitTs) -> bool:
-    """Whether all rows tell their commit-ts, if only to the millisecond."""
+def has_commit_ts(commit_ts: CommitTs) -> bool:
+    """Whether all rows carry their commit-ts, at least to the millisecond."""
     return commit_ts in ("exact", "milliseconds")
 
 
-Reduction: TypeAlias = Callable[[Value], Value]
-"""A value of one column to what a reader gets of it."""
+ValueProjection: TypeAlias = Callable[[Value], Value]
+"""Maps a column value to the value that a reader of the messages gets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Losses:
-    """A codec's own account; the expected decode is reduced by it.
+class Fidelity:
+    """What the messages of a codec carry. The verifier reduces the expected events accordingly.
 
-    A codec that loses more overrides the ``told_`` methods: each gives what a reader can know of one
-    thing.
+    A codec that loses more overrides the ``visible_`` methods. Each returns what a reader of the messages
+    can know of one property.
 
-    :param sorted_columns: columns come back in the byte order of their names.
+    :param sorted_columns: whether columns are sent in the byte order of their names instead of table order.
     :param old_values: which columns of an update's old image are sent.
-    :param names_operation: whether a message names its operation; where none does, an update without an
-        old image reads as an insert.
+    :param names_operation: whether a message names its operation. If not, an update without an old image
+        reads as an insert.
     :param deletes: which columns of a delete are sent.
-    :param flags: whether column flags are sent; without them only the handle key is known.
-    :param table_ids: which rows name their physical table: those of partitioned tables, all, or none.
-    :param commit_ts: how exact rows and DDLs tell their commit-ts: whole, to the millisecond, whole but for
-        deletes, or not at all, which is to say 0.
+    :param flags: whether column flags are sent. Without them a reader knows only the handle key.
+    :param table_ids: which rows carry their physical table id: those of partitioned tables, all, or none.
+    :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond, exact except
+        for deletes, or absent (0).
     :param resolved: whether resolved events are sent.
-    :param damaged_text: types of text in which each byte that is not UTF-8 becomes U+FFFD.
+    :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
     """
 
     sorted_columns: bool = False
@@ -59,10 +59,10 @@ class Losses:
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()
 
-    def told_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
-        """The TSO as it reads: exact, of the same millisecond with logical part 0, or 0.
+    def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
+        """The commit-ts that a reader gets: exact, with logical part 0, or 0.
 
-        :param op: of a row.
+        :param op: the row's operation; None for a DDL.
         """
         match self.commit_ts:
             case "milliseconds":
@@ -73,72 +73,72 @@ class Losses:
                 return 0 if op == Op.DELETE else commit_ts
         return commit_ts
 
-    def told_name(self, name: str) -> str:
-        """The name of a database, table or column as it reads in row events."""
+    def visible_name(self, name: str) -> str:
+        """The name of a database, table or column in row events."""
         return name
 
-    def told_flag(self, flag: int) -> int:
-        """What a reader knows of a column's flag."""
+    def visible_flag(self, flag: int) -> int:
+        """The bits of a column's flag that a reader knows."""
         return flag if self.flags else int(flag & ColumnFlag.HANDLE_KEY)
 
-    def told_type(self, column: ColumnInfo, flag: int) -> str:
-        """The type text of a column.
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:
+        """The type text of a column that a reader gets.
 
-        :param flag: the column's flag, whole.
+        :param flag: the column's complete flag.
         """
-        told = self.told_flag(flag)
-        binary, unsigned = bool(told & ColumnFlag.BINARY), bool(told & ColumnFlag.UNSIGNED)
+        visible = self.visible_flag(flag)
+        binary, unsigned = bool(visible & ColumnFlag.BINARY), bool(visible & ColumnFlag.UNSIGNED)
         return bare_name(column.type, binary=binary, unsigned=unsigned)
 
-    def told_ddl_type(self, action: int) -> int:
-        """TiDB's action code of a DDL, 0 where it is not told."""
+    def visible_ddl_type(self, action: int) -> int:
+        """TiDB's action code of a DDL; 0 if a reader cannot know it."""
         return action
 
-    def told_ddl_names(
+    def visible_ddl_names(
         self,
         event: DDLEvent,
         table: TableInfo | None,  # noqa: ARG002  # for codecs to override
         before: TableInfo | None,  # noqa: ARG002  # likewise
     ) -> tuple[str, str]:
-        """Database and table that a DDL names.
+        """Database and table that the message of a DDL names.
 
-        :param table: the table as the DDL leaves it.
-        :param before: the table as the DDL found it.
+        :param table: the table after the DDL.
+        :param before: the table before the DDL.
         """
         return event.schema, event.table
 
-    def omits_ddl(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
-        """Why the protocol has no message for DDLs of an action code; empty where it has one."""
+    def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
+        """Why the protocol has no message for DDLs of this action code; empty if it has one."""
         return ""
 
-    def damages(self, column: ColumnInfo) -> bool:
-        """Whether bytes of a column that are not UTF-8 arrive as U+FFFD; those of byte strings never do."""
+    def replaces_invalid_utf8(self, column: ColumnInfo) -> bool:
+        """Whether invalid UTF-8 in a column arrives as U+FFFD. Byte strings are never changed."""
         return column.type in self.damaged_text and not column.binary
 
-    def told_value(self, column: ColumnInfo) -> Reduction | None:  # noqa: ARG002  # likewise
-        """What becomes of a column's values, damage to text aside; None: they arrive as they are."""
+    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:  # noqa: ARG002  # likewise
+        """How the protocol changes a column's values, apart from invalid UTF-8; None: not at all."""
         return None
 
-    def told(self, column: ColumnInfo) -> Reduction:
-        """All that becomes of a column's values."""
-        reduction, damages = self.told_value(column), self.damages(column)
+    def full_projection(self, column: ColumnInfo) -> ValueProjection:
+        """``value_projection`` and the replacement of invalid UTF-8, as one function."""
+        projection, repairs = self.value_projection(column), self.replaces_invalid_utf8(column)
 
-        def told(value: Value) -> Value:
-            reduced = reduction(value) if reduction else value
-            return repaired(reduced) if damages and reduced is not None else reduced
+        def project(value: Value) -> Value:
+            projected = projection(value) if projection else value
+            return replace_invalid(projected) if repairs and projected is not None else projected
 
-        return told
+        return project
 
     @property
     def hashed_types(self) -> Mapping[str, AsHashed] | None:
-        """Told types whose values read as the text that TiCDC hashes for dispatch; None: all."""
+        """Visible types whose values read as the text that TiCDC hashes for dispatch; None: all types."""
         return None
 
     @property
     def unique_columns(self) -> bool:
         """Whether a reader knows the columns of unique keys other than the handle key."""
-        return bool(self.told_flag(ColumnFlag.UNIQUE_KEY))
+        return bool(self.visible_flag(ColumnFlag.UNIQUE_KEY))
 
-    def tells_handle_key(self, table: TableInfo) -> bool:
-        """Whether a reader can tell the rows of a table apart."""
-        return any(self.told_flag(flag) & ColumnFlag.HANDLE_KEY for flag in table.sent_flags)
+    def handle_key_visible(self, table: TableInfo) -> bool:
+        """Whether a reader knows the handle key of a table, and so can distinguish its rows."""
+        return any(self.visible_flag(flag) & ColumnFlag.HANDLE_KEY for flag in table.sent_flags)

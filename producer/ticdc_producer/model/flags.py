@@ -39,7 +39,7 @@ def column_flags(
 
     :param indexes: all indexes, the primary key among them whatever its shape.
     :param handle: the index chosen as handle key, if any.
-    :param profile: the new program adds nothing to TiDB's own flags of a stored generated column.
+    :param profile: TiCDC new architecture adds nothing to TiDB's own flags of a stored generated column.
     """
     own = [_own_flags(column) for column in columns]
     bare = [profile == "new" and column.generated == "stored" for column in columns]
@@ -63,32 +63,32 @@ def _own_flags(column: ColumnInfo) -> ColumnFlag:
 def _index_flags(
     bare: Sequence[bool], indexes: Sequence[IndexInfo], handle: IndexInfo | None
 ) -> list[ColumnFlag]:
-    """What each column has of its indexes.
+    """The flags that each column has because of its indexes.
 
-    :param bare: per column, whether TiCDC adds nothing to what TiDB itself sets.
+    :param bare: per column, whether TiCDC adds nothing to the flags that TiDB sets.
     """
     flags = [F(0)] * len(bare)
     for index in indexes:
         if index.implicit:
             continue
-        for place, offset in enumerate(index.offsets):
-            flags[offset] |= _tidb_flags(index, place) if bare[offset] else _ticdc_flags(index, place)
+        for position, offset in enumerate(index.offsets):
+            flags[offset] |= _tidb_flags(index, position) if bare[offset] else _ticdc_flags(index, position)
             if index is handle:
                 flags[offset] |= F.HANDLE_KEY
     return flags
 
 
-def _ticdc_flags(index: IndexInfo, place: int) -> ColumnFlag:
+def _ticdc_flags(index: IndexInfo, position: int) -> ColumnFlag:
     flag = F.PRIMARY_KEY | F.HANDLE_KEY if index.primary else F.UNIQUE_KEY if index.unique else F(0)
-    # The first column of a plain index has it too, whatever its width.
-    if len(index.offsets) > 1 or (place == 0 and not index.unique):
+    # The first column of a non-unique index has the flag too, even if it is the only column.
+    if len(index.offsets) > 1 or (position == 0 and not index.unique):
         flag |= F.MULTIPLE_KEY
     return flag
 
 
-def _tidb_flags(index: IndexInfo, place: int) -> ColumnFlag:
+def _tidb_flags(index: IndexInfo, position: int) -> ColumnFlag:
     if index.primary:
         return F.PRIMARY_KEY | F.HANDLE_KEY
     if index.unique and len(index.offsets) == 1:
         return F.UNIQUE_KEY
-    return F.MULTIPLE_KEY if place == 0 else F(0)
+    return F.MULTIPLE_KEY if position == 0 else F(0)

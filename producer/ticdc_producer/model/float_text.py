@@ -1,8 +1,8 @@
 """Text of FLOAT and DOUBLE: shortest digits, in plain form, as TiCDC hashes them.
 
-``strconv.FormatFloat(v, 'f', -1, width)`` of Go: the fewest digits that read back to the same binary
-number of that width, never an exponent, no trailing ``.0``. Java 17 does not print shortest digits, so
-this is done on Arrow columns and never by a Spark cast.
+Equals Go's ``strconv.FormatFloat(v, 'f', -1, width)``: the fewest digits that parse to the same binary number
+of that width, never an exponent, no trailing ``.0``. Java 17 does not print shortest digits, so a Spark cast
+cannot be used.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ticdc_producer.model.mysql_type import MySQLType
 
 _FLOAT32 = struct.Struct("<f")
 _FLOAT = int(MySQLType.FLOAT)
-_digits = msgspec.json.Encoder().encode  # the digits of repr, in an eighth of its time
-_LONGEST_CERTAIN = 7  # six digits, which tell numbers of 32 bits apart, and a point
+_digits = msgspec.json.Encoder().encode  # same digits as repr, eight times as fast
+_MAX_CERTAIN_LENGTH = 7  # six digits, which identify every 32-bit number, and a point
 
 
 def plain_text(value: float, code: int) -> bytes:
     """Canonical text of one finite number of a FLOAT or DOUBLE column.
 
-    Minus zero becomes ``0``: TiKV's row format does not keep its sign.
+    Minus zero becomes ``0``: TiKV's row format does not store its sign.
     """
     digits = _digits(float(value))
-    if code == _FLOAT and (len(digits) > _LONGEST_CERTAIN or b"e" in digits):
+    if code == _FLOAT and (len(digits) > _MAX_CERTAIN_LENGTH or b"e" in digits):
         digits = _shortest32(float(value))
     if digits.endswith(b".0"):
         return digits[:-2] if value else b"0"
@@ -41,11 +41,11 @@ _CERTAIN_RANGE = (1e-4, 1e9)
 
 
 def _shortest32(value: float) -> bytes:
-    """Shortest digits of 32 bits, with or without an exponent, where those of 64 bits may be more.
+    """The shortest digits of a 32-bit number, with or without an exponent.
 
-    The fewest of 6 … 9 digits that read back to the same number are, but for a power of two, around which
-    numbers stand unevenly. Digits are read with 64 bits and then rounded again: that is to read them with
-    32 bits as long as they have at most 12 decimals.
+    These are the fewest of 6 … 9 digits that parse to the same number, except for powers of two, where the
+    distances to the two neighbours differ. Parsing with 64 bits and rounding to 32 bits gives the same result
+    as parsing with 32 bits, as long as there are at most 12 decimals.
     """
     if not _CERTAIN_RANGE[0] <= abs(value) < _CERTAIN_RANGE[1]:
         return _printed32(value)
@@ -59,7 +59,7 @@ def _shortest32(value: float) -> bytes:
 
 
 def _printed32(value: float) -> bytes:
-    # Only numpy knows the shortest digits of any 32 bits; importing it takes longer than a short command.
+    # Imported here because importing numpy takes longer than a short command.
     from numpy import float32, format_float_scientific
 
     return format_float_scientific(float32(value), unique=True).encode()

@@ -1,4 +1,4 @@
-"""JSON documents as values: what SQL values become in JSON, types, order and depth.
+"""JSON documents: conversion from SQL values, types, comparison and depth.
 
 Rules: tidb ``pkg/types/json_binary.go``, ``json_binary_functions.go`` (``Type``, ``CompareBinaryJSON``).
 """
@@ -15,9 +15,9 @@ from ticdc_producer.model.number_text import as_float
 from ticdc_producer.model.sql_value import (
     Bits,
     ColumnBytes,
+    DateTimeValue,
+    Duration,
     JsonText,
-    Moment,
-    Span,
     SQLValue,
     Unsigned,
 )
@@ -25,9 +25,9 @@ from ticdc_producer.model.temporal_text import MAX_FSP
 
 
 class JsonScalar(str):
-    """A string in print, but of a type of its own: a date, a time, binary data.
+    """A scalar that is printed as a string but has another type: a date, a time or binary data.
 
-    :param kind: what ``JSON_TYPE`` calls it.
+    :param kind: its type name in ``JSON_TYPE``.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class JsonScalar(str):
 
 
 def json_of(value: SQLValue) -> JsonValue:
-    """What a value is inside a document: text is a string, NULL is null, a DECIMAL is a double."""
+    """Convert an SQL value to JSON: text to a string, NULL to null, DECIMAL to a double."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, JsonText):
@@ -48,19 +48,19 @@ def json_of(value: SQLValue) -> JsonValue:
         return value if isinstance(value, Unsigned) else int(value)
     if isinstance(value, Decimal):
         return as_float(value)
-    if isinstance(value, Moment | Span):
+    if isinstance(value, DateTimeValue | Duration):
         return _temporal(value)
     return _opaque(value) if isinstance(value, bytes) else str(value)
 
 
 def document_of(value: JsonText) -> JsonValue:
-    """The document behind JSON text."""
+    """The document of JSON text, parsed if necessary."""
     document = value.document
-    return parse_json(value) if document is None else document  # type: ignore[return-value]  # only JsonValue is put there
+    return parse_json(value) if document is None else document  # type: ignore[return-value]  # document is always a JsonValue
 
 
 def to_json_text(document: JsonValue) -> JsonText:
-    """The document as an SQL value.
+    """Convert a document to an SQL value.
 
     :raises ValueError: if it is nested too deeply.
     """
@@ -68,7 +68,7 @@ def to_json_text(document: JsonValue) -> JsonText:
 
 
 def json_type(value: JsonValue) -> str:
-    """What ``JSON_TYPE`` calls a value."""
+    """The type name of a value in ``JSON_TYPE``."""
     if value is None:
         return "NULL"
     if isinstance(value, JsonScalar):
@@ -79,7 +79,7 @@ def json_type(value: JsonValue) -> str:
 
 
 def depth_of(value: JsonValue) -> int:
-    """1 for a scalar and for what is empty."""
+    """The depth of a value; 1 for scalars, empty arrays and empty objects."""
     deepest, level = 0, [value]
     while level:
         deepest += 1
@@ -88,7 +88,7 @@ def depth_of(value: JsonValue) -> int:
 
 
 def check_depth(value: JsonValue) -> JsonValue:
-    """The same value.
+    """Return the value unchanged.
 
     :raises ValueError: if it is nested deeper than MySQL allows.
     """
@@ -105,14 +105,14 @@ def children_of(value: JsonValue) -> list[JsonValue]:
 
 
 def compare_json(left: JsonValue, right: JsonValue) -> int:
-    """Negative, zero or positive: by type first, then by value."""
+    """Compare by type, then by value; the result is negative, zero or positive."""
     kinds = _PRECEDENCE[json_type(left)], _PRECEDENCE[json_type(right)]
     if kinds[0] != kinds[1]:
         return kinds[0] - kinds[1]
     if left is None:
         return 0
     if isinstance(left, bool):
-        return int(bool(right)) - int(left)  # true before false, as TiDB has it
+        return int(bool(right)) - int(left)  # true sorts before false, as in TiDB
     if isinstance(left, list) and isinstance(right, list):
         return _compare_arrays(left, right)
     if isinstance(left, dict) and isinstance(right, dict):
@@ -122,10 +122,10 @@ def compare_json(left: JsonValue, right: JsonValue) -> int:
     return _order(_octets(str(left)), _octets(str(right)))
 
 
-def _temporal(value: Moment | Span) -> JsonScalar:
-    """All six digits of the fraction are shown."""
-    if isinstance(value, Span):
-        return JsonScalar(Span(value.microseconds, MAX_FSP).text(), "TIME")
+def _temporal(value: DateTimeValue | Duration) -> JsonScalar:
+    """Convert a date or time, always with six fractional digits."""
+    if isinstance(value, Duration):
+        return JsonScalar(Duration(value.microseconds, MAX_FSP).text(), "TIME")
     if value.fsp < 0:
         return JsonScalar(value.text(), "DATE")
     return JsonScalar(replace(value, fsp=MAX_FSP).text(), "DATETIME")
@@ -155,7 +155,7 @@ def _compare_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) ->
 
 
 def _compare_numbers(left: int | float, right: int | float) -> int:
-    """A double and an integer are equal when they are nearly so (``floatEpsilon``)."""
+    """Compare numbers. A double and an integer are equal if they differ by less than ``floatEpsilon``."""
     mixed = isinstance(left, float) != isinstance(right, float)
     if mixed and abs(float(left) - float(right)) < _EPSILON:
         return 0

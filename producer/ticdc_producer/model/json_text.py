@@ -1,6 +1,6 @@
-"""JSON as TiDB prints it: what a JSON column's canonical value is.
+"""Parses JSON and prints it as TiDB does, which is the canonical value of a JSON column.
 
-Rules: tidb ``pkg/types/json_binary.go``; open-protocol "JSON column text".
+Rules: tidb ``pkg/types/json_binary.go``; ``docs/design.md#values``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r":
 
 
 def json_text(source: str) -> str:
-    """A JSON document in TiDB's form.
+    """A JSON document as TiDB prints it.
 
     :raises ValueError: if ``source`` is not JSON, or is nested deeper than MySQL allows.
     """
@@ -28,7 +28,7 @@ def json_text(source: str) -> str:
 
 
 def parse_json(source: str) -> JsonValue:
-    """The document; integers beyond 64 bits are doubles, of equal members the last counts.
+    """Parse a document. Integers beyond 64 bits become doubles; the last of duplicate members is used.
 
     :raises ValueError: if ``source`` is not JSON.
     """
@@ -42,7 +42,7 @@ def parse_json(source: str) -> JsonValue:
 
 
 def print_json(value: JsonValue, depth: int = 0) -> str:
-    """Members sorted by the bytes of their names, ``, `` and ``: `` between.
+    """Print a document, with members sorted by the bytes of their names and the separators ``, `` and ``: ``.
 
     :raises ValueError: if the value is nested too deeply.
     """
@@ -61,12 +61,12 @@ def members(value: dict[str, JsonValue]) -> list[tuple[str, JsonValue]]:
 
 
 def quoted(text: str) -> str:
-    """A JSON string with TiDB's escapes (no ``<>&``, U+2028 and U+2029 escaped)."""
+    """A JSON string with TiDB's escapes: U+2028 and U+2029 are escaped, ``<>&`` are not."""
     return '"' + "".join(_escaped(character) for character in text) + '"'
 
 
 def json_double(number: float) -> str:
-    """``1.0``, ``1e-16``, ``1e100``: shortest digits, an exponent below 1e-15 and from 1e15."""
+    """A double such as ``1.0``, ``1e-16``: shortest digits, with an exponent below 1e-15 and from 1e15."""
     if number == 0:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
     digits = Decimal(repr(float(number))).normalize()

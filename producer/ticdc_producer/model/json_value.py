@@ -1,4 +1,4 @@
-"""Canonical values as JSON, in the files of a golden folder.
+"""Converts canonical values to and from JSON, for the files of a golden folder.
 
 A string where the text is UTF-8, ``{"b64": …}`` where it is not, null for NULL.
 """
@@ -12,17 +12,17 @@ from typing import Any
 
 from ticdc_producer.model.event import Value
 
-# Line ends to many readers of text, though not to JSON.
+# Many text readers treat these characters as line ends.
 _LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
 
 
 def json_line(content: Mapping[str, Any]) -> str:
-    """One line of a ``.jsonl`` file, without its end; nothing in it is taken for one."""
+    """One line of a ``.jsonl`` file, without line end; Unicode line ends in it are escaped."""
     return json.dumps(content, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def to_json(value: Value) -> Any:
-    """The JSON form of one value."""
+    """Convert one value to JSON."""
     if value is None:
         return None
     try:
@@ -32,9 +32,9 @@ def to_json(value: Value) -> Any:
 
 
 def from_json(value: Any) -> Value:
-    """The value behind its JSON form.
+    """Convert JSON to a value.
 
-    :raises ValueError: for anything else.
+    :raises ValueError: for JSON that is not a value.
     """
     match value:
         case None:

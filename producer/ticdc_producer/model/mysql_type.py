@@ -1,4 +1,4 @@
-"""MySQL column type codes as TiDB numbers them, and what follows from a code alone.
+"""MySQL column type codes as TiDB numbers them, and properties that depend only on the code.
 
 Codes: ``tidb-parser mysql/type.go``; names as TiCDC writes them without parameters.
 """
@@ -48,11 +48,11 @@ INTEGERS = frozenset({T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG})
 FLOATS = frozenset({T.FLOAT, T.DOUBLE})
 TEMPORALS = frozenset({T.DATE, T.NEW_DATE, T.DATETIME, T.TIMESTAMP, T.DURATION})
 STRINGS = frozenset({T.VARCHAR, T.VAR_STRING, T.STRING})
-"""CHAR, VARCHAR, BINARY, VARBINARY; the charset tells text from bytes."""
+"""CHAR, VARCHAR, BINARY, VARBINARY; the charset distinguishes text from bytes."""
 LOBS = frozenset({T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB})
-"""The TEXT and BLOB families; the charset tells one from the other."""
+"""The TEXT and BLOB families; the charset distinguishes them."""
 NUMBERED = frozenset({T.YEAR, T.BIT, T.ENUM, T.SET})
-"""Types whose value is a plain number although SQL shows something else."""
+"""Types whose canonical value is a number, although SQL displays something else."""
 CHARSET_BEARING = STRINGS | LOBS | {T.ENUM, T.SET}
 """The only types that TiDB gives a charset other than ``binary`` (tidb ``typesNeedCharset``)."""
 DEFAULT_LENGTHS = {
@@ -60,7 +60,7 @@ DEFAULT_LENGTHS = {
     T.VARCHAR: 5, T.VAR_STRING: 5, T.NEW_DECIMAL: 10, T.FLOAT: 12, T.DOUBLE: 22, T.TINY_BLOB: 255,
     T.BLOB: 65_535, T.MEDIUM_BLOB: 16_777_215, T.LONG_BLOB: 4_294_967_295,
 }  # fmt: skip
-"""What an unspecified length stands for. Source: tidb ``pkg/parser/mysql/util.go``."""
+"""The length of a column whose length is not specified. Source: tidb ``pkg/parser/mysql/util.go``."""
 
 _INTEGER_BITS = {T.TINY: 8, T.SHORT: 16, T.INT24: 24, T.LONG: 32, T.LONGLONG: 64}
 
@@ -68,7 +68,7 @@ _INTEGER_BITS = {T.TINY: 8, T.SHORT: 16, T.INT24: 24, T.LONG: 32, T.LONGLONG: 64
 def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
     """Smallest and largest value that an integer, YEAR, BIT, ENUM or SET column can hold.
 
-    :param unsigned: whether the column is UNSIGNED; YEAR, BIT, ENUM and SET do not ask.
+    :param unsigned: whether the column is UNSIGNED; ignored for YEAR, BIT, ENUM and SET.
     :raises KeyError: for a type whose values are not plain numbers.
     """
     if code == T.YEAR:
@@ -104,7 +104,7 @@ def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     """The SQL name of a type without its parameters: ``int unsigned``, ``varbinary``, ``text``.
 
     :param binary: whether the column's charset is ``binary`` (BinaryFlag).
-    :param unsigned: UnsignedFlag; shown for numbers only, since YEAR and BIT always carry it.
+    :param unsigned: UnsignedFlag; ignored for YEAR and BIT, which always have it.
     """
     if code in _TEXT_AND_BINARY_NAMES:
         return _TEXT_AND_BINARY_NAMES[T(code)][binary]

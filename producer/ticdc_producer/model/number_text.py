@@ -1,43 +1,43 @@
-"""Numbers in text, and numbers out of any SQL value: MySQL's implicit conversions."""
+"""Converts text and other SQL values to numbers, by MySQL's rules for implicit conversion."""
 
 from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
 
-from ticdc_producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue
+from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, JsonText, Member, SQLValue
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[InvalidOperation])
-"""Wide enough for sums and products of DECIMAL(65,30)."""
+"""Precise enough for sums and products of DECIMAL(65,30)."""
 
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INTEGER = re.compile(r"([+-]?[0-9]+)(.*)", re.DOTALL)
-_LONGEST_NUMBER = 2000
+_MAX_NUMBER_LENGTH = 2000
 
 
 def numeric_prefix(text: str) -> tuple[str, bool]:
-    """The number that a text starts with, and whether the text is nothing else but spaces.
+    """The number that a text starts with, and whether only spaces follow it.
 
-    No number at all gives ``"0"``, as MySQL takes it.
+    A text without a number gives ``"0"``, as in MySQL.
     """
     match = _NUMBER.match(text)
-    if match is None or len(match[1]) > _LONGEST_NUMBER:
+    if match is None or len(match[1]) > _MAX_NUMBER_LENGTH:
         return "0", False
     return match[1], not text[match.end() :].strip(" \t\n\v\f\r")
 
 
 def integer_prefix(text: str) -> tuple[int, bool]:
-    """The integer that a text starts with, 0 if there is none, and whether nothing else is there."""
+    """The integer that a text starts with, 0 if there is none, and whether nothing else follows."""
     match = _INTEGER.match(text.strip(" \t\n\v\f\r"))
-    if match is None or len(match[1]) > _LONGEST_NUMBER:
+    if match is None or len(match[1]) > _MAX_NUMBER_LENGTH:
         return 0, False
     return int(match[1]), not match[2]
 
 
 def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
-    """A value where a number is wanted, and whether nothing was lost on the way.
+    """Convert a value to a number, and say whether the whole value was used.
 
-    Text keeps its exactness: ``'1.5'`` is a Decimal and ``'1e3'`` too.
+    Text becomes an exact number: ``'1.5'`` and ``'1e3'`` become a Decimal.
 
     :param value: anything but NULL.
     """
@@ -49,16 +49,16 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
         return _text_number(value.decode("utf-8", "replace"))
     if isinstance(value, str):
         return _text_number(value)
-    if isinstance(value, Moment | Span):
+    if isinstance(value, DateTimeValue | Duration):
         number = value.number()
         return (number, True) if value.fsp > 0 else (int(number), True)
     if isinstance(value, bool):
         return int(value), True
-    return value or 0, True  # NULL never comes here
+    return value or 0, True  # callers handle NULL
 
 
 def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:
-    """Numbers are themselves, true is 1, strings are read as text; arrays and objects have no number."""
+    """The number in a JSON value: true is 1, strings are parsed; arrays and objects have no number."""
     if value in ("true", "false"):
         return int(value == "true"), True
     return _text_number(value[1:-1] if value[:1] == '"' else value)
@@ -74,7 +74,7 @@ def _text_number(text: str) -> tuple[int | Decimal, bool]:
 
 
 def as_float(value: SQLValue) -> float:
-    """A value where a DOUBLE is wanted; infinite where it is too large for one."""
+    """Convert a value to a DOUBLE; infinite if it is too large."""
     number, _ = as_number(value)
     try:
         return float(number)
@@ -83,9 +83,9 @@ def as_float(value: SQLValue) -> float:
 
 
 def rounded(number: int | Decimal | float, scale: int) -> Decimal:
-    """The number at exactly ``scale`` digits behind the point, halves away from zero.
+    """Round a number to exactly ``scale`` fractional digits, halves away from zero.
 
-    :raises ArithmeticError: for a number far beyond any DECIMAL, or none at all.
+    :raises ArithmeticError: for a number far beyond any DECIMAL, infinity or NaN.
     """
     exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
     if not exact.is_finite() or exact.adjusted() > 100:

@@ -1,4 +1,5 @@
-"""The two TiCDC programs: ``classic`` is tiflow, every release up to v8.5; ``new`` is pingcap/ticdc."""
+"""The two TiCDC programs: ``classic`` is tiflow, in releases up to v8.5; ``new`` is the new architecture,
+pingcap/ticdc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka record with its place: what a source reads and a folder holds."""
+"""A Kafka record with topic, partition and offset, as it is read from a topic or a golden folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Record:
     """One message of a topic.
 
     :param timestamp: Unix milliseconds.
-    :param type: ``row``, ``ddl`` or ``resolved`` where the writer noted it, else empty.
+    :param type: ``row``, ``ddl`` or ``resolved`` if the writer recorded it, else empty.
     """
 
     topic: str

@@ -1,7 +1,7 @@
-"""Keys of rows and index entries: bytes that compare as the values do.
+"""Encodes keys of rows and index entries to bytes that compare like the values.
 
-The shape follows TiDB's ``codec.EncodeKey``: a flag byte, then the value in a form whose byte order is
-the value's. Only the order matters here; nothing reads a key back.
+The encoding follows TiDB's ``codec.EncodeKey``: a flag byte, then an order-preserving encoding of the value.
+Only the order matters here; keys are never decoded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SIGN = 1 << 63
 
 
 def int_key(number: int) -> bytes:
-    """An integer handle: the signed 64 bits, as TiKV orders them.
+    """The key of an integer handle: a signed 64-bit number, ordered as in TiKV.
 
-    A BIGINT UNSIGNED above the signed range wraps, and so sorts first, as in TiKV.
+    A BIGINT UNSIGNED above the signed range wraps around and therefore sorts first, as in TiKV.
     """
     return ((number + _SIGN) % (1 << 64)).to_bytes(8, "big")
 
@@ -36,22 +36,22 @@ def handle_of(number: int) -> int:
 
 
 def index_key(columns: Sequence[ColumnInfo], index: IndexInfo, row: Sequence[Value]) -> bytes | None:
-    """The key of a row in an index, or None where a NULL keeps it from colliding with any other.
+    """The key of a row in an index; None if it contains NULL and so cannot collide with another key.
 
     :param columns: all columns of the table; ``row`` has one value for each.
     """
     parts = []
-    for place, offset in enumerate(index.offsets):
+    for position, offset in enumerate(index.offsets):
         value = row[offset]
         if value is None:
             return None
-        length = index.lengths[place] if index.lengths else -1
+        length = index.lengths[position] if index.lengths else -1
         parts.append(encode_part(columns[offset], prefix(columns[offset], value, length)))
     return b"".join(parts)
 
 
 def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequence[Value]) -> bytes | None:
-    """The key that some columns of a row make, whole, or None where one of them is NULL."""
+    """The key of some columns of a row, without prefix lengths; None if one of them is NULL."""
     parts = []
     for offset in offsets:
         value = row[offset]
@@ -62,7 +62,7 @@ def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequ
 
 
 def prefix(column: ColumnInfo, value: bytes, length: int) -> bytes:
-    """The part of a value that a prefix index keeps: characters of text, bytes of the others."""
+    """The part of a value that a prefix index stores: characters for text, bytes for other types."""
     if length < 0:
         return value
     if column.charset == "binary":
@@ -71,7 +71,7 @@ def prefix(column: ColumnInfo, value: bytes, length: int) -> bytes:
 
 
 def encode_part(column: ColumnInfo, value: bytes) -> bytes:
-    """One column of a key, self-delimiting.
+    """Encode one column of a key; the encoding is self-delimiting.
 
     :param value: canonical value, not NULL.
     """
@@ -86,11 +86,11 @@ def encode_part(column: ColumnInfo, value: bytes) -> bytes:
         return bytes([_DURATION]) + int_key(_duration_microseconds(value))
     if code in CHARSET_BEARING:
         return bytes([_BYTES]) + memcomparable(sort_key(value, column.collation))
-    return bytes([_BYTES]) + memcomparable(value)  # dates: their text has a fixed width
+    return bytes([_BYTES]) + memcomparable(value)  # dates and times have texts of fixed width
 
 
 def memcomparable(data: bytes) -> bytes:
-    """Groups of 8 bytes, each followed by how full it is, so that a prefix sorts first and keys concatenate.
+    """Groups of 8 bytes, each followed by its fill level, so that prefixes sort first and keys can be joined.
 
     Source: tidb ``codec.EncodeBytes``.
     """

@@ -1,4 +1,4 @@
-"""What of a session decides how values become column values: sql_mode, time zone, checks."""
+"""The session settings that affect the coercion of values: sql_mode, time zone, checks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from datetime import UTC, datetime, tzinfo
 from ticdc_producer.errors import ScenarioError
 
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
-_SHOWN = 120
+_MAX_DISPLAY_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SQLMode:
-    """The rules that coercions obey.
+    """The session settings for coercions.
 
-    :param strict: STRICT_TRANS_TABLES: what does not fit is an error, else it is cut to fit.
-    :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is a date.
-    :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is a date.
+    :param strict: STRICT_TRANS_TABLES: a value that does not fit is an error; without it the value is cut to
+        fit.
+    :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is accepted.
+    :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is accepted.
     :param invalid_dates: ALLOW_INVALID_DATES: every month of a DATE or DATETIME has 31 days.
-    :param zone: the session's time zone; TIMESTAMP columns hold UTC.
-    :param now: what ``NOW()`` is.
-    :param utf8_check: off with ``tidb_skip_utf8_check``: text columns take any bytes.
-    :param foreign_key_checks: foreign keys are enforced.
+    :param zone: the session's time zone; TIMESTAMP columns store UTC.
+    :param now: the value of ``NOW()``.
+    :param utf8_check: False with ``tidb_skip_utf8_check``: text columns accept any bytes.
+    :param foreign_key_checks: whether foreign keys are enforced.
     """
 
     strict: bool = True
@@ -36,9 +37,9 @@ class SQLMode:
     foreign_key_checks: bool = True
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
-        """Refuse a value in strict mode; without it, the value that TiDB takes instead.
+        """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.
 
-        :param what: the rule that is broken, put in front of ``for column …``.
+        :param what: the violated rule, which precedes ``for column …`` in the message.
         :raises ScenarioError: in strict mode, with ``column`` and ``value`` set.
         """
         if self.strict:
@@ -48,14 +49,14 @@ class SQLMode:
 
 def value_error(column: str, value: object, what: str) -> ScenarioError:
     """The error for one value of one column."""
-    shown = shown_value(value)
-    return ScenarioError(f"{what} for column {column!r}: {shown!r}", column=column, value=shown)
+    text = display_value(value)
+    return ScenarioError(f"{what} for column {column!r}: {text!r}", column=column, value=text)
 
 
-def shown_value(value: object) -> str:
-    """A value as a message shows it: text as itself, bytes in hex, cut to a readable length."""
+def display_value(value: object) -> str:
+    """A value for display in a message: text as it is, bytes in hex, cut to a readable length."""
     if isinstance(value, bool):
         value = int(value)
     text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= _MAX_DISPLAY_LENGTH else text[:_MAX_DISPLAY_LENGTH] + "…"

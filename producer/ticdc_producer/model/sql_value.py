@@ -1,9 +1,9 @@
-"""Values as SQL computes with them, between a literal or a column and the canonical bytes of a row.
+"""The values of SQL expressions, which ``coerce`` converts to the canonical bytes of a column.
 
-Plain Python types serve where they mean the same: ``None`` is NULL, ``int`` a signed integer,
-``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is what
-TRUE and comparisons give: 1 or 0, but true or false in JSON. The classes here are for what Python has no word
-for.
+Python types are used where they have the same meaning: ``None`` is NULL, ``int`` a signed integer,
+``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is the
+result of TRUE and of comparisons: 1 or 0, but true or false in JSON. The classes here are for values without
+a Python equivalent.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TypeAlias
 
 
 class Unsigned(int):
-    """A BIGINT UNSIGNED: arithmetic with it must not fall below zero."""
+    """A BIGINT UNSIGNED; results of arithmetic with it must not be negative."""
 
 
 class BinaryLiteral(bytes):
-    """``x'..'``, ``b'..'`` and BIT values: a number where a number is wanted, else bytes."""
+    """``x'..'``, ``b'..'`` and BIT values: a number in numeric context, else bytes."""
 
     @property
     def number(self) -> int:
@@ -27,13 +27,13 @@ class BinaryLiteral(bytes):
 
 
 class Bits(BinaryLiteral):
-    """The value of a BIT column: a number in every comparison."""
+    """The value of a BIT column; it is compared as a number."""
 
 
 class ColumnBytes(bytes):
     """The value of a BINARY, VARBINARY or BLOB column.
 
-    :param code: type code of the column, which a JSON document made of it names.
+    :param code: type code of the column, which appears in JSON that is made from the value.
     """
 
     code: int
@@ -45,7 +45,7 @@ class ColumnBytes(bytes):
 
 
 class Member(str):
-    """A value of an ENUM or SET: text with a number behind it."""
+    """A value of an ENUM or SET: its text and its number."""
 
     number: int
 
@@ -58,7 +58,7 @@ class Member(str):
 class JsonText(str):
     """A JSON value, as TiDB prints it.
 
-    :param document: the value that the text was printed from; what is read from a column has none.
+    :param document: the document that the text was printed from; None for a value from a column.
     """
 
     document: object
@@ -70,10 +70,10 @@ class JsonText(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A DATE, DATETIME or TIMESTAMP; month and day may be zero, as MySQL's may.
+class DateTimeValue:
+    """A DATE, DATETIME or TIMESTAMP; month and day may be zero, as in MySQL.
 
-    :param fsp: digits of the fraction that it shows; -1 for a date without time.
+    :param fsp: number of fractional digits; -1 for a date without time.
     """
 
     year: int
@@ -87,7 +87,7 @@ class Moment:
 
     @property
     def fields(self) -> tuple[int, ...]:
-        """What two moments are compared by."""
+        """The fields by which values are compared."""
         return (self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond)
 
     @property
@@ -95,9 +95,9 @@ class Moment:
         return not any(self.fields)
 
     def naive(self) -> datetime:
-        """As a ``datetime`` without zone.
+        """Convert to a ``datetime`` without time zone.
 
-        :raises ValueError: for what Python's calendar lacks, such as month 0.
+        :raises ValueError: for a date that does not exist in Python, such as month 0.
         """
         return datetime(
             self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond
@@ -113,16 +113,17 @@ class Moment:
         return f"{self.date_text()} {clock}{fraction(self.microsecond, self.fsp)}"
 
     def number(self) -> Decimal:
-        """``YYYYMMDD[hhmmss[.ffffff]]``, what a moment is where a number is wanted."""
+        """``YYYYMMDD[hhmmss[.ffffff]]``, the value in numeric context."""
         digits = "".join(character for character in self.text() if character.isdigit() or character == ".")
         return Decimal(digits)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Duration:
     """A TIME: signed, up to 838:59:59.
 
-    :param microseconds: the whole length.
+    :param microseconds: the length, with sign.
+    :param fsp: number of fractional digits.
     """
 
     microseconds: int
@@ -135,7 +136,7 @@ class Span:
         return f"{sign}{clock}{fraction(micro, self.fsp)}"
 
     def number(self) -> Decimal:
-        """``hhmmss[.ffffff]``."""
+        """``hhmmss[.ffffff]``, the value in numeric context."""
         return Decimal(self.text().replace(":", ""))
 
 
@@ -144,4 +145,4 @@ def fraction(microsecond: int, fsp: int) -> str:
     return f".{microsecond:06d}"[: fsp + 1] if fsp > 0 else ""
 
 
-SQLValue: TypeAlias = int | Decimal | float | str | bytes | Moment | Span | None
+SQLValue: TypeAlias = int | Decimal | float | str | bytes | DateTimeValue | Duration | None

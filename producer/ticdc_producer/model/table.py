@@ -1,4 +1,4 @@
-"""Tables as TiCDC's sink knows them: columns, indexes, handle key, versions."""
+"""Table versions as TiCDC's sink knows them: columns, indexes, handle key."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class PartitionInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class TableInfo:
-    """One version of a table: what a DDL left behind.
+    """One version of a table: its definition after a DDL.
 
-    :param table_id: logical table id; equals the physical one of a table without partitions.
-    :param version: number of this entry in the catalog.
-    :param columns: in table order, virtual and hidden ones included.
+    :param table_id: logical table id; equal to the physical one if the table has no partitions.
+    :param version: index of this entry in the catalog.
+    :param columns: in table order, including virtual and hidden columns.
     :param partitions: empty for a table that is not partitioned.
     :param last_column_id: the largest id that a column of the table ever had.
-    :param update_ts: TSO at which TiDB last changed this version's definition; 0 where it is not known.
-    :param left_out: offsets of the columns that a column selector leaves out of row events.
-    :param profile: the program that replicates the table; it decides which keys may be the handle key.
+    :param update_ts: TSO at which TiDB last changed the definition of this version; 0 if it is not known.
+    :param profile: the TiCDC program that replicates the table; it decides which keys may be the handle key.
+    :param unselected: offsets of the columns that column selectors remove from row events.
     """
 
     schema: str
@@ -46,10 +46,10 @@ class TableInfo:
     last_column_id: int = 0
     update_ts: int = 0
     profile: Profile = "classic"
-    left_out: tuple[int, ...] = ()
+    unselected: tuple[int, ...] = ()
 
     def __hash__(self) -> int:
-        # Encoders look a table up for every batch; its columns would take longer than their rows.
+        # Encoders look up a table for every batch; hashing its columns would take longer than encoding.
         return hash((self.schema, self.name, self.table_id, self.version))
 
     @cached_property
@@ -58,10 +58,10 @@ class TableInfo:
 
     @cached_property
     def handle_index(self) -> IndexInfo | None:
-        """The handle key: the primary key, else the best unique index without NULLs, else none.
+        """The handle key: the primary key, else the best unique index without NULLs, else None.
 
-        Best is the fewest columns, then the lowest id; a key on a virtual column counts for the new
-        program only. Source: tiflow ``findHandleIndex``, ticdc ``initIndexColumns``.
+        The best index has the fewest columns, then the lowest id. Only TiCDC new architecture accepts an
+        index on a virtual column. Source: tiflow ``findHandleIndex``, ticdc ``initIndexColumns``.
         """
         if self.primary_key is not None:
             return self.primary_key
@@ -80,12 +80,12 @@ class TableInfo:
 
     @cached_property
     def sent(self) -> tuple[int, ...]:
-        """Offsets of the columns that reach the sink: all but virtual generated ones and those left out.
+        """Offsets of the columns that reach the sink: all except virtual generated and unselected columns.
 
-        Row images hold just these, in this order. Source: tiflow ``IsColCDCVisible``.
+        Row images contain exactly these columns, in this order. Source: tiflow ``IsColCDCVisible``.
         """
-        shown = (i for i, column in enumerate(self.columns) if not column.is_virtual)
-        return tuple(i for i in shown if i not in self.left_out)
+        visible = (i for i, column in enumerate(self.columns) if not column.is_virtual)
+        return tuple(i for i in visible if i not in self.unselected)
 
     @cached_property
     def generated(self) -> tuple[int, ...]:
@@ -100,13 +100,13 @@ class TableInfo:
     def sent_flags(self) -> tuple[int, ...]:
         return tuple(self.flags[i] for i in self.sent)
 
-    def image_place(self, offset: int) -> int | None:
-        """Where a column of ``columns`` stands in a row image; None if it is in none."""
+    def image_index(self, offset: int) -> int | None:
+        """Index in a row image of the column at ``offset`` in ``columns``; None if images do not have it."""
         return self.sent.index(offset) if offset in self.sent else None
 
     @cached_property
     def clustered_key(self) -> IndexInfo | None:
-        """The primary key that rows are stored under, if any."""
+        """The clustered primary key, under which TiDB stores the rows; None if there is none."""
         key = self.primary_key
         return key if key is not None and key.clustered else None
 

@@ -1,6 +1,6 @@
-"""Time stamps of TiDB: ``ts = physical_ms << 18 | logical``, 64 bits, unsigned.
+"""TiDB's TSO (timestamp oracle): ``ts = physical_ms << 18 | logical``, 64 bits, unsigned.
 
-Source of the rule: client-go ``oracle``; physical is Unix time in milliseconds of the PD leader.
+Source of the rule: client-go ``oracle``. The physical part is Unix time in milliseconds on the PD leader.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 
 LOGICAL_BITS = 18
 MAX_LOGICAL = (1 << LOGICAL_BITS) - 1
-MAX_TS = (1 << 63) - 1  # consumers keep it in a signed long
+MAX_TS = (1 << 63) - 1  # consumers store it in a signed 64-bit integer
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def compose(physical_ms: int, logical: int = 0) -> int:
-    """The TSO of a physical time in Unix milliseconds and a logical counter.
+    """Compose a TSO from Unix milliseconds and a logical counter.
 
-    :raises ValueError: if either part does not fit.
+    :raises ValueError: if either part is out of range.
     """
     if not 0 <= logical <= MAX_LOGICAL:
         raise ValueError(f"logical part {logical} is outside 0 … {MAX_LOGICAL}")
@@ -36,9 +36,9 @@ def logical(ts: int) -> int:
     return ts & MAX_LOGICAL
 
 
-def from_datetime(moment: datetime) -> int:
-    """The TSO with logical 0 of an aware ``datetime`` (cut to milliseconds)."""
-    return compose((moment - _EPOCH) // timedelta(milliseconds=1))
+def from_datetime(time: datetime) -> int:
+    """The TSO of an aware ``datetime``, cut to milliseconds, with logical counter 0."""
+    return compose((time - _EPOCH) // timedelta(milliseconds=1))
 
 
 def to_datetime(ts: int) -> datetime:

@@ -1,4 +1,4 @@
-"""Stage 1: the number of a commit becomes its commit-ts, and TIMESTAMP the changefeed's local time."""
+"""Stage 1: add the commit-ts of each commit, and convert TIMESTAMP to the changefeed's time zone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.model.clock import Clock
-from ticdc_producer.pipeline.table_metadata import Facts, with_facts
+from ticdc_producer.pipeline.table_metadata import TableMetadata, join_table_metadata
 
 
 def commit_ts(clock: Clock, commit_seq: Column) -> Column:
-    """Commit-ts of a commit number: arithmetic per row, no window, no shuffle."""
+    """The commit-ts of a commit number, by arithmetic on each row."""
     branches = [
         (first, F.lit(start) + (commit_seq - F.lit(first)) * F.lit(clock.step))
         for first, start in clock.segments
@@ -26,39 +26,39 @@ def commit(changes: DataFrame, clock: Clock) -> DataFrame:
     return changes.withColumn("commit_ts", commit_ts(clock, F.col("commit_seq")))
 
 
-def localise(changes: DataFrame, facts: Facts, time_zone: str) -> DataFrame:
+def localise(changes: DataFrame, table_metadata: TableMetadata, time_zone: str) -> DataFrame:
     """Render TIMESTAMP columns in the changefeed's time zone.
 
     The change log holds them as UTC text; TiCDC's mounter prints them in its own zone (server option
-    ``tz``). Zero dates stay as they are.
+    ``tz``). Zero dates are unchanged.
 
     :param time_zone: an IANA name or an offset such as ``+08:00``.
     """
     if is_utc(time_zone):
         return changes
-    joined = with_facts(changes, facts.frame, "timestamp_places")
+    joined = join_table_metadata(changes, table_metadata.rows, "timestamp_columns")
     for image in ("before", "after"):
         rendered = F.transform(
             F.col(image),
-            lambda value, place: F.when(
-                F.array_contains("timestamp_places", place), local_text(value, time_zone)
+            lambda value, index: F.when(
+                F.array_contains("timestamp_columns", index), local_text(value, time_zone)
             ).otherwise(value),
         )
         joined = joined.withColumn(image, rendered)
-    return joined.drop("timestamp_places")
+    return joined.drop("timestamp_columns")
 
 
 def is_utc(time_zone: str) -> bool:
-    """Whether a zone is UTC, in which TIMESTAMP stands in the change log."""
+    """Whether a zone is UTC, the zone of TIMESTAMP values in the change log."""
     return time_zone.upper() in ("UTC", "Z", "+00:00")
 
 
 def local_text(value: Column, time_zone: str) -> Column:
-    """A TIMESTAMP of the change log as text of a zone; zero dates stay as they are."""
+    """Convert a TIMESTAMP of the change log to a time zone; zero dates are unchanged."""
     text = value.cast("string")
     seconds, fraction = F.substring(text, 1, 19), F.substring(text, 20, 7)
-    # Without a zone of its own, so that the Spark session's zone has no say.
+    # TIMESTAMP_NTZ, so that the time zone of the Spark session has no effect.
     utc = F.to_timestamp_ntz(seconds)
     local = F.convert_timezone(F.lit("UTC"), F.lit(time_zone), utc)
-    shown = F.concat(F.date_format(local, "yyyy-MM-dd HH:mm:ss"), fraction)
-    return F.when(F.startswith(text, F.lit("0000-")), value).otherwise(shown.cast("binary"))
+    text_in_zone = F.concat(F.date_format(local, "yyyy-MM-dd HH:mm:ss"), fraction)
+    return F.when(F.startswith(text, F.lit("0000-")), value).otherwise(text_in_zone.cast("binary"))

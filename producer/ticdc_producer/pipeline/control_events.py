@@ -1,9 +1,9 @@
-"""Stage 5: DDL events and resolved events, to every partition they go to.
+"""Stage 5: DDL events and resolved events, for every partition that receives them.
 
-DDL: every partition of its topic, of Canal-JSON partition 0. Resolved: every partition of every topic
-that is active then, and of the default topic. Both stand behind the rows of their own time stamp: rows
-whose commit-ts equals a DDL's were decoded with the schema before it. Source: tiflow ``mq_ddl_sink.go``,
-``ddl_manager.go``.
+A DDL is sent to all partitions of its topic, with Canal-JSON to partition 0 only. A resolved event is sent
+to all partitions of every topic that is active at that time, and of the default topic. Both follow the rows
+with the same time stamp: rows whose commit-ts equals that of a DDL were decoded with the schema before the
+DDL. Source: tiflow ``mq_ddl_sink.go``, ``ddl_manager.go``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
 from ticdc_producer.model.event import Kind
 from ticdc_producer.pipeline.commit import commit_ts
-from ticdc_producer.pipeline.topic_partitions import Slots
+from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
-RANKS = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
+KIND_ORDER = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
 
 
 @dataclass(frozen=True, kw_only=True)
-class DDLPlace:
-    """Where one DDL goes.
+class DDLRoute:
+    """The topic of one DDL.
 
-    :param index: its place in the catalog's list of DDLs.
-    :param seq: order among DDLs of one time stamp.
+    :param index: index in the catalog's list of DDLs.
+    :param seq: order among DDLs with one time stamp.
     """
 
     index: int
@@ -41,7 +41,7 @@ class DDLPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveTopic:
-    """A topic and the time from which on resolved events go to it."""
+    """A topic that gets resolved events from the TSO ``since`` on."""
 
     topic: str
     since: int
@@ -52,10 +52,10 @@ class ResolvedPlan:
     """When resolved events are sent.
 
     :param commits: number of commits in the history.
-    :param after_transaction: one after every commit, with its ts; else every ``every_ms`` of the clock,
-        after each DDL and after the last commit.
-    :param sent: whether the protocol sends any.
-    :param explicit: ``(ts, at)`` of explicit ones, ``at`` being the ts they are delivered behind.
+    :param after_transaction: send one after every commit, with its commit-ts; otherwise every ``every_ms``
+        of the commit clock, after each DDL and after the last commit.
+    :param sent: whether the protocol has resolved events.
+    :param explicit: the explicit ones: resolved-ts, and the TSO after whose commits it is delivered.
     """
 
     clock: Clock
@@ -67,19 +67,19 @@ class ResolvedPlan:
 
 
 def ddl_events(
-    spark: SparkSession, places: Sequence[DDLPlace], slots: Slots, *, to_all: bool = True
+    spark: SparkSession, routes: Sequence[DDLRoute], topic_partitions: TopicPartitions, *, to_all: bool = True
 ) -> DataFrame:
     """DDL events of the event stream.
 
-    :param to_all: to every partition of the DDL's topic; else to partition 0.
+    :param to_all: whether to send DDLs to all partitions of their topic; otherwise to partition 0.
     """
     rows = [
-        (slot, place.commit_ts, place.index, place.seq.to_bytes(8, "big"))
-        for place in places
-        for slot in slots.of(place.topic)[: None if to_all else 1]
+        (partition_index, route.commit_ts, route.index, route.seq.to_bytes(8, "big"))
+        for route in routes
+        for partition_index in topic_partitions.of(route.topic)[: None if to_all else 1]
     ]
-    frame = spark.createDataFrame(rows, "slot int, commit_ts long, ddl int, place binary")
-    return _shaped(frame, slots, Kind.DDL)
+    events = spark.createDataFrame(rows, "partition_index int, commit_ts long, ddl int, txn_order_key binary")
+    return _shaped(events, topic_partitions, Kind.DDL)
 
 
 def resolved_events(
@@ -87,36 +87,40 @@ def resolved_events(
     plan: ResolvedPlan,
     ddl_ts: Iterable[int],
     topics: Sequence[ActiveTopic],
-    slots: Slots,
+    topic_partitions: TopicPartitions,
 ) -> DataFrame:
-    """Resolved events of the event stream, none twice.
+    """Resolved events of the event stream, without duplicates.
 
-    :param ddl_ts: time stamps of the DDLs that are sent.
+    :param ddl_ts: commit-ts of the DDLs that are sent.
     """
     times = reduce(DataFrame.unionByName, _times(spark, plan, ddl_ts))
-    # Of equal time stamps the one that is delivered first stays.
-    times = times.groupBy("commit_ts").agg(F.min("at").alias("at"))
-    rows = [(slot, active.since) for active in topics for slot in slots.of(active.topic)]
-    active = spark.createDataFrame(rows, "slot int, since long")
-    events = times.join(F.broadcast(active), F.col("since") <= F.col("at")).drop("since")
-    # Explicit ones may be delivered behind the same commit; the lower comes first.
-    place = F.unhex(F.lpad(F.hex("commit_ts"), 16, "0"))
-    return _shaped(events.withColumn("place", place), slots, Kind.RESOLVED)
+    # If several have one resolved-ts, send the one that is delivered first.
+    times = times.groupBy("commit_ts").agg(F.min("deliver_after_ts").alias("deliver_after_ts"))
+    rows = [(index, active.since) for active in topics for index in topic_partitions.of(active.topic)]
+    active = spark.createDataFrame(rows, "partition_index int, since long")
+    events = times.join(F.broadcast(active), F.col("since") <= F.col("deliver_after_ts")).drop("since")
+    # Several explicit ones may follow the same commit; the lowest is sent first.
+    order_key = F.unhex(F.lpad(F.hex("commit_ts"), 16, "0"))
+    return _shaped(events.withColumn("txn_order_key", order_key), topic_partitions, Kind.RESOLVED)
 
 
 def _times(spark: SparkSession, plan: ResolvedPlan, ddl_ts: Iterable[int]) -> list[DataFrame]:
-    """``commit_ts, at`` of the resolved events of each reason."""
+    """``commit_ts`` and ``deliver_after_ts`` of the resolved events, a DataFrame per reason."""
     if not plan.sent:
-        return [spark.createDataFrame([], "commit_ts long, at long")]
-    explicit = spark.createDataFrame(list(plan.explicit), "commit_ts long, at long")
+        return [spark.createDataFrame([], "commit_ts long, deliver_after_ts long")]
+    explicit = spark.createDataFrame(list(plan.explicit), "commit_ts long, deliver_after_ts long")
     if plan.commits == 0:
         return [explicit]
     if plan.after_transaction:
         commits = spark.range(plan.commits).select(commit_ts(plan.clock, F.col("id")).alias("commit_ts"))
-        return [explicit, commits.withColumn("at", F.col("commit_ts"))]
+        return [explicit, commits.withColumn("deliver_after_ts", F.col("commit_ts"))]
     last = plan.clock.ts(plan.commits - 1)
     single = [(ts, ts) for ts in {*ddl_ts, last}]
-    return [explicit, spark.createDataFrame(single, "commit_ts long, at long"), _ticks(spark, plan, last)]
+    return [
+        explicit,
+        spark.createDataFrame(single, "commit_ts long, deliver_after_ts long"),
+        _ticks(spark, plan, last),
+    ]
 
 
 def _ticks(spark: SparkSession, plan: ResolvedPlan, last: int) -> DataFrame:
@@ -124,25 +128,27 @@ def _ticks(spark: SparkSession, plan: ResolvedPlan, last: int) -> DataFrame:
     count = (tso.physical(last) - start) // plan.every_ms
     physical = F.lit(start) + (F.col("id") + 1) * F.lit(plan.every_ms)
     ticks = spark.range(count).select(F.shiftleft(physical, tso.LOGICAL_BITS).alias("commit_ts"))
-    return ticks.where(F.col("commit_ts") <= last).withColumn("at", F.col("commit_ts"))
+    return ticks.where(F.col("commit_ts") <= last).withColumn("deliver_after_ts", F.col("commit_ts"))
 
 
-def _shaped(frame: DataFrame, slots: Slots, kind: Kind) -> DataFrame:
-    """Fill in what rows have and these events have not."""
+def _shaped(events: DataFrame, topic_partitions: TopicPartitions, kind: Kind) -> DataFrame:
+    """Add the columns of ``EVENT_STREAM`` that these events lack."""
     given: dict[str, Column] = {
-        **slots.named(F.col("slot")),
+        **topic_partitions.named(F.col("partition_index")),
         "kind": F.lit(int(kind)).cast("byte"),
-        "rank": F.lit(RANKS[kind]).cast("byte"),
-        "at": F.col("at") if "at" in frame.columns else F.col("commit_ts"),
-        "epoch": F.lit(0),
-        "copy": F.lit(0),
+        "kind_order": F.lit(KIND_ORDER[kind]).cast("byte"),
+        "deliver_after_ts": F.col("deliver_after_ts")
+        if "deliver_after_ts" in events.columns
+        else F.col("commit_ts"),
+        "restart_epoch": F.lit(0),
+        "delivery_no": F.lit(0),
     }
     columns = [
         given[field.name].alias(field.name)
         if field.name in given
         else F.col(field.name)
-        if field.name in frame.columns
+        if field.name in events.columns
         else F.lit(None).cast(field.dataType).alias(field.name)
         for field in EVENT_STREAM.fields
     ]
-    return in_shape(frame.select(*columns), EVENT_STREAM)
+    return in_shape(events.select(*columns), EVENT_STREAM)

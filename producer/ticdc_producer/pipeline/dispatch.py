@@ -1,4 +1,4 @@
-"""Stage 4: every row change finds its topic and partition."""
+"""Stage 4: determine the topic and partition of every row change."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ from ticdc_producer.dispatch import spark as rules
 from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.pipeline.table_metadata import Facts, with_facts
-from ticdc_producer.pipeline.topic_partitions import Slots
+from ticdc_producer.pipeline.table_metadata import TableMetadata, join_table_metadata
+from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
 _NEEDED = ("topic", "rule", "base_hash", "base_text", "key_columns")
 
 
-def dispatch(changes: DataFrame, facts: Facts, slots: Slots, *, profile: Profile = "classic") -> DataFrame:
-    """Row changes with a place in their transaction → row events of the event stream."""
+def dispatch(
+    changes: DataFrame,
+    table_metadata: TableMetadata,
+    topic_partitions: TopicPartitions,
+    *,
+    profile: Profile = "classic",
+) -> DataFrame:
+    """Turn row changes with ``txn_order_key`` into row events of the event stream."""
     skips_null = profile == "new"
-    joined = with_facts(changes, facts.frame, *_NEEDED)
+    joined = join_table_metadata(changes, table_metadata.rows, *_NEEDED)
     image = F.coalesce("after", "before")
     # `table` has no key columns, so its hash is that of schema and table alone.
-    keys = [F.get("key_columns", F.lit(number)) for number in range(facts.key_columns)]
+    keys = [F.get("key_columns", F.lit(number)) for number in range(table_metadata.key_columns)]
     hashed = rules.row_hash(image, F.col("base_hash"), keys, skips_null=skips_null)
     rule, ts = F.col("rule"), F.col("commit_ts")
-    placed = joined.withColumn("partition", rules.partition(rule, hashed, ts, slots.partitions))
-    events = placed.select(
-        slots.number(F.col("topic"), F.col("partition")).alias("slot"),
+    dispatched = joined.withColumn(
+        "partition", rules.partition(rule, hashed, ts, topic_partitions.partitions)
+    )
+    events = dispatched.select(
+        topic_partitions.number(F.col("topic"), F.col("partition")).alias("partition_index"),
         "topic",
         "partition",
         "commit_ts",
@@ -40,10 +48,10 @@ def dispatch(changes: DataFrame, facts: Facts, slots: Slots, *, profile: Profile
         rules.dispatch_key(rule, hashed, F.col("base_text"), ts).alias("dispatch_key"),
         F.lit(None).cast("int").alias("ddl"),
         F.lit(None).cast("string").alias("fault"),
-        F.lit(0).alias("epoch"),
-        F.col("commit_ts").alias("at"),
-        F.lit(0).cast("byte").alias("rank"),
-        "place",
-        F.lit(0).alias("copy"),
+        F.lit(0).alias("restart_epoch"),
+        F.col("commit_ts").alias("deliver_after_ts"),
+        F.lit(0).cast("byte").alias("kind_order"),
+        "txn_order_key",
+        F.lit(0).alias("delivery_no"),
     )
     return in_shape(events, EVENT_STREAM)

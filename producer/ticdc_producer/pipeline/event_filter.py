@@ -1,4 +1,4 @@
-"""Stage: mutations that event filters ignore go, before updates are split.
+"""Stage: remove the mutations that event filters ignore, before updates are split.
 
 Source: tiflow ``cdc/entry/mounter.go``, ``pkg/filter`` (``sql_event_filter.go``, ``expr_filter.go``).
 """
@@ -22,7 +22,7 @@ _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), 
 
 
 def event_filter(mutations: DataFrame, tables: Iterable[TableInfo], section: FilterSection) -> DataFrame:
-    """The mutations that no event filter ignores.
+    """Remove the mutations that an event filter ignores.
 
     :param mutations: with ``commit_ts``, TIMESTAMP values in the changefeed's zone.
     :param tables: the versions that are replicated.
@@ -35,7 +35,7 @@ def event_filter(mutations: DataFrame, tables: Iterable[TableInfo], section: Fil
 
 
 def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iterator[TableInfo]:
-    """The tables of which rows may be ignored: their rows at the end are not those upstream."""
+    """The tables whose rows may be ignored; their final rows then differ from upstream."""
     rules = [_matcher(rule) for rule in section.event_filters if drops_rows(rule)]
     for table in tables:
         if section.ignore_txn_start_ts or any(rule.accepts(table.schema, table.name) for rule in rules):
@@ -43,7 +43,7 @@ def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iter
 
 
 def check_expressions(table: TableInfo, section: FilterSection) -> None:
-    """What can be told of the value expressions for one table without Spark.
+    """Check the value expressions for one table without Spark.
 
     :raises ChangefeedError: for one that cannot be evaluated.
     """
@@ -55,7 +55,7 @@ def check_expressions(table: TableInfo, section: FilterSection) -> None:
 
 
 def drops_rows(rule: EventFilter) -> bool:
-    """Whether an event filter speaks of row changes."""
+    """Whether an event filter can ignore row changes."""
     return bool(_ops(rule)) or any(expression for _, _, expression in _expressions(rule))
 
 
@@ -72,7 +72,7 @@ def _ignored(tables: Sequence[TableInfo], section: FilterSection) -> Iterator[Co
             for op, image, expression in _expressions(rule):
                 if expression:
                     of_table = (F.col("table_version") == table.version) & (F.col("op") == int(op))
-                    # A condition that is NULL must not hide what another one says.
+                    # A condition that is NULL must not hide the result of another one.
                     holds = F.coalesce(value_condition(expression, table, image), F.lit(False))
                     yield F.when(of_table, holds).otherwise(F.lit(False))
 

@@ -1,8 +1,8 @@
 """The order in which Go's ``sort.Sort`` leaves equal elements.
 
-TiCDC sorts the rows of a transaction with it by kind alone, and it is not stable above 12 elements; what
-a consumer sees is nonetheless always the same, since its "random" choices are seeded by the length.
-Source: Go ``src/sort/zsortinterface.go`` (pattern-defeating quicksort, since Go 1.19).
+TiCDC sorts the rows of a transaction with it by kind alone. It is not stable above 12 elements, but its
+result is deterministic, because its "random" choices are seeded with the length. Source: Go
+``src/sort/zsortinterface.go`` (pattern-defeating quicksort, since Go 1.19).
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ _UNKNOWN, _INCREASING, _DECREASING = range(3)
 
 
 def go_sorted(ranks: Sequence[int]) -> list[int]:
-    """The places of the elements in the order that ``sort.Sort`` gives them.
+    """The indexes of the elements in the order in which ``sort.Sort`` leaves them.
 
-    :param ranks: what the elements are compared by.
+    :param ranks: sort keys of the elements.
     """
     run = _Run(ranks)
     run.sort(0, len(ranks), len(ranks).bit_length())
-    return run.places
+    return run.indexes
 
 
 class _Run:
-    """One sort: the ranks and, moved along with them, the places that they come from."""
+    """One sort: the ranks and, moved together with them, their original indexes."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
         self.ranks = list(ranks)
-        self.places = list(range(len(ranks)))
+        self.indexes = list(range(len(ranks)))
 
     def less(self, i: int, j: int) -> bool:
         return self.ranks[i] < self.ranks[j]
 
     def swap(self, i: int, j: int) -> None:
         self.ranks[i], self.ranks[j] = self.ranks[j], self.ranks[i]
-        self.places[i], self.places[j] = self.places[j], self.places[i]
+        self.indexes[i], self.indexes[j] = self.indexes[j], self.indexes[i]
 
     def sort(self, a: int, b: int, limit: int) -> None:
         """Sort ``[a, b)``; ``limit`` bad pivots are allowed before heapsort takes over."""
@@ -103,7 +103,7 @@ class _Run:
             self.sift_down(0, i, a)
 
     def partition(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
-        """Smaller ones before the pivot, others behind; whether they stood so already."""
+        """Move smaller elements before the pivot, others after it; return whether they were so already."""
         self.swap(a, pivot)
         i, j = self._inward(a, a + 1, b - 1)
         if i > j:
@@ -116,7 +116,7 @@ class _Run:
         return j, False
 
     def _inward(self, a: int, i: int, j: int) -> tuple[int, int]:
-        """Past what stands on its side of the pivot, which is at ``a``."""
+        """Advance past the elements that are on the correct side of the pivot, which is at ``a``."""
         while i <= j and self.less(i, a):
             i += 1
         while i <= j and not self.less(j, a):
@@ -124,7 +124,7 @@ class _Run:
         return i, j
 
     def partition_equal(self, a: int, b: int, pivot: int) -> int:
-        """Elements equal to the pivot before larger ones; the first place behind them."""
+        """Move elements equal to the pivot before larger ones; return the index after them."""
         self.swap(a, pivot)
         i, j = a + 1, b - 1
         while True:
@@ -138,7 +138,7 @@ class _Run:
             i, j = i + 1, j - 1
 
     def partial_insertion_sort(self, a: int, b: int) -> bool:
-        """Mend a few pairs; whether all is in order then."""
+        """Swap a few pairs; return whether all elements are in order then."""
         i = a + 1
         for _ in range(_MAX_STEPS):
             while i < b and not self.less(i, i - 1):
@@ -168,23 +168,23 @@ class _Run:
         random = length
         modulus = 1 << length.bit_length()
         middle = a + (length // 4) * 2
-        for place in range(middle - 1, middle + 2):
+        for index in range(middle - 1, middle + 2):
             random ^= random << 13 & _MASK
             random ^= random >> 7
             random ^= random << 17 & _MASK
             other = random & (modulus - 1)
             if other >= length:
                 other -= length
-            self.swap(place, a + other)
+            self.swap(index, a + other)
 
     def choose_pivot(self, a: int, b: int) -> tuple[int, int]:
-        """A median of three, or of three medians; and what its search says of the order."""
+        """A median of three, or of three medians, and a hint about the order of the elements."""
         length = b - a
         swaps = [0]
         i, j, k = a + length // 4, a + length // 4 * 2, a + length // 4 * 3
         if length >= 8:
             if length >= _NINTHER_FROM:
-                i, j, k = (self.median(place - 1, place, place + 1, swaps) for place in (i, j, k))
+                i, j, k = (self.median(index - 1, index, index + 1, swaps) for index in (i, j, k))
             j = self.median(i, j, k, swaps)
         if swaps[0] == 0:
             return j, _INCREASING

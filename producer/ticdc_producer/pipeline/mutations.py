@@ -1,7 +1,7 @@
-"""Stage 2: what TiKV keeps of a transaction: at most one mutation per row key.
+"""Stage 2: collapse each transaction to what TiKV stores: at most one mutation per row key.
 
-Source: TiDB's two-phase commit writes one value per key; the table of cases stands in
-stream-semantics §2 (a delete and insert of one key is an update, an insert and delete is nothing).
+Source: TiDB's two-phase commit writes one value per key. docs/stream-semantics.md §2 lists the cases (a
+delete and an insert of one key are an update, an insert and a delete are nothing).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ticdc_producer.model.event import Op
 
 KEY = ("commit_ts", "table_id", "row_key")
 _STAYS, _LEAVES, _ARRIVES = 0, 1, 2
-"""What becomes of the key: it stays, or the row leaves one and arrives at another."""
+"""Whether the row stays on its key, or leaves one key and arrives at another."""
 
 
 def mutations(changes: DataFrame) -> DataFrame:
@@ -21,7 +21,7 @@ def mutations(changes: DataFrame) -> DataFrame:
 
     :param changes: a change log with ``commit_ts``.
     :return: ``commit_ts, commit_seq, table_version, table_id, row_key, row_id, op, before, after``, one
-        row per mutation; what changes nothing in the end is gone.
+        row per mutation; changes without a net effect are removed.
     """
     net = (
         _one_key_each(changes)
@@ -34,19 +34,19 @@ def mutations(changes: DataFrame) -> DataFrame:
             F.max_by("after", "row_seq").alias("after"),
         )
     )
-    return _told(net)
+    return _with_op(net)
 
 
 def net_mutations(changes: DataFrame, *, moves: bool = True) -> DataFrame:
-    """The same for changes of which no transaction has two of one row: nothing has to be shuffled.
+    """``mutations`` for changes of which no transaction has two of one row: needs no shuffle.
 
-    :param moves: whether any of them may have taken its row to another key.
+    :param moves: whether any change may move its row to another key.
     """
     stay = _one_key_each(changes) if moves else changes.drop("old_table_id", "old_row_key", "old_row_id")
-    return _told(stay.drop("row_seq"))
+    return _with_op(stay.drop("row_seq"))
 
 
-def _told(net: DataFrame) -> DataFrame:
+def _with_op(net: DataFrame) -> DataFrame:
     return net.where(~F.col("before").eqNullSafe(F.col("after"))).withColumn("op", _net_op())
 
 
@@ -56,9 +56,9 @@ def _net_op() -> Column:
 
 
 def _one_key_each(changes: DataFrame) -> DataFrame:
-    """Changes that stay on their key; an update that moved its row is a delete and an insert.
+    """Replace an update that moves its row to another key by a delete and an insert.
 
-    Each change is multiplied by numbers: an array of halves would copy the images of every row into it.
+    ``explode`` gets numbers: an array of the two halves would copy the images of every row.
     """
     moved = F.col("old_row_key").isNotNull()
     halves = F.when(moved, F.array(F.lit(_LEAVES), F.lit(_ARRIVES))).otherwise(F.array(F.lit(_STAYS)))

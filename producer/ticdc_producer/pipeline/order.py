@@ -1,6 +1,6 @@
 """Stage 7: one Spark partition per Kafka partition, sorted by the delivery key.
 
-The key is total, so the order is the same on every run, whatever the parallelism.
+The key is unique, so the order is the same on every run, independent of the parallelism.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.model.dataframes import DELIVERY_KEY
-from ticdc_producer.pipeline.topic_partitions import Slots
+from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
-_QUICK_KEY = ("at", "rank", "table_id", "place")
-"""The delivery key without what faults alone set. A number is compared much more quickly than a place, which
-begins with the table's id."""
+_QUICK_KEY = ("deliver_after_ts", "kind_order", "table_id", "txn_order_key")
+"""The delivery key without the columns that only faults set. ``txn_order_key`` begins with the table id;
+comparing the number first is much faster."""
 
 
-def order(events: DataFrame, slots: Slots, *, faultless: bool = False) -> DataFrame:
-    """Events in delivery order; Spark partition ``n`` is slot ``n``.
+def order(events: DataFrame, topic_partitions: TopicPartitions, *, faultless: bool = False) -> DataFrame:
+    """Sort events by the delivery key; Spark partition ``n`` has ``partition_index`` ``n``.
 
-    :param events: with ``slot`` and the delivery key, whatever other columns they have.
-    :param faultless: all are of the first epoch, there is one of each, and places are those of ``split``.
-        Spark compares the first column of a sort as a number before it looks at rows, which is a third of the
-        work only if that column differs.
+    :param events: with ``partition_index``, the delivery key and any other columns.
+    :param faultless: whether the events have no faults: one restart epoch, one delivery each, and the
+        ``txn_order_key`` of ``split``. The sort is faster then: Spark compares the first column as a number
+        before it looks at rows, which helps only if that column differs.
     """
-    # What the slot tells, and what is the same for all, need not be shuffled.
-    again = slots.named(F.col("slot"))
+    # Columns that follow from the partition index, or are constant, need not be shuffled.
+    derived = topic_partitions.named(F.col("partition_index"))
     if faultless:
-        again |= {name: F.lit(0) for name in ("epoch", "copy")}
+        derived |= {name: F.lit(0) for name in ("restart_epoch", "delivery_no")}
     # repartition(n, col) hashes and may put two Kafka partitions into one task.
-    moved = events.drop(*again).repartitionById(len(slots), "slot")
+    moved = events.drop(*derived).repartitionById(len(topic_partitions), "partition_index")
     ordered = moved.sortWithinPartitions(*(_QUICK_KEY if faultless else DELIVERY_KEY))
-    return ordered.withColumns(again).select(*events.columns)
+    return ordered.withColumns(derived).select(*events.columns)

@@ -1,7 +1,7 @@
-"""Row images as a reader gets them, where a protocol's values do not arrive as they are.
+"""Row images as a decoder returns them, for protocols that alter values.
 
-What turns one value into what is told of it is the codec's own function, so that this runs in Python;
-streams of protocols that carry every value pass by untouched.
+The codec's own functions project the values, so this runs in Python. Streams of protocols that carry all
+values unchanged are passed through.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import Losses, Reduction
+from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 
-_Reductions = Sequence[Reduction | None]
+_Projections = Sequence[ValueProjection | None]
 
 
-def told_values(events: DataFrame, catalog: Catalog, losses: Losses) -> DataFrame:
-    """The event stream with its values reduced to what a reader gets, damage to text aside.
+def project_values(events: DataFrame, catalog: Catalog, fidelity: Fidelity) -> DataFrame:
+    """Project the values of the event stream; invalid UTF-8 is handled elsewhere.
 
     :param events: shape ``EVENT_STREAM``.
     """
-    if not _by_version(catalog, losses):
+    if not _by_version(catalog, fidelity):
         return events
 
     def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reductions = _by_version(catalog, losses)
+        projections = _by_version(catalog, fidelity)
         for batch in batches:
-            yield _reduced(batch, reductions)
+            yield _projected(batch, projections)
 
     return events.mapInArrow(reduce, events.schema)
 
 
-def _by_version(catalog: Catalog, losses: Losses) -> dict[int, _Reductions]:
-    """The reductions of each table version that has any, column by column."""
-    reductions = {
-        table.version: [losses.told_value(column) for column in table.sent_columns]
+def _by_version(catalog: Catalog, fidelity: Fidelity) -> dict[int, _Projections]:
+    """The projections of each table version that has any, column by column."""
+    projections = {
+        table.version: [fidelity.value_projection(column) for column in table.sent_columns]
         for table in catalog.tables
     }
-    return {version: columns for version, columns in reductions.items() if any(columns)}
+    return {version: columns for version, columns in projections.items() if any(columns)}
 
 
-def _reduced(batch: pa.RecordBatch, reductions: Mapping[int, _Reductions]) -> pa.RecordBatch:
+def _projected(batch: pa.RecordBatch, projections: Mapping[int, _Projections]) -> pa.RecordBatch:
     versions = batch.column("table_version").to_pylist()
     for name in ("before", "after"):
-        place = batch.schema.get_field_index(name)
+        index = batch.schema.get_field_index(name)
         images = [
-            _image(image, reductions.get(version))
-            for version, image in zip(versions, batch.column(place).to_pylist(), strict=True)
+            _image(image, projections.get(version))
+            for version, image in zip(versions, batch.column(index).to_pylist(), strict=True)
         ]
-        field = batch.schema.field(place)
-        batch = batch.set_column(place, field, pa.array(images, type=field.type))
+        field = batch.schema.field(index)
+        batch = batch.set_column(index, field, pa.array(images, type=field.type))
     return batch
 
 
-def _image(image: list[Value] | None, columns: _Reductions | None) -> list[Value] | None:
+def _image(image: list[Value] | None, columns: _Projections | None) -> list[Value] | None:
     if image is None or columns is None:
         return image
     return [reduce(value) if reduce else value for reduce, value in zip(columns, image, strict=True)]

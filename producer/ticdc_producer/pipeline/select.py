@@ -1,4 +1,4 @@
-"""Stage: row images lose the columns that no column selector asks for, as TiCDC does it before dispatch."""
+"""Stage: remove the columns that no column selector selects; TiCDC does it before dispatch."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from ticdc_producer.model.table import TableInfo
 
 
 def select(changes: DataFrame, tables: Iterable[TableInfo], selection: ColumnSelection) -> DataFrame:
-    """The changes with ``before`` and ``after`` as row events show them.
+    """Reduce ``before`` and ``after`` to the selected columns.
 
     :param tables: the versions that are replicated, with all their columns.
     """
-    places = {table.version: kept for table in tables if (kept := kept_places(table, selection)) is not None}
-    if not places:
+    selected = {
+        table.version: columns
+        for table in tables
+        if (columns := selected_columns(table, selection)) is not None
+    }
+    if not selected:
         return changes
-    return changes.withColumns({name: _shown(name, places) for name in ("before", "after")})
+    return changes.withColumns({name: _reduced(name, selected) for name in ("before", "after")})
 
 
-def kept_places(table: TableInfo, selection: ColumnSelection) -> list[int] | None:
-    """Places that stay of a whole row image; None if all do."""
+def selected_columns(table: TableInfo, selection: ColumnSelection) -> list[int] | None:
+    """Image indexes of the selected columns; None if all are selected."""
     sent = selection.of(table).sent
     return None if sent == table.sent else [table.sent.index(offset) for offset in sent]
 
 
-def _shown(image: str, places: dict[int, list[int]]) -> Column:
-    shown = F.col(image)
-    for version, kept in places.items():
-        some = F.array(*(F.get(F.col(image), F.lit(place)) for place in kept))
-        chosen = (F.col("table_version") == version) & F.col(image).isNotNull()
-        shown = F.when(chosen, some).otherwise(shown)
-    return shown
+def _reduced(image: str, selected: dict[int, list[int]]) -> Column:
+    reduced = F.col(image)
+    for version, columns in selected.items():
+        values = F.array(*(F.get(F.col(image), F.lit(index)) for index in columns))
+        applies = (F.col("table_version") == version) & F.col(image).isNotNull()
+        reduced = F.when(applies, values).otherwise(reduced)
+    return reduced

@@ -1,9 +1,9 @@
-"""Stage 3: updates of a handle or unique column become a delete and an insert, and all find their place.
+"""Stage 3: split updates of a handle or unique column into a delete and an insert; add ``txn_order_key``.
 
-The order inside a transaction: by physical table id; deletes, updates, inserts; row key. The halves of
-a split update stand where a stable sort by kind puts them: after the true deletes, before the true
-inserts. The new program does not sort again: the delete stands in the update's place, the insert behind
-all rows of the table. ``place`` encodes just that, so no task needs to see its neighbours.
+The order inside a transaction is: physical table id; deletes, updates, inserts; row key. The halves of a
+split update are where a stable sort by kind puts them: after the other deletes, before the other inserts.
+TiCDC new architecture does not sort again: the delete takes the position of the update, and the insert
+follows all rows of the table. ``txn_order_key`` encodes this order, so no task needs to see other rows.
 
 Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; ticdc ``pkg/common/event/dml_event.go``.
 """
@@ -18,37 +18,37 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.pipeline.table_metadata import Facts, with_facts
+from ticdc_producer.pipeline.table_metadata import TableMetadata, join_table_metadata
 
 _KIND_ORDER = {Op.DELETE: "00", Op.UPDATE: "01", Op.INSERT: "02"}
-_BEHIND_ALL = "03"
+_AFTER_ALL = "03"
 _WHOLE, _DELETED, _INSERTED = 0, 1, 2
 
 
 def split(
     mutations: DataFrame,
-    facts: Facts,
+    table_metadata: TableMetadata,
     *,
     raw_change_event: bool = False,
     profile: Profile = "classic",
 ) -> DataFrame:
-    """Split key-changing updates and add ``place``, the order inside the transaction.
+    """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
 
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
     """
-    placed = mutations.withColumn("kind_before", F.col("op"))
-    if facts.split_places and not raw_change_event:
-        placed = _halved(placed, facts)
+    rows = mutations.withColumn("kind_before", F.col("op"))
+    if table_metadata.split_columns and not raw_change_event:
+        rows = _halved(rows, table_metadata)
     kinds = _kinds if profile == "classic" else _kinds_unsorted
-    place = F.concat(_eight_bytes(F.col("table_id")), kinds(), F.col("row_key"))
-    return placed.withColumn("place", place).drop("kind_before", "row_key")
+    order_key = F.concat(_eight_bytes(F.col("table_id")), kinds(), F.col("row_key"))
+    return rows.withColumn("txn_order_key", order_key).drop("kind_before", "row_key")
 
 
-def _halved(mutations: DataFrame, facts: Facts) -> DataFrame:
-    """Multiplied by numbers: an array of halves would copy the images of every row into it."""
-    updates = with_facts(mutations, facts.frame, "split_places")
-    places = [F.get("split_places", F.lit(number)) for number in range(facts.split_places)]
-    differs = reduce(or_, (~_at("before", place).eqNullSafe(_at("after", place)) for place in places))
+def _halved(mutations: DataFrame, table_metadata: TableMetadata) -> DataFrame:
+    """``explode`` gets numbers: an array of the two halves would copy the images of every row."""
+    updates = join_table_metadata(mutations, table_metadata.rows, "split_columns")
+    indexes = [F.get("split_columns", F.lit(number)) for number in range(table_metadata.split_columns)]
+    differs = reduce(or_, (~_at("before", index).eqNullSafe(_at("after", index)) for index in indexes))
     parted = (F.col("op") == Op.UPDATE) & differs
     halves = F.when(parted, F.array(F.lit(_DELETED), F.lit(_INSERTED))).otherwise(F.array(F.lit(_WHOLE)))
     deleted, inserted = F.col("half") == _DELETED, F.col("half") == _INSERTED
@@ -58,22 +58,22 @@ def _halved(mutations: DataFrame, facts: Facts) -> DataFrame:
         "before": F.when(~inserted, F.col("before")),
         "after": F.when(~deleted, F.col("after")),
     })  # fmt: skip
-    return both.drop("half", "split_places")
+    return both.drop("half", "split_columns")
 
 
-def _at(image: str, place: Column) -> Column:
-    return F.get(F.col(image), place)
+def _at(image: str, index: Column) -> Column:
+    return F.get(F.col(image), index)
 
 
 def _kinds() -> Column:
-    """Order of kinds after the second sort, then that before."""
+    """The order of kinds after the second sort, then the order before it."""
     return F.concat(_kind_order("op"), _kind_order("kind_before"))
 
 
 def _kinds_unsorted() -> Column:
-    """Order of kinds where rows keep their places, but for the inserts of split updates."""
+    """The order of kinds without a second sort: only the inserts of split updates are moved."""
     moved = (F.col("op") == Op.INSERT) & (F.col("kind_before") == Op.UPDATE)
-    return F.when(moved, F.unhex(F.lit(_BEHIND_ALL))).otherwise(_kind_order("kind_before"))
+    return F.when(moved, F.unhex(F.lit(_AFTER_ALL))).otherwise(_kind_order("kind_before"))
 
 
 def _kind_order(column: str) -> Column:

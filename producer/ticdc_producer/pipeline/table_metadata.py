@@ -1,6 +1,6 @@
-"""What the stages must know of each table version, as one small DataFrame.
+"""What the stages need to know of each table version, as one small DataFrame.
 
-Made on the driver from the catalog, joined to the changes by broadcast.
+It is made on the driver from the catalog and joined to the changes by broadcast.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 
 KEY_COLUMNS = ArrayType(
-    StructType([StructField("name", BinaryType()), StructField("place", IntegerType())]), containsNull=False
+    StructType([StructField("name", BinaryType()), StructField("image_index", IntegerType())]),
+    containsNull=False,
 )
-FACTS = StructType(
+TABLE_METADATA = StructType(
     [
         StructField("table_version", IntegerType()),
         StructField("topic", StringType()),
@@ -36,34 +37,36 @@ FACTS = StructType(
         StructField("base_hash", LongType()),
         StructField("base_text", StringType()),
         StructField("key_columns", KEY_COLUMNS),
-        StructField("split_places", ArrayType(IntegerType(), containsNull=False)),
-        StructField("timestamp_places", ArrayType(IntegerType(), containsNull=False)),
+        StructField("split_columns", ArrayType(IntegerType(), containsNull=False)),
+        StructField("timestamp_columns", ArrayType(IntegerType(), containsNull=False)),
     ]
 )
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The facts of all table versions.
+class TableMetadata:
+    """The metadata of all table versions.
 
-    Spark compiles no expression that goes through an array, but one that names its first, second, … item; so
-    it counts how many there are at most.
+    The numbers are needed because Spark compiles expressions on the first, second, … element of an array,
+    but not higher-order functions on arrays.
 
-    :param frame: one row per table version (``FACTS``).
-    :param key_columns: the most columns of a table that are hashed.
-    :param split_places: the most columns of a table whose change splits an update.
+    :param rows: one row per table version (``TABLE_METADATA``).
+    :param key_columns: the largest number of hashed columns of a table.
+    :param split_columns: the largest number of columns of a table whose change splits an update.
     """
 
-    frame: DataFrame
+    rows: DataFrame
     key_columns: int
-    split_places: int
+    split_columns: int
 
 
-def facts(spark: SparkSession, tables: Collection[TableInfo], routes: Mapping[int, Route]) -> Facts:
-    """The facts of each table version.
+def table_metadata(
+    spark: SparkSession, tables: Collection[TableInfo], routes: Mapping[int, Route]
+) -> TableMetadata:
+    """The metadata of each table version.
 
-    :param tables: the versions that are replicated; the others' rows find no facts and are left out.
-    :param routes: where the rows of each version go, by version.
+    :param tables: the replicated versions; joining the metadata removes the rows of all others.
+    :param routes: dispatch routes by version.
     """
     rows = [
         (
@@ -72,39 +75,39 @@ def facts(spark: SparkSession, tables: Collection[TableInfo], routes: Mapping[in
             routes[table.version].rule,
             routes[table.version].base_hash,
             table.qualified_name,
-            [(name.encode(), place) for name, place in routes[table.version].key_columns],
-            split_places(table),
-            timestamp_places(table),
+            [(name.encode(), index) for name, index in routes[table.version].key_columns],
+            split_columns(table),
+            timestamp_columns(table),
         )
         for table in tables
     ]
-    return Facts(
-        frame=spark.createDataFrame(rows, FACTS),
+    return TableMetadata(
+        rows=spark.createDataFrame(rows, TABLE_METADATA),
         key_columns=max((len(routes[table.version].key_columns) for table in tables), default=0),
-        split_places=max((len(split_places(table)) for table in tables), default=0),
+        split_columns=max((len(split_columns(table)) for table in tables), default=0),
     )
 
 
-def with_facts(changes: DataFrame, facts: DataFrame, *names: str) -> DataFrame:
-    """The changes with some facts of their table version beside them."""
-    return changes.join(F.broadcast(facts.select("table_version", *names)), "table_version")
+def join_table_metadata(changes: DataFrame, table_metadata: DataFrame, *names: str) -> DataFrame:
+    """Add columns of the table metadata to the changes; rows of other tables are removed."""
+    return changes.join(F.broadcast(table_metadata.select("table_version", *names)), "table_version")
 
 
-def split_places(table: TableInfo) -> list[int]:
-    """Image places of the columns whose change splits an update: handle key and unique ones.
+def split_columns(table: TableInfo) -> list[int]:
+    """Image indexes of the columns whose change splits an update: handle key and unique columns.
 
-    A mutation stays on its row key, so that the integers of a clustered key are not looked at: they cannot
-    change. Its texts can, to others that are equal by their collation.
+    A mutation stays on its row key, so integer columns of a clustered key cannot change and are left out.
+    Text columns can change to values that are equal under their collation.
 
     Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
     """
     keys = [index for index in table.indexes if index.unique or index.primary]
     stored_under = table.clustered_key.offsets if table.clustered_key else ()
-    steady = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
-    offsets = set(chain.from_iterable(index.offsets for index in keys)) - steady
-    return [place for offset in sorted(offsets) if (place := table.image_place(offset)) is not None]
+    unchangeable = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
+    offsets = set(chain.from_iterable(index.offsets for index in keys)) - unchangeable
+    return [index for offset in sorted(offsets) if (index := table.image_index(offset)) is not None]
 
 
-def timestamp_places(table: TableInfo) -> list[int]:
-    """Image places of TIMESTAMP columns."""
+def timestamp_columns(table: TableInfo) -> list[int]:
+    """Image indexes of the TIMESTAMP columns."""
     return [i for i, column in enumerate(table.sent_columns) if column.type == MySQLType.TIMESTAMP]

@@ -1,4 +1,4 @@
-"""Slots: the (topic, partition) pairs of a run, numbered."""
+"""Partition indexes: the (topic, partition) pairs of a run, numbered."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 
 
 @dataclass(frozen=True)
-class Slots:
-    """All topics of a run with the same number of partitions each.
+class TopicPartitions:
+    """All topics of a run, each with the same number of partitions.
 
-    :param topics: sorted by name; part of the output's order, so the same on every run.
+    :param topics: sorted by name; they determine the order of the output.
     """
 
     topics: tuple[str, ...]
@@ -22,23 +22,23 @@ class Slots:
         return len(self.topics) * self.partitions
 
     def number(self, topic: Column, partition: Column) -> Column:
-        """The slot of a topic's partition."""
-        place = F.array_position(F.lit(list(self.topics)), topic) - F.lit(1)
-        return (place * F.lit(self.partitions) + partition).cast("int")
+        """The partition index of a topic and partition."""
+        topic_index = F.array_position(F.lit(list(self.topics)), topic) - F.lit(1)
+        return (topic_index * F.lit(self.partitions) + partition).cast("int")
 
-    def named(self, slot: Column) -> dict[str, Column]:
-        """``topic`` and ``partition`` of a slot."""
+    def named(self, partition_index: Column) -> dict[str, Column]:
+        """``topic`` and ``partition`` of a partition index."""
         topics = F.lit(list(self.topics))
         return {
-            "topic": F.get(topics, (slot / self.partitions).cast("int")),
-            "partition": (slot % self.partitions).cast("int"),
+            "topic": F.get(topics, (partition_index / self.partitions).cast("int")),
+            "partition": (partition_index % self.partitions).cast("int"),
         }
 
     def of(self, topic: str) -> range:
-        """The slots of one topic."""
+        """The partition indexes of one topic."""
         first = self.topics.index(topic) * self.partitions
         return range(first, first + self.partitions)
 
-    def name(self, slot: int) -> tuple[str, int]:
-        """Topic and partition of a slot."""
-        return self.topics[slot // self.partitions], slot % self.partitions
+    def name(self, partition_index: int) -> tuple[str, int]:
+        """Topic and partition of a partition index."""
+        return self.topics[partition_index // self.partitions], partition_index % self.partitions

@@ -1,7 +1,8 @@
 """The value expressions of event filters as Spark conditions on row images.
 
 Comparisons of a column with constants or columns of its own kind, ``AND``, ``OR``, ``NOT``, ``IS NULL``,
-``IN``, ``BETWEEN``, ``LIKE`` and arithmetic on whole and decimal numbers. All else is refused by name.
+``IN``, ``BETWEEN``, ``LIKE`` and arithmetic on whole and decimal numbers. Everything else is refused with
+an error that names it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 
 _Later: TypeAlias = Callable[[], Column]
-"""Made when Spark is there; what is wrong with an expression is told before."""
+"""Creates the Spark column, which needs a session; errors in the expression are raised before."""
 _Kind: TypeAlias = Literal["number", "text", "padded text", "date", "datetime", "condition", "null"]
 _NUMBERS = INTEGERS | {MySQLType.YEAR, MySQLType.BIT}
 _TEXTS = {
@@ -32,7 +33,7 @@ _TEXTS = {
     MySQLType.LONG_BLOB, MySQLType.BLOB,
 }  # fmt: skip
 _EVALUATED = (
-    "evaluated are numbers, texts under a _bin collation, DATE, DATETIME and TIMESTAMP; = <> < <= > >= <=>, "
+    "supported are numbers, texts under a _bin collation, DATE, DATETIME and TIMESTAMP; = <> < <= > >= <=>, "
     "AND, OR, NOT, IS NULL, IN, BETWEEN, LIKE, + - * %"
 )
 _MOST_DIGITS = 38
@@ -56,7 +57,7 @@ _CALCULATED: dict[type[exp.Expr], Callable[[Column, Column], Column]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """:param digits: behind the point of seconds, of a ``datetime``."""
+    """:param digits: fractional digits of a ``datetime``."""
 
     kind: _Kind
     value: _Later
@@ -67,14 +68,14 @@ def value_condition(expression: str, table: TableInfo, image: str) -> Column:
     """Whether a row is ignored.
 
     :param expression: SQL, as the changefeed file has it.
-    :param image: the column of the stream with the row image that it speaks of.
+    :param image: the column with the row image that the expression refers to.
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
     return _condition(expression, table, image)()
 
 
 def check_expression(expression: str, table: TableInfo) -> None:
-    """Says without Spark what ``value_condition`` would.
+    """Check an expression without Spark, with the errors of ``value_condition``.
 
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
@@ -83,7 +84,7 @@ def check_expression(expression: str, table: TableInfo) -> None:
 
 def _condition(expression: str, table: TableInfo, image: str) -> _Later:
     tree = _parsed(expression)
-    for node in tree.find_all(exp.Column):  # of all that is wrong, TiCDC's own error comes first
+    for node in tree.find_all(exp.Column):  # TiCDC's own error takes precedence over ours
         _offset(expression, table, node)
     return _Reader(expression, table, image).condition(tree)
 
@@ -92,7 +93,7 @@ def _parsed(expression: str) -> exp.Expr:
     try:
         return parse_one(expression, dialect="mysql")
     except SqlglotError:
-        raise _error(expression, "it is no SQL expression", "CDC:ErrExpressionParseFailed") from None
+        raise _error(expression, "it is not an SQL expression", "CDC:ErrExpressionParseFailed") from None
 
 
 def _offset(expression: str, table: TableInfo, node: exp.Column) -> int:
@@ -114,7 +115,7 @@ class _Reader:
     def condition(self, node: exp.Expr) -> _Later:
         typed = self._typed(node)
         if typed.kind != "condition":
-            raise self._refused(f"{node.sql('mysql')!r} is no condition")
+            raise self._refused(f"{node.sql('mysql')!r} is not a condition")
         return typed.value
 
     def _typed(self, node: exp.Expr) -> _Typed:
@@ -142,8 +143,8 @@ class _Reader:
                 inner = self.condition(node.this)
                 return lambda: ~inner()
             case exp.Is() if isinstance(node.expression, exp.Null):
-                asked = self._typed(node.this)
-                return lambda: asked.value().isNull()
+                operand = self._typed(node.this)
+                return lambda: operand.value().isNull()
             case exp.In() if node.expressions:
                 return self._any(node.this, node.expressions)
             case exp.Between():
@@ -163,7 +164,7 @@ class _Reader:
     def _like(self, node: exp.Like) -> _Later:
         column = self._typed(node.this)
         if column.kind not in ("text", "padded text"):
-            raise self._refused("LIKE asks for a text column")
+            raise self._refused("LIKE requires a text column")
         return lambda: column.value().like(node.expression.this)
 
     def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> _Later:
@@ -174,7 +175,7 @@ class _Reader:
         return lambda: compare(left.value(), right.value())
 
     def _alike(self, one: exp.Expr, other: exp.Expr, kind: _Kind | None = None) -> tuple[_Typed, _Typed]:
-        """Both operands; constants become what the column beside them is."""
+        """Both operands; constants are converted to the type of the other operand."""
         left, right = self._typed(one), self._typed(other)
         if left.kind in ("date", "datetime") and other.is_string:
             right = self._moment(other.this, left)
@@ -188,13 +189,13 @@ class _Reader:
             or left.digits != right.digits
         ):
             both = f"{one.sql('mysql')} and {other.sql('mysql')}"
-            raise self._refused(f"{both} are not of one kind: number, text, date or time")
+            raise self._refused(f"{both} do not have the same type (number, text, date or time)")
         return left, right
 
     def _moment(self, text: str, beside: _Typed) -> _Typed:
         whole, _, digits = text.partition(".")
         if not re.fullmatch(_FORMS[beside.kind], whole) or len(digits) > beside.digits:
-            raise self._refused(f"{text!r} is not written as the column's values are")
+            raise self._refused(f"{text!r} is not in the format of the column's values")
         exact = f"{whole}.{digits.ljust(beside.digits, '0')}" if beside.digits else whole
         return _Typed(beside.kind, lambda: F.lit(exact), beside.digits)
 
@@ -212,12 +213,12 @@ class _Reader:
 
     def _column(self, node: exp.Column) -> _Typed:
         offset = _offset(self.expression, self.table, node)
-        place = self.table.image_place(offset)
-        if place is None:
+        index = self.table.image_index(offset)
+        if index is None:
             raise self._refused(f"column {node.name!r} is virtual, and in no row image")
         image = self.image
         return self._read(
-            self.table.columns[offset], lambda: F.get(F.col(image), F.lit(place)).cast("string")
+            self.table.columns[offset], lambda: F.get(F.col(image), F.lit(index)).cast("string")
         )
 
     def _read(self, column: ColumnInfo, text: _Later) -> _Typed:
@@ -244,7 +245,7 @@ class _Reader:
 
 
 def _error(expression: str, what: str, code: str = "", hint: str = "") -> ChangefeedError:
-    told = f"{code}: {what}" if code else what
+    message = f"{code}: {what}" if code else what
     return ChangefeedError(
-        told, parameter="filter.event-filters", where=f"value expression {expression!r}", hint=hint
+        message, parameter="filter.event-filters", where=f"value expression {expression!r}", hint=hint
     )

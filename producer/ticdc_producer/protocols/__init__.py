@@ -1,4 +1,5 @@
-"""The protocols: values in, bytes out, and back. No Spark, no Kafka, no clock, no files.
+"""Encoders and decoders of the protocols. They use no Spark, no Kafka, no clock and no files.
 
-One package per protocol; beside them what they share: Go's way of printing JSON, of quoting bytes.
+Each protocol is a package. The modules beside them hold what the protocols share, such as Go's formats of
+JSON text and quoted bytes.
 """

@@ -1,4 +1,4 @@
-"""The members of ENUM and SET columns as schemas list them.
+"""The list of allowed members of an ENUM or SET column in an Avro or Debezium schema.
 
 Source: tiflow ``pkg/sink/codec/common/helper.go`` (EscapeEnumAndSetOptions).
 """
@@ -14,40 +14,41 @@ from ticdc_producer.model.mysql_type import MySQLType
 
 
 def allowed(column: ColumnInfo) -> str:
-    """The schema's list of members; a comma is escaped in those of an ENUM (a SET's cannot hold one)."""
+    """The comma-separated members of a column. Commas in ENUM members are escaped; a SET's have none."""
     if column.type == MySQLType.ENUM:
         return ",".join(map(escaped, column.elements))
     return ",".join(column.elements)
 
 
 def escaped(member: str) -> str:
-    """A member of an ENUM as it stands in the list."""
+    """A member of an ENUM as the list contains it."""
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
 _BETWEEN_MEMBERS = re.compile(r"(?<!\\),")
 
 
-def places_of(listed: str) -> dict[str, int]:
-    """The members of an ENUM's list, as they stand there, to their indexes from 1.
+def member_indexes(listed: str) -> dict[str, int]:
+    """Maps the escaped members of an ENUM's list to their indexes, counted from 1.
 
-    A backslash at a member's end cannot be told from the escape of the comma after it. Members that are
-    not found in the list as escaped are looked up in the list split at every comma.
+    A backslash at the end of a member looks like the escape of the comma after it. Members that the list
+    does not contain in escaped form are therefore looked up in the list split at every comma.
     """
-    escaped_places = _first_of_equals(zip(_BETWEEN_MEMBERS.split(listed), count(1), strict=False))
-    return {**_plain_places(listed), **escaped_places}
+    escaped_indexes = _first_indexes(zip(_BETWEEN_MEMBERS.split(listed), count(1), strict=False))
+    return {**_unescaped_indexes(listed), **escaped_indexes}
 
 
-def _plain_places(listed: str) -> dict[str, int]:
-    """Pieces between any commas to the index they have if a member ends just before them."""
-    pieces = listed.split(",")
-    ended = list(accumulate(not piece.endswith("\\") for piece in pieces))
+def _unescaped_indexes(listed: str) -> dict[str, int]:
+    """Maps the parts between any two commas to the index they have if a member ends just before them."""
+    parts = listed.split(",")
+    ended = list(accumulate(not part.endswith("\\") for part in parts))
     indexes = [1, 2, *(before + 2 for before in ended)]
-    return _first_of_equals(zip(pieces, indexes, strict=False))
+    return _first_indexes(zip(parts, indexes, strict=False))
 
 
-def _first_of_equals(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    places: dict[str, int] = {}
-    for piece, place in pairs:
-        places.setdefault(piece, place)
-    return places
+def _first_indexes(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The first index of each text."""
+    indexes: dict[str, int] = {}
+    for text, index in pairs:
+        indexes.setdefault(text, index)
+    return indexes

@@ -1,4 +1,4 @@
-"""What every codec takes and gives."""
+"""The interfaces of encoders and decoders, and the rows that encoders take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ticdc_producer.model.event import DDLEvent, Event, Message, Op
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 
 if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
-    """Row changes of one table version and one operation, column by column.
+    """Row changes of one table version and one operation, as columns.
 
     :param commit_ts: TSO (int64).
     :param table_id: physical table ids (int64).
-    :param row_id: integer handles, 0 where there is none (int64).
-    :param before: old images, one array of canonical texts (binary) per sent column in table order; none
+    :param row_id: integer handles; 0 for rows without one (int64).
+    :param before: old images: per sent column, in table order, an array of canonical texts (binary); empty
         for inserts.
-    :param after: new images; none for deletes.
+    :param after: new images, likewise; empty for deletes.
     """
 
     op: Op
@@ -40,19 +40,19 @@ class RowBatch:
         return len(self.commit_ts)
 
     @property
-    def shown(self) -> Sequence[pa.Array]:
-        """The new images, of deletes the old ones."""
+    def primary_images(self) -> Sequence[pa.Array]:
+        """The new images; for deletes the old ones."""
         return self.before if self.op == Op.DELETE else self.after
 
-    def take(self, places: pa.Array) -> RowBatch:
-        """The rows at some places."""
+    def take(self, indices: pa.Array) -> RowBatch:
+        """The rows at these indices."""
         return RowBatch(
             op=self.op,
-            commit_ts=self.commit_ts.take(places),
-            table_id=self.table_id.take(places),
-            row_id=self.row_id.take(places),
-            before=[column.take(places) for column in self.before],
-            after=[column.take(places) for column in self.after],
+            commit_ts=self.commit_ts.take(indices),
+            table_id=self.table_id.take(indices),
+            row_id=self.row_id.take(indices),
+            before=[column.take(indices) for column in self.before],
+            after=[column.take(indices) for column in self.after],
         )
 
 
@@ -60,32 +60,32 @@ class Encoder(Protocol):
     """Rows, DDLs and resolved events to messages."""
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode many rows of one table version; a row that TiCDC refuses has a note of it."""
+        """Encode rows of one table version. A row that TiCDC rejects gets a ``RowStatus`` with the error."""
         ...
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """Frame consecutive rows of one partition; nothing else may stand between them.
+        """Put consecutive rows of one partition into messages.
 
-        The messages are the same however the rows are divided.
+        How the rows are divided into ``EncodedRows`` does not change the messages.
 
-        :raises EncodeError: the refusal of a row that has one.
+        :raises EncodeError: for the first row that TiCDC rejects.
         """
         ...
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message | None:
-        """The DDL event; None where the protocol has no message for it.
+        """The message of a DDL; None if the protocol has none for it.
 
-        :param table: the table as the DDL leaves it, None where there is none.
-        :param before: the table as the DDL found it.
+        :param table: the table after the DDL; None if there is none.
+        :param before: the table before the DDL.
         """
         ...
 
     def resolved(self, ts: int) -> Message | None: ...
 
     @property
-    def losses(self) -> Losses: ...
+    def fidelity(self) -> Fidelity: ...
 
 
 class Decoder(Protocol):
@@ -94,6 +94,6 @@ class Decoder(Protocol):
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
         """The events of one message, in order.
 
-        :raises DecodeError: for anything that is not a message of the protocol.
+        :raises DecodeError: if this is not a message of the protocol.
         """
         ...

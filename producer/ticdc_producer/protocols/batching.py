@@ -1,7 +1,7 @@
-"""How many rows share a message: as many of one group as fit.
+"""Distributes consecutive rows to messages: as many rows of one batch key as fit.
 
-A message starts with every new group or stretch, every ``Limits.rows`` rows, and where a row would not fit
-any more or, if the protocol sees that too late, after it.
+A message starts with every new batch key or segment, after ``Limits.rows`` rows, and before a row that
+would exceed the size limit or, if the protocol notices it only afterwards, after that row.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
-from ticdc_producer.protocols.encoded_rows import EncodedRows, appended
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.encoded_rows import EncodedRows, concat_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """:param size: most that the sizes of a message's rows may come to, unless it is one row.
-    :param rows_beyond: how many rows more a message takes that comes to more with them.
+    """Limits of one message.
+
+    :param rows: maximum number of rows.
+    :param size: maximum sum of the rows' sizes, in bytes, of a multi-row message.
+    :param rows_beyond: number of rows that a message takes after the row that reaches ``size``.
     """
 
     rows: int
@@ -32,9 +35,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class BatchedRows:
-    """Rows that make whole messages.
+    """Rows that form complete messages.
 
-    :param starts: place of the first row of each message.
+    :param starts: index of the first row of each message.
     """
 
     rows: EncodedRows
@@ -42,20 +45,20 @@ class BatchedRows:
 
     @property
     def counts(self) -> Numbers:
-        """Rows of each message."""
+        """Number of rows of each message."""
         return np.diff(self.starts, append=len(self.rows))
 
     def first(self, name: str) -> pa.Array:
-        """A column at the first row of each message."""
+        """A column's value in the first row of each message."""
         return self.rows.column(name).take(pa.array(self.starts))
 
     @property
     def claims(self) -> dict[int, tuple[ClaimObject, ...]]:
-        """Claim-check objects by the place of their message."""
+        """Claim-check objects by the index of their message."""
         found: dict[int, tuple[ClaimObject, ...]] = defaultdict(tuple)
-        for place, note in sorted(self.rows.notes.items()):
-            if note.claim is not None:
-                found[int(np.searchsorted(self.starts, place, side="right")) - 1] += (note.claim,)
+        for row, status in sorted(self.rows.statuses.items()):
+            if status.claim is not None:
+                found[int(np.searchsorted(self.starts, row, side="right")) - 1] += (status.claim,)
         return found
 
 
@@ -64,19 +67,19 @@ def batched(
     sizes: Callable[[EncodedRows], Numbers],
     limits: Limits,
     *,
-    by_group: bool,
+    by_batch_key: bool,
 ) -> Iterator[BatchedRows]:
-    """Consecutive rows as messages, the same however the rows are divided.
+    """Divide consecutive rows into messages; how the input is divided does not change the result.
 
-    :param sizes: what each row adds to a message.
-    :param by_group: whether rows of different groups stand apart.
-    :raises EncodeError: the refusal of a row that has one.
+    :param sizes: computes the bytes that each row adds to a message.
+    :param by_batch_key: whether rows with different batch keys get different messages.
+    :raises EncodeError: for the first row that TiCDC rejects.
     """
     open_rows: list[EncodedRows] = []
     for part in filter(len, rows):
         part.check()
-        whole = appended([*open_rows, part])
-        starts = _starts(whole, sizes(whole), limits, by_group)
+        whole = concat_rows([*open_rows, part])
+        starts = _starts(whole, sizes(whole), limits, by_batch_key)
         last = int(starts[-1])  # rows to come may join the last message
         if last:
             yield BatchedRows(whole.slice(0, last), starts[:-1])
@@ -85,29 +88,29 @@ def batched(
         yield BatchedRows(rest, np.zeros(1, np.int64))
 
 
-def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_group: bool) -> Numbers:
-    places = np.arange(len(rows))
-    runs = _run_starts(rows, ["stretch", "group"] if by_group else ["stretch"])
-    in_run = places - np.repeat(runs, np.diff(runs, append=len(rows)))
-    starts: Numbers = places[in_run % limits.rows == 0]
+def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_batch_key: bool) -> Numbers:
+    indices = np.arange(len(rows))
+    runs = _run_starts(rows, ["segment", "batch_key"] if by_batch_key else ["segment"])
+    in_run = indices - np.repeat(runs, np.diff(runs, append=len(rows)))
+    starts: Numbers = indices[in_run % limits.rows == 0]
     if np.add.reduceat(sizes, starts).max() <= limits.size:
         return starts
     return _fitting(sizes, runs, limits)
 
 
 def _run_starts(rows: EncodedRows, names: Iterable[str]) -> Numbers:
-    """Where one of some columns has another value than before; a column may be missing."""
+    """Where the value of one of these columns changes; a column may be missing."""
     starts: Numbers = np.zeros(1, np.int64)
     for name in names:
         if name in rows.columns.schema.names:
             values = rows.column(name)
             changes = pc.indices_nonzero(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)))
-            starts = np.union1d(starts, numbers(changes) + 1)
+            starts = np.union1d(starts, as_int64(changes) + 1)
     return starts
 
 
 def _fitting(sizes: Numbers, runs: Numbers, limits: Limits) -> Numbers:
-    """Where messages start when some of them are full before they have all their rows."""
+    """Where messages start if some reach the size limit before the row limit."""
     total = np.cumsum(sizes)
     starts: list[int] = []
     for run, end in zip(runs.tolist(), [*runs[1:].tolist(), len(sizes)], strict=True):

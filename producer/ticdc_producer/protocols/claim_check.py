@@ -1,4 +1,4 @@
-"""Claim-check objects: a row too large for Kafka, kept in a storage, and how a message names it.
+"""Claim-check objects: messages too large for Kafka, stored elsewhere, and the message that refers to them.
 
 Source: tiflow ``pkg/sink/kafka/claimcheck/claim_check.go``, ``pkg/sink/codec/common/message.go``
 (``ClaimCheckMessage``).
@@ -17,15 +17,15 @@ from ticdc_producer.model.event import ClaimObject
 
 
 def claim_name(content: bytes) -> str:
-    """The file name of an object: a UUID as TiCDC's, made of the content instead of at random.
+    """The file name of an object: a UUID like TiCDC's, but derived from the content instead of random.
 
-    So the same scenario gives the same messages, and an event that is sent twice has one object.
+    The same scenario therefore gives the same messages, and an event that is sent twice has one object.
     """
     return f"{UUID(bytes=sha256(content).digest()[:16], version=4)}.json"
 
 
 def claim_content(key: bytes | None, value: bytes, *, raw_value: bool) -> bytes:
-    """What is stored of a message: Go's JSON of both byte slices, or the bare value."""
+    """The content of a message's object: Go's JSON of both byte slices, or the bare value."""
     if raw_value:
         return value
     return b'{"key":%b,"value":%b}' % (_base64(key), _base64(value))
@@ -36,7 +36,7 @@ def _base64(data: bytes | None) -> bytes:
 
 
 def claim_location(storage_uri: str, claim: ClaimObject) -> str:
-    """What a message says of where the object is."""
+    """The location of an object, as the message gives it."""
     return f"{storage_uri.removesuffix('/')}/{claim.name}"
 
 
@@ -49,14 +49,14 @@ _WRAPPED = msgspec.json.Decoder(_WrappedJSON)
 
 
 def claimed_message(content: bytes) -> tuple[bytes | None, bytes]:
-    """Key and value of the message that an object stands for; of a raw value there is no key.
+    """Key and value of the message that an object holds; a raw value has no key.
 
-    :raises DecodeError: if there is nothing in it.
+    :raises DecodeError: if the object is empty.
     """
     if not content:
         raise DecodeError("CLAIM-EMPTY", "a message in the claim-check object", part="value", byte=0)
     try:
         wrapped = _WRAPPED.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None, content  # a raw value, or damaged: the decoder of the protocol will tell
+        return None, content  # a raw value, or damaged: the decoder of the protocol finds out
     return wrapped.key, wrapped.value

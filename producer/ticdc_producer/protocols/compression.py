@@ -1,7 +1,7 @@
-"""Compression of single keys and values, as ``large-message-handle-compression`` asks for it.
+"""Compression of single keys and values (option ``large-message-handle-compression``).
 
 snappy is the block format, lz4 the frame format. Source: tiflow ``pkg/compression/compress.go``. Kafka's
-compression of record batches is another thing.
+compression of record batches is independent of it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ticdc_producer.errors import DecodeError
 if TYPE_CHECKING:  # decoders need no Arrow
     import pyarrow as pa
 
-MOST_BYTES = 256 << 20
-"""What the parts of one message may come to. TiDB's rows end at 120 MiB (``txn-entry-size-limit``)."""
+MAX_BYTES = 256 << 20
+"""Maximum decompressed bytes of one message. TiDB's rows have up to 120 MiB (``txn-entry-size-limit``)."""
 
 PLAIN_STARTS = (b'{"', b"{}")  # neither a frame nor a block that starts with a literal
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -28,7 +28,7 @@ _LAST_SHORT_LITERAL = 59
 
 
 def compressed(data: bytes, method: str) -> bytes:
-    """A key or value as it is sent.
+    """Compress a key or value.
 
     :param method: ``none`` or one of ``COMPRESSORS``.
     """
@@ -36,12 +36,12 @@ def compressed(data: bytes, method: str) -> bytes:
 
 
 def all_compressed(texts: pa.Array, method: str) -> pa.Array:
-    """Keys or values as they are sent."""
+    """Compress the keys or values of many rows."""
     if method == "none":
         return texts
-    from ticdc_producer.protocols.arrow_text import mapped
+    from ticdc_producer.protocols.arrow_text import map_values
 
-    return mapped(texts, COMPRESSORS[method])
+    return map_values(texts, COMPRESSORS[method])
 
 
 def _snappy(data: bytes) -> bytes:
@@ -60,27 +60,30 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _l
 
 
 def plain(data: bytes, part: str) -> bytes:
-    """The JSON text of a key or value that is compressed alone, or not at all.
+    """The JSON text of a key or value that may be compressed, and is the only such part of its message.
 
-    :raises DecodeError: likewise.
+    :raises DecodeError: for damaged data, or more than ``MAX_BYTES``.
     """
     return data if data.startswith(PLAIN_STARTS) else Decompressor().text(data, part)
 
 
 class Decompressor:
-    """Decompresses the parts of one message, which together may not exceed ``most`` bytes.
+    """Decompresses the parts of one message.
 
-    No message says how it is compressed, but each part is a JSON object, and then its first bytes do.
+    A message does not name its compression. Each part is a JSON object, so its first bytes show it.
+
+    :param max_bytes: limit of the decompressed parts together.
     """
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
-        self._most = self._left = most
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = self._left = max_bytes
 
     def text(self, data: bytes, part: str, byte: int = 0) -> bytes:
-        """The JSON text; what is not compressed is given back as it is.
+        """The decompressed JSON text. Data that is not compressed is returned unchanged.
 
-        :param part: ``key`` or ``value``; with ``byte`` the place of the data, for errors.
-        :raises DecodeError: for damaged data, or more of it than the limit.
+        :param part: ``key`` or ``value``, for errors.
+        :param byte: offset of the data in this part, for errors.
+        :raises DecodeError: for damaged data, or more than the limit.
         """
         if data.startswith(_LZ4_MAGIC):
             text = self._from_lz4(data, part, byte)
@@ -93,7 +96,7 @@ class Decompressor:
 
     def _from_snappy(self, data: bytes, part: str, byte: int) -> bytes:
         try:
-            # The length is checked before the library makes room for that much.
+            # Check the length before the library allocates that much.
             if cramjam.snappy.decompress_raw_len(data) > self._left:
                 raise self._too_long(part, byte)
             return bytes(cramjam.snappy.decompress_raw(data))
@@ -104,7 +107,7 @@ class Decompressor:
         frame = lz4.frame.LZ4FrameDecompressor()
         text, rest = bytearray(), data
         try:
-            # The library makes room for the whole of max_length at once, however little comes.
+            # The library allocates max_length bytes at once, even for a short result.
             while not frame.eof and (rest or not frame.needs_input):
                 text += frame.decompress(rest, max_length=min(_STEP, self._left + 1 - len(text)))
                 rest = b""
@@ -117,15 +120,15 @@ class Decompressor:
         return bytes(text)
 
     def _too_long(self, part: str, byte: int) -> DecodeError:
-        expected = f"at most {self._most} bytes in one message when decompressed"
+        expected = f"at most {self._max_bytes} bytes in one message when decompressed"
         return DecodeError("COMPRESSION-SIZE", expected, part=part, byte=byte)
 
 
 def _is_snappy(data: bytes) -> bool:
-    """Whether this is a block that starts with a literal, and the literal with the ``{`` of an object.
+    """Whether this is a snappy block whose first element is a literal that starts with ``{``.
 
-    No JSON object is like that: after its ``{``, taken for a length, would come a quote, a brace or
-    white space, and of those only a blank is the tag of a literal, which no second ``{`` may follow.
+    A JSON object never looks like this: its ``{``, read as the length, is followed by a quote, a brace or
+    white space. Only a blank, among these, is the tag of a literal, and no second ``{`` may follow it.
     """
     size = next((n for n, one in enumerate(data[:_LONGEST_VARINT], 1) if one < 0x80), 0)
     tag = data[size] if size and len(data) > size else 1

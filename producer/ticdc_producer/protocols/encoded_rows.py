@@ -1,4 +1,4 @@
-"""Encoded row changes, not yet framed."""
+"""Encoded row changes that are not yet framed as messages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ticdc_producer.protocols.arrow_text import Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowNote:
-    """What is unusual with one row.
+class RowStatus:
+    """What is unusual about one row.
 
-    :param refusal: why TiCDC would not send it; framing raises it, a caller that goes on without such rows
-        takes them out first.
-    :param handle_key_only: it was too large, and shows its handle key alone.
-    :param claim: likewise, and the whole row is to be stored as this object.
+    :param refusal: why TiCDC would not send it. Framing raises this error; a caller that continues without
+        such rows removes them first.
+    :param handle_key_only: the row was too large and carries only its handle key.
+    :param claim: the row was too large, and its complete message must be stored as this object.
     """
 
     refusal: EncodeError | None = None
@@ -33,14 +33,14 @@ class RowNote:
 class EncodedRows:
     """Row changes in order.
 
-    :param columns: ``key``, ``value``, ``commit_ts``, what else the codec needs to frame them, ``group``
-        where rows of different groups may not share a message, and ``stretch``, which no message crosses:
-        the number of the stretch between two other events.
-    :param notes: by place, of the few rows that have one.
+    :param columns: ``key``, ``value``, ``commit_ts``, and what else the codec needs to frame them. Rows with
+        different ``batch_key`` may not share a message. ``segment`` numbers the rows between two DDL or
+        resolved events; no message contains rows of two segments.
+    :param statuses: by row index, of the few rows that have one.
     """
 
     columns: pa.RecordBatch
-    notes: Mapping[int, RowNote] = field(default_factory=dict)
+    statuses: Mapping[int, RowStatus] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
@@ -49,60 +49,65 @@ class EncodedRows:
         return self.columns.column(name)
 
     def slice(self, start: int, length: int) -> EncodedRows:
-        """Some rows that stand together, without a copy."""
+        """Consecutive rows, without a copy."""
         end = start + length
-        notes = {place - start: note for place, note in self.notes.items() if start <= place < end}
-        return EncodedRows(self.columns.slice(start, length), notes)
+        statuses = {index - start: status for index, status in self.statuses.items() if start <= index < end}
+        return EncodedRows(self.columns.slice(start, length), statuses)
 
-    def without(self, places: Sequence[int]) -> EncodedRows:
-        """The rows but those at some places."""
-        kept = np.delete(np.arange(len(self)), places)
-        return self.take(kept)
+    def without(self, indices: Sequence[int]) -> EncodedRows:
+        """All rows except those at these indices."""
+        return self.take(np.delete(np.arange(len(self)), indices))
 
-    def take(self, places: Numbers) -> EncodedRows:
-        """The rows at some places, in their order."""
-        back = {int(place): new for new, place in enumerate(places)} if self.notes else {}
-        notes = {back[place]: note for place, note in self.notes.items() if place in back}
-        return EncodedRows(self.columns.take(pa.array(places)), notes)
+    def take(self, indices: Numbers) -> EncodedRows:
+        """The rows at these indices, in this order."""
+        new_index = {int(old): new for new, old in enumerate(indices)} if self.statuses else {}
+        statuses = {new_index[old]: status for old, status in self.statuses.items() if old in new_index}
+        return EncodedRows(self.columns.take(pa.array(indices)), statuses)
 
-    def refused(self) -> Iterator[tuple[int, EncodeError]]:
-        """Places and reasons of the rows that TiCDC would not send, in order."""
-        for place, note in sorted(self.notes.items()):
-            if note.refusal is not None:
-                yield place, note.refusal
+    def rejected(self) -> Iterator[tuple[int, EncodeError]]:
+        """Indices and errors of the rows that TiCDC would not send, in order."""
+        for index, status in sorted(self.statuses.items()):
+            if status.refusal is not None:
+                yield index, status.refusal
 
     def check(self) -> None:
-        """:raises EncodeError: the first refusal."""
-        for _, refusal in self.refused():
+        """Raise the error of the first rejected row.
+
+        :raises EncodeError: if TiCDC would not send a row.
+        """
+        for _, refusal in self.rejected():
             raise refusal
 
     def with_column(self, name: str, values: pa.Array) -> EncodedRows:
-        """The rows with one column more."""
-        return EncodedRows(self.columns.append_column(name, values), self.notes)
+        """The rows with an additional column."""
+        return EncodedRows(self.columns.append_column(name, values), self.statuses)
 
 
-def appended(parts: Sequence[EncodedRows]) -> EncodedRows:
-    """One after the other."""
+def concat_rows(parts: Sequence[EncodedRows]) -> EncodedRows:
+    """Concatenate rows."""
     if len(parts) == 1:
         return parts[0]
-    notes, start = {}, 0
+    statuses, start = {}, 0
     for part in parts:
-        notes.update({start + place: note for place, note in part.notes.items()})
+        statuses.update({start + index: status for index, status in part.statuses.items()})
         start += len(part)
-    return EncodedRows(pa.concat_batches([part.columns for part in parts]), notes)
+    return EncodedRows(pa.concat_batches([part.columns for part in parts]), statuses)
 
 
-def in_places(parts: Sequence[EncodedRows], places: Sequence[Numbers]) -> EncodedRows:
-    """Rows that were encoded apart, each at the place where it belongs."""
+def merge_by_position(parts: Sequence[EncodedRows], positions: Sequence[Numbers]) -> EncodedRows:
+    """Merge rows that were encoded separately.
+
+    :param positions: for each part, the positions of its rows in the result.
+    """
     if len(parts) == 1:
         return parts[0]
-    order = pc.array_sort_indices(pa.array(np.concatenate(places))).to_numpy()
-    return appended(parts).take(order)
+    order = pc.array_sort_indices(pa.array(np.concatenate(positions))).to_numpy()
+    return concat_rows(parts).take(order)
 
 
 def encoded_rows(
-    key: pa.Array, value: pa.Array, commit_ts: pa.Array, notes: Mapping[int, RowNote] | None = None
+    key: pa.Array, value: pa.Array, commit_ts: pa.Array, statuses: Mapping[int, RowStatus] | None = None
 ) -> EncodedRows:
-    """Rows of a codec that needs no more than key and value."""
+    """Rows of a codec that needs only key and value."""
     columns = pa.record_batch([key, value, commit_ts], names=["key", "value", "commit_ts"])
-    return EncodedRows(columns, notes or {})
+    return EncodedRows(columns, statuses or {})

@@ -1,6 +1,7 @@
-"""Dates, times and decimals recognized at a glance, as nearly all values of a column are written.
+"""Fast checks for the usual formats of dates, times and decimals.
 
-What is not found here is not wrong: it has to be read with care.
+A text that matches none of these patterns may still be valid; the caller checks it with a regular
+expression.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
-def _with_fractions(form: bytes) -> frozenset[bytes]:
-    return frozenset({form, *(form + b"." + b"0" * digits for digits in range(1, 7))})
+def _with_fractions(pattern: bytes) -> frozenset[bytes]:
+    return frozenset({pattern, *(pattern + b"." + b"0" * digits for digits in range(1, 7))})
 
 
 DATES = frozenset({b"0000-00-00"})
@@ -25,6 +26,6 @@ DECIMALS = frozenset(
 )
 
 
-def has_form(content: bytes, forms: frozenset[bytes]) -> bool:
-    """Whether a text is of one of the forms above, in which 0 stands for any digit."""
-    return content.translate(_ZEROS) in forms
+def matches_pattern(content: bytes, patterns: frozenset[bytes]) -> bool:
+    """Whether a text matches one of the patterns above, in which 0 means any digit."""
+    return content.translate(_ZEROS) in patterns

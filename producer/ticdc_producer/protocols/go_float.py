@@ -1,8 +1,8 @@
 """Floating point numbers as Go's ``encoding/json`` prints them, from their canonical plain digits.
 
-Below 1e-6 and from 1e21 on the number stands in exponent form, else in plain form. A negative exponent
-of one digit loses its leading zero: ``1e-7`` but ``1e-10``, ``1e+21``. Digits are those of the canonical
-text, which is already the shortest at the number's own width. Source: ``encoding/json`` floatEncoder.
+Numbers below 1e-6 and from 1e21 on are printed in exponent form, others in plain form. A negative exponent
+of one digit loses its leading zero: ``1e-7`` but ``1e-10``, ``1e+21``. The digits are those of the canonical
+text, which is already the shortest one for the number's width. Source: ``encoding/json`` floatEncoder.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.arrow_text import Pieces, mapped_where
+from ticdc_producer.protocols.arrow_text import Fragments, map_values_where
 
-_SURELY_PLAIN = 9  # up to this many characters no text can lie outside of the plain range
-_MOST_DIGITS = 21  # in front of the point of a plain number
+_ALWAYS_PLAIN = 9  # a shorter text is always in the plain range
+_MOST_DIGITS = 21  # before the decimal point of a number in plain form
 _LEAST_PLAIN, _EXPONENT_FORM = -4, 6
 _ONE_DIGIT = re.compile(rb"(e[-+])(\d)$")
 _SMALL = (b"0.000000", b"-0.000000")
 
 
-def numbers(values: pa.Array) -> Pieces:
+def numbers(values: pa.Array) -> Fragments:
     """JSON numbers of a column of canonical FLOAT or DOUBLE texts."""
-    return (mapped_where(unsure(values), values, number),)
+    return (map_values_where(may_need_exponent(values), values, number),)
 
 
-def unsure(values: pa.Array) -> pa.Array:
-    """Where a text may lie outside of the plain range."""
+def may_need_exponent(values: pa.Array) -> pa.Array:
+    """Where a number may be outside of the range of plain form."""
     long = pc.greater(pc.binary_length(values), _MOST_DIGITS)
     small, minus_small = (pc.starts_with(values, start) for start in _SMALL)
     return pc.or_(long, pc.or_(small, minus_small))
 
 
 def number(text: bytes) -> bytes:
-    """One of them."""
-    if len(text) < _SURELY_PLAIN:
+    """The JSON number of one canonical FLOAT or DOUBLE text."""
+    if len(text) < _ALWAYS_PLAIN:
         return text
     digits = text.lstrip(b"-")
     whole, _, fraction = digits.partition(b".")
@@ -58,7 +58,7 @@ def _scientific(digits: bytes, exponent: int) -> bytes:
 
 
 def shortest(text: bytes) -> bytes:
-    """A number as Go's ``%v`` prints it: in exponent form below 1e-4 and from 1e6 on, unlike in JSON."""
+    """A number as Go's ``%v`` prints it: unlike JSON, in exponent form below 1e-4 and from 1e6 on."""
     digits = text.lstrip(b"-")
     whole, _, fraction = digits.partition(b".")
     if whole != b"0":

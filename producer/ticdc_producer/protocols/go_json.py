@@ -2,7 +2,7 @@
 
 Rules (spec "JSON text", measured with real Go): ``"`` ``\\`` and control characters are escaped, five of
 them in short form; so are ``<`` ``>`` ``&`` and U+2028, U+2029; every byte that is not part of valid
-UTF-8 becomes the six characters ``\\ufffd``; all other characters stand as they are.
+UTF-8 becomes the six characters ``\\ufffd``; all other characters are copied.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Byte strings as Go's ``strconv.Quote`` prints them, without the outer quotes, and back.
+"""Byte strings as Go's ``strconv.Quote`` prints them, without the outer quotes, and the inverse.
 
-BINARY and VARBINARY values travel like this inside JSON. Every byte string survives the way there and
-back. Printable code points are those of Unicode 15.0, as in Go 1.21 – 1.26 (``go_isprint_ranges.txt``).
+BINARY and VARBINARY values are sent in this form inside JSON. ``unquote(quote(value))`` returns every byte
+string unchanged. Printable code points are those of Unicode 15.0, as in Go 1.21 – 1.26
+(``go_isprint_ranges.txt``).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def _printable_ranges() -> tuple[list[int], list[int]]:
 
 def _is_print(code: int) -> bool:
     starts, ends = _printable_ranges()
-    place = bisect_right(starts, code) - 1
-    return place >= 0 and code <= ends[place]
+    index = bisect_right(starts, code) - 1
+    return index >= 0 and code <= ends[index]
 
 
 class _Quoting(dict[int, str]):
-    """Translation table that works out a code point when it is first met."""
+    """Translation table that computes the text of a code point on first use."""
 
     def __missing__(self, code: int) -> str:
         self[code] = text = _quote_code_point(code)
@@ -62,7 +63,7 @@ def quote(value: bytes) -> bytes:
     return value.decode("utf-8", "surrogateescape").translate(_QUOTING).encode()
 
 
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"""[^"\\\n]+"""
     r"""|\\(?:(?P<short>[abfnrtv\\"])|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})"""
     r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))"""
@@ -76,10 +77,9 @@ _SHORT_BYTES = {text[1]: bytes([code]) for code, text in _SHORT.items()}
 
 
 def unquote(text: str) -> bytes:
-    """The bytes behind a quoted text.
+    """The bytes that a quoted text represents.
 
-    :raises ValueError: where Go's ``strconv.Unquote`` would refuse; its one argument is the character
-        position.
+    :raises ValueError: if Go's ``strconv.Unquote`` would fail; the only argument is the character position.
     """
     if "\\" not in text and '"' not in text and "\n" not in text:
         return text.encode()
@@ -87,26 +87,26 @@ def unquote(text: str) -> bytes:
         try:
             return _unescaped(text.encode())
         except ValueError:
-            pass  # the other way tells where
-    out, place = [], 0
-    while place < len(text):
-        match = _PIECE.match(text, place)
+            pass  # the loop below finds the position
+    out, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            raise ValueError(place)
-        out.append(_piece(match, place))
-        place = match.end()
+            raise ValueError(position)
+        out.append(_unquoted(match, position))
+        position = match.end()
     return b"".join(out)
 
 
 def _unescaped(quoted: bytes) -> bytes:
-    """The bytes behind escapes that are known to be good: Python's are then the same, but for code points."""
+    """Resolve valid escapes. Python's are the same, except for code points."""
     if b"\\u" in quoted or b"\\U" in quoted:
         quoted = _TO_CODE_POINT.sub(_with_code_point, quoted)
     return escape_decode(quoted)[0]
 
 
 def _with_code_point(match: re.Match[bytes]) -> bytes:
-    """What stands before a code point, and that; it stays escaped where it could itself be a backslash."""
+    """The text before a code point, and the code point. ASCII stays escaped: it could be a backslash."""
     before, short, long = match.groups()
     if short is None and long is None:
         return before
@@ -114,7 +114,7 @@ def _with_code_point(match: re.Match[bytes]) -> bytes:
     return before + (b"\\x%02x" % code if code < 0x80 else chr(code).encode())
 
 
-def _piece(match: re.Match[str], place: int) -> bytes:
+def _unquoted(match: re.Match[str], position: int) -> bytes:
     kind = match.lastgroup
     if kind is None:
         return match[0].encode()
@@ -124,5 +124,5 @@ def _piece(match: re.Match[str], place: int) -> bytes:
         return bytes([int(match[kind], 16 if kind == "x" else 8)])
     code = int(match[kind], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(place)
+        raise ValueError(position)
     return chr(code).encode()

@@ -1,4 +1,4 @@
-"""Escaping JSON strings whole columns at a time; the printers of Go differ in what they escape, and how."""
+"""Escapes JSON strings, whole columns at a time. Go's JSON libraries differ in what they escape, and how."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols.arrow_text import Pieces, contents, mapped, quoted
+from ticdc_producer.protocols.arrow_text import Fragments, contents, map_values, quoted
 
 _FIRST_PRINTABLE = 0x20
 
 
 class JSONStrings:
-    """One printer.
+    """The string format of one JSON library.
 
-    :param escapes: characters and what is printed for them.
-    :param bad_byte: what is printed for a byte that is not part of valid UTF-8; None where it is copied.
+    :param escapes: maps a character to its escape.
+    :param bad_byte: text for a byte that is not part of valid UTF-8; None if such bytes are copied.
     """
 
     def __init__(self, escapes: Mapping[str, str], bad_byte: str | None) -> None:
-        # A replacement holds no character that is replaced after it: the backslash goes first.
+        # No escape contains a character that is replaced later: the backslash is replaced first.
         ordered = sorted(escapes.items(), key=lambda each: each[0] != "\\")
         self._escapes = {char.encode(): text.encode() for char, text in ordered}
         self._controls = [char for char in self._escapes if char < b" "]
@@ -30,7 +30,7 @@ class JSONStrings:
         self._wide = [char for char in self._escapes if not char.isascii()]
         self._bad_byte = bad_byte
 
-    def literals(self, texts: pa.Array) -> Pieces:
+    def literals(self, texts: pa.Array) -> Fragments:
         """String literals of a column."""
         return quoted(self.escaped(texts))
 
@@ -39,28 +39,28 @@ class JSONStrings:
         return b'"' + self._escape(text.encode()) + b'"'
 
     def escaped(self, texts: pa.Array) -> pa.Array:
-        """The inside of the literals."""
+        """The contents of the literals, without quotes."""
         content = contents(texts)
         if self._bad_byte is not None and not content.isascii() and not _is_valid(texts):
-            return mapped(texts, self._escape_any)
-        for char in self._found(content):
+            return map_values(texts, self._escape_any)
+        for char in self._characters_to_escape(content):
             texts = pc.replace_substring(texts, char, self._escapes[char])
         return texts
 
-    def _found(self, content: bytes) -> Iterator[bytes]:
-        """The characters of a column that are escaped, in the order in which they are replaced.
+    def _characters_to_escape(self, content: bytes) -> Iterator[bytes]:
+        """The characters of a column that must be escaped, in the order of their replacement.
 
-        Most columns have none, which is what this is quick to see.
+        Most columns have none, which this finds out quickly.
         """
         yield from (char for char in self._signs if char in content)
-        # Looking for several bytes takes sixty times as long as for one.
+        # A search for several bytes takes sixty times as long as for one.
         if self._wide and not content.isascii():
             yield from (char for char in self._wide if char in content)
         if content and np.frombuffer(content, np.uint8).min() < _FIRST_PRINTABLE:
             yield from (char for char in self._controls if char in content)
 
     def _escape(self, text: bytes) -> bytes:
-        for char in self._found(text):
+        for char in self._characters_to_escape(text):
             text = text.replace(char, self._escapes[char])
         return text
 
@@ -69,7 +69,7 @@ class JSONStrings:
 
     @cached_property
     def _bad_bytes(self) -> Mapping[int, str]:
-        """Python's surrogateescape stands for exactly one bad byte each, as Go counts them."""
+        """Python's surrogateescape has one code point per invalid byte, as Go counts them."""
         return dict.fromkeys(range(0xDC80, 0xDD00), self._bad_byte or "")
 
 

@@ -1,4 +1,4 @@
-"""A batch of rows as messages without a key: in full, and as their handle key where that is too large."""
+"""Messages without a key of a batch of rows: complete, or with the handle key only if too large."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class RowTexts(Protocol):
     def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
         """One message per row.
 
-        :param locations: of their claim-check objects as JSON, where this form tells one.
+        :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeylessMessages:
-    """The rows of one batch.
+    """The messages of one batch of rows.
 
-    :param forms: by operation, and whether the row was too large and shows its handle key alone.
-    :param compression: of their messages.
-    :param literal: a text as the protocol writes it in JSON.
+    :param forms: by operation, and whether the row was too large and carries only its handle key.
+    :param compression: compression of the messages: ``none``, ``snappy`` or ``lz4``.
+    :param literal: formats a text as the protocol's JSON string.
     """
 
     forms: Mapping[tuple[Op, bool], RowTexts]
@@ -49,13 +49,13 @@ class KeylessMessages:
     def length(self, rows: EncodedRows) -> Numbers:
         return lengths(rows.column("value")) + RECORD_OVERHEAD
 
-    def whole(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+    def complete_message(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
         return None, value
 
-    def handle_key_forms(
-        self, places: Sequence[int], locations: Sequence[str]
+    def handle_key_messages(
+        self, rows: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
-        chosen = self.batch.take(pa.array(places))
-        told = pa.array(map(self.literal, locations), pa.binary()) if locations else None
-        values = all_compressed(self.forms[self.batch.op, True].texts(chosen, told), self.compression)
+        large = self.batch.take(pa.array(rows))
+        literals = pa.array(map(self.literal, locations), pa.binary()) if locations else None
+        values = all_compressed(self.forms[self.batch.op, True].texts(large, literals), self.compression)
         return zip(repeat(b""), values.to_pylist(), strict=False)

@@ -1,7 +1,7 @@
-"""What becomes of a row whose message is over ``max-message-bytes``.
+"""Handles rows whose message exceeds ``max-message-bytes``.
 
 Source: tiflow ``open_protocol_encoder.go`` and ``canal_json_row_event_encoder.go``
-(``AppendRowChangedEvent``), which check rows and never DDLs, after compression.
+(``AppendRowChangedEvent``), which check rows after compression, and never DDLs.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.protocols.claim_check import claim_content, claim_location, claim_name
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for Kafka's record header: five 32-bit varints, one 64-bit varint, a byte."""
 
 NameClaim: TypeAlias = Callable[[bytes], str]
-"""Content of a claim-check object to its file name."""
+"""Maps the content of a claim-check object to its file name."""
 
 
 class LargeMessageOptions(Protocol):
-    """The options of a protocol that has a way out for large rows."""
+    """The options of a protocol that can send large rows in another way."""
 
     @property
     def max_message_bytes(self) -> int: ...
@@ -45,23 +45,23 @@ class LargeMessageOptions(Protocol):
 
 
 class RowMessages(Protocol):
-    """How a protocol writes the rows of one batch, each in a message of its own."""
+    """How a protocol encodes the rows of one batch, one message per row."""
 
     def length(self, rows: EncodedRows) -> Numbers:
-        """Sizes of the rows' messages as TiCDC counts them."""
+        """Bytes of the rows' messages as TiCDC counts them."""
         ...
 
-    def whole(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
-        """Key and value of a row's message."""
+    def complete_message(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        """Key and value of a row's framed message."""
         ...
 
-    def handle_key_forms(
-        self, places: Sequence[int], locations: Sequence[str]
+    def handle_key_messages(
+        self, rows: Sequence[int], locations: Sequence[str]
     ) -> Iterable[tuple[bytes, bytes]]:
-        """Key and value of rows that show their handle key alone.
+        """Key and value of rows that carry only their handle key.
 
-        :param places: of the rows in the batch, in its order.
-        :param locations: of their claim-check objects; empty if nothing is stored.
+        :param rows: indices of the rows in the batch, ascending.
+        :param locations: locations of their claim-check objects; empty if nothing is stored.
         """
         ...
 
@@ -73,44 +73,44 @@ class LargeMessages:
     options: LargeMessageOptions
     name_claim: NameClaim = claim_name
 
-    def handled(self, rows: EncodedRows, table: TableInfo, forms: RowMessages) -> EncodedRows:
-        """The rows with those over the limit in their handle key form, or with a refusal."""
+    def apply_size_limit(self, rows: EncodedRows, table: TableInfo, forms: RowMessages) -> EncodedRows:
+        """Reduce rows over the limit to their handle key, or mark them as rejected, as the options say."""
         lengths = forms.length(rows)
         large = self._too_large(lengths)
         if not large:
             return rows
-        notes: dict[int, RowNote] = {}
+        statuses: dict[int, RowStatus] = {}
         if self.options.large_message_handle_option != "none":
             claims = self._claims(rows, large, forms)
             locations = [claim_location(self.options.claim_check_storage_uri, claim) for claim in claims]
-            rows = _replaced(rows, dict(zip(large, forms.handle_key_forms(large, locations), strict=True)))
-            for place, claim in zip(large, claims or repeat(None, len(large)), strict=True):
-                notes[place] = RowNote(handle_key_only=claim is None, claim=claim)
+            rows = _replaced(rows, dict(zip(large, forms.handle_key_messages(large, locations), strict=True)))
+            for row, claim in zip(large, claims or repeat(None, len(large)), strict=True):
+                statuses[row] = RowStatus(handle_key_only=claim is None, claim=claim)
             lengths = forms.length(rows)
         commits = rows.column("commit_ts")
-        for place in self._too_large(lengths):
-            limit, ts = self.options.max_message_bytes, commits[place].as_py()
-            refusal = too_large(int(lengths[place]), limit, table.schema, table.name, ts)
-            notes[place] = replace(notes.get(place, RowNote()), refusal=refusal)
-        return EncodedRows(rows.columns, notes)
+        for row in self._too_large(lengths):
+            limit, ts = self.options.max_message_bytes, commits[row].as_py()
+            refusal = too_large(int(lengths[row]), limit, table.schema, table.name, ts)
+            statuses[row] = replace(statuses.get(row, RowStatus()), refusal=refusal)
+        return EncodedRows(rows.columns, statuses)
 
     def _too_large(self, lengths: Numbers) -> list[int]:
-        return [int(place) for place in np.flatnonzero(lengths > self.options.max_message_bytes)]
+        return [int(row) for row in np.flatnonzero(lengths > self.options.max_message_bytes)]
 
-    def _claims(self, rows: EncodedRows, places: Sequence[int], forms: RowMessages) -> list[ClaimObject]:
-        """The whole messages as what is stored, if they are."""
+    def _claims(self, rows: EncodedRows, large: Sequence[int], forms: RowMessages) -> list[ClaimObject]:
+        """The objects that store the complete messages; empty without the claim check."""
         if self.options.large_message_handle_option != "claim-check":
             return []
         contents = []
-        for place in places:
-            key, value = (rows.column(name)[place].as_py() for name in ("key", "value"))
-            whole = forms.whole(key, value)
-            contents.append(claim_content(*whole, raw_value=self.options.claim_check_raw_value))
+        for row in large:
+            key, value = (rows.column(name)[row].as_py() for name in ("key", "value"))
+            message = forms.complete_message(key, value)
+            contents.append(claim_content(*message, raw_value=self.options.claim_check_raw_value))
         return [ClaimObject(self.name_claim(content), content) for content in contents]
 
 
 def too_large(length: int, limit: int, schema: str, table: str, commit_ts: int) -> EncodeError:
-    """TiCDC's refusal of a message over the limit.
+    """TiCDC's error for a message over the limit.
 
     :param length: bytes of the message as TiCDC counts them.
     """
@@ -124,11 +124,11 @@ def too_large(length: int, limit: int, schema: str, table: str, commit_ts: int) 
 
 
 def _replaced(rows: EncodedRows, forms: Mapping[int, tuple[bytes, bytes]]) -> EncodedRows:
-    """Other keys and values at some places."""
+    """The rows with other keys and values at some indices."""
     columns = rows.columns
     for column, name in enumerate(("key", "value")):
         texts = rows.column(name).to_pylist()
-        for place, form in forms.items():
-            texts[place] = form[column]
+        for row, form in forms.items():
+            texts[row] = form[column]
         columns = columns.set_column(column, name, pa.array(texts, pa.binary()))
-    return EncodedRows(columns, rows.notes)
+    return EncodedRows(columns, rows.statuses)

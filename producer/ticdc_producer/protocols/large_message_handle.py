@@ -1,4 +1,4 @@
-"""What the options of several protocols say of messages that are too large."""
+"""Options for messages that are too large, common to several protocols."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"
 
 
 def check_large_message_handle(chosen: str) -> None:
-    """Refuse a way to handle large messages that there is not.
+    """Check the value of ``large-message-handle-option``.
 
-    :raises ChangefeedError: with the nearest there is.
+    :raises ChangefeedError: for an unknown value; the hint names the nearest known one.
     """
     if chosen not in get_args(LargeMessageHandle):
         raise ChangefeedError(

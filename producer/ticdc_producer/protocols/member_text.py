@@ -1,4 +1,4 @@
-"""The members that ENUM and SET values name.
+"""The text of ENUM and SET values.
 
 Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``.
 """
@@ -10,10 +10,10 @@ from ticdc_producer.model.mysql_type import MySQLType
 
 
 def member_text(column: ColumnInfo, value: bytes) -> str:
-    """The text of an ENUM index or SET mask; empty where it points outside of the members."""
+    """The text of an ENUM index or SET mask; empty if it is out of range."""
     number = int(value)
     if column.type == MySQLType.ENUM:
         return column.elements[number - 1] if 1 <= number <= len(column.elements) else ""
     if number >> len(column.elements):
         return ""
-    return ",".join(name for place, name in enumerate(column.elements) if number >> place & 1)
+    return ",".join(name for bit, name in enumerate(column.elements) if number >> bit & 1)

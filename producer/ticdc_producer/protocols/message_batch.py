@@ -1,4 +1,4 @@
-"""Kafka records before they have a place, column by column."""
+"""Messages as columns, before they have a partition and an offset."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
 _T = TypeVar("_T")
-_ROW = Kind.ROW.word
-_AT_ONCE = 256
-"""Messages made Python objects in one go: memory of large ones is used again before it leaves the cache."""
+_ROW = Kind.ROW.label
+_PART_SIZE = 256
+"""Messages converted to Python objects at once. Small parts reuse memory that is still in the CPU cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageBatch:
     """Messages in delivery order.
 
-    :param key: null where the protocol has none.
-    :param commit_ts: of the first event of each.
-    :param events: how many each carries; none, where it describes the table of those to come.
-    :param claims: what has to be stored before a message is sent, by its place.
-    :param types: words of ``Kind``; None where all are row messages.
-    :param headers: of the messages that have any, by their place; no TiCDC encoder gives them.
+    :param key: null if the protocol has no keys.
+    :param commit_ts: commit-ts of each message's first event.
+    :param events: number of events in each message; 0 for a message that describes a table.
+    :param claims: by message index, the objects to store before the message is sent.
+    :param types: labels of ``Kind``; None if all are row messages.
+    :param headers: by message index; no TiCDC encoder sets headers.
     """
 
     key: pa.Array
@@ -45,9 +45,9 @@ class MessageBatch:
     def __len__(self) -> int:
         return len(self.value)
 
-    def slice(self, start: int, most: int | None = None) -> MessageBatch:
-        """The messages from a place on; no more than so many."""
-        end = len(self) if most is None else min(start + most, len(self))
+    def slice(self, start: int, length: int | None = None) -> MessageBatch:
+        """At most ``length`` messages from ``start`` on; None: all of them."""
+        end = len(self) if length is None else min(start + length, len(self))
         if start == 0 and end == len(self):
             return self
 
@@ -65,17 +65,17 @@ class MessageBatch:
         )
 
     def parts(self) -> Iterator[MessageBatch]:
-        """The same, so many at a time as Python objects may be made of in one go."""
-        for start in range(0, len(self), _AT_ONCE):
-            yield self.slice(start, _AT_ONCE)
+        """The messages in parts of the size that is converted to Python objects at once."""
+        for start in range(0, len(self), _PART_SIZE):
+            yield self.slice(start, _PART_SIZE)
 
     def keys(self) -> Iterable[bytes | None]:
-        """As Python objects."""
+        """The keys as Python objects."""
         rows = len(self)
         return repeat(None, rows) if self.key.null_count == rows else self.key.to_pylist()
 
     def messages(self) -> Iterator[Message]:
-        """One by one."""
+        """The messages as Python objects."""
         for part in self.parts():
             yield from part._messages()
 
@@ -85,23 +85,23 @@ class MessageBatch:
         columns = (self.keys(), values, types, times, events)
         if not self.claims and not self.headers:
             return map(Message, *columns)
-        places = range(len(self))
-        headers = (self.headers.get(place, ()) for place in places)
-        return map(Message, *columns, headers, (self.claims.get(place, ()) for place in places))
+        indices = range(len(self))
+        headers = (self.headers.get(index, ()) for index in indices)
+        return map(Message, *columns, headers, (self.claims.get(index, ()) for index in indices))
 
 
-def _between(by_place: Mapping[int, _T], start: int, end: int) -> dict[int, _T]:
-    return {place - start: one for place, one in by_place.items() if start <= place < end}
+def _between(by_index: Mapping[int, _T], start: int, end: int) -> dict[int, _T]:
+    return {index - start: item for index, item in by_index.items() if start <= index < end}
 
 
-def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
-    """Each row in a message of its own.
+def one_message_per_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
+    """Put each row into its own message.
 
     :param keyed: whether messages have keys.
-    :raises EncodeError: the refusal of a row that has one.
+    :raises EncodeError: for the first row that TiCDC rejects.
     """
     rows.check()
-    claims = {place: (note.claim,) for place, note in rows.notes.items() if note.claim is not None}
+    claims = {row: (status.claim,) for row, status in rows.statuses.items() if status.claim is not None}
     key = rows.column("key") if keyed else pa.nulls(len(rows), pa.binary())
     return MessageBatch(
         key=key,
@@ -112,36 +112,36 @@ def row_by_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
     )
 
 
-def of_messages(messages: Sequence[Message]) -> MessageBatch:
-    """Messages that were made one by one."""
+def from_messages(messages: Sequence[Message]) -> MessageBatch:
+    """Python message objects as columns."""
     return MessageBatch(
         key=pa.array([message.key for message in messages], pa.binary()),
         value=pa.array([message.value for message in messages], pa.binary()),
         commit_ts=pa.array([message.commit_ts for message in messages], pa.int64()),
         events=pa.array([message.events for message in messages], pa.int64()),
         types=pa.array([message.type for message in messages], pa.string()),
-        claims={place: message.claims for place, message in enumerate(messages) if message.claims},
-        headers={place: message.headers for place, message in enumerate(messages) if message.headers},
+        claims={index: message.claims for index, message in enumerate(messages) if message.claims},
+        headers={index: message.headers for index, message in enumerate(messages) if message.headers},
     )
 
 
-def woven(batch: MessageBatch, others: Sequence[Message], places: Numbers) -> MessageBatch:
-    """Messages with others between them.
+def interleave(batch: MessageBatch, others: Sequence[Message], positions: Numbers) -> MessageBatch:
+    """Insert messages into a batch.
 
-    :param places: before which message of the batch each of the others comes, ascending.
+    :param positions: for each inserted message, the index of the batch's message that it precedes; ascending.
     """
-    rows, added = len(batch), of_messages(others)
-    order = pa.array(np.insert(np.arange(rows), places, np.arange(rows, rows + len(added))))
+    rows, added = len(batch), from_messages(others)
+    order = pa.array(np.insert(np.arange(rows), positions, np.arange(rows, rows + len(added))))
 
     def merged(column: pa.Array, more: pa.Array) -> pa.Array:
         return pa.concat_arrays([column, more.cast(column.type)]).take(order)
 
-    moved = np.arange(rows) + np.searchsorted(places, np.arange(rows), side="right")
+    moved = np.arange(rows) + np.searchsorted(positions, np.arange(rows), side="right")
     return MessageBatch(
         key=merged(batch.key, added.key),
         value=merged(batch.value, added.value),
         commit_ts=merged(batch.commit_ts, added.commit_ts),
         events=merged(batch.events, added.events),
-        claims={int(moved[place]): claims for place, claims in batch.claims.items()},
+        claims={int(moved[index]): claims for index, claims in batch.claims.items()},
         types=merged(pa.repeat(_ROW, rows) if batch.types is None else batch.types, added.types),
     )

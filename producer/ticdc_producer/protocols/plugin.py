@@ -1,7 +1,8 @@
 """Codecs of other packages.
 
-A package lists one under the entry point group ``ticdc_producer.codecs``: the name is the protocol's, the
-object a ``CodecPlugin``. What goes wrong in it is a ``PluginError`` that names the package.
+A package registers a codec under the entry point group ``ticdc_producer.codecs``. The entry point's name is
+the protocol's name, its object a ``CodecPlugin``. Errors in a plugin are raised as ``PluginError``, which
+names the package.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ticdc_producer.errors import PluginError, ProducerError
 from ticdc_producer.model.entry_points import GROUP, installed_codecs
 from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 
@@ -31,9 +32,9 @@ T = TypeVar("T")
 class CodecPlugin:
     """A protocol.
 
-    :param encoder: makes the encoder of one partition. It is given the changefeed's options as plain values,
-        by the names of ``Changefeed``, and ``build_ts_ms``.
-    :param decoder: makes the decoder, likewise.
+    :param encoder: creates the encoder of one partition. Its argument maps the names of ``Changefeed``'s
+        options, and ``build_ts_ms``, to plain values.
+    :param decoder: creates a decoder from the same argument.
     """
 
     encoder: Callable[[Mapping[str, Any]], Encoder]
@@ -41,20 +42,26 @@ class CodecPlugin:
 
 
 def plugin_encoder(protocol: str, options: Mapping[str, Any]) -> Encoder:
-    """:raises PluginError: for a plugin that is none, or that fails."""
+    """The encoder of a plugin's protocol.
+
+    :raises PluginError: if the entry point is not a ``CodecPlugin``, or the plugin fails.
+    """
     plugin, source = _loaded(protocol)
     return _Encoder(source, source.run(lambda: plugin.encoder(options)))
 
 
 def plugin_decoder(protocol: str, options: Mapping[str, Any]) -> Decoder:
-    """:raises PluginError: for a plugin that is none, or that fails."""
+    """The decoder of a plugin's protocol.
+
+    :raises PluginError: if the entry point is not a ``CodecPlugin``, or the plugin fails.
+    """
     plugin, source = _loaded(protocol)
     return _Decoder(source, source.run(lambda: plugin.decoder(options)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a plugin comes from, for errors."""
+    """The origin of a plugin, for errors."""
 
     protocol: str
     package: str
@@ -63,7 +70,10 @@ class _Source:
         return PluginError(what, protocol=self.protocol, package=self.package)
 
     def run(self, call: Callable[[], T]) -> T:
-        """:raises PluginError: for whatever goes wrong but is no error of ours."""
+        """Call a function of the plugin.
+
+        :raises PluginError: for every exception that is not a ``ProducerError``.
+        """
         try:
             return call()
         except ProducerError:
@@ -72,7 +82,7 @@ class _Source:
             raise self.error(f"it fails: {type(error).__name__}: {error}") from error
 
     def each(self, call: Callable[[], Iterable[T]]) -> Iterator[T]:
-        """The same of what is given one by one."""
+        """Like ``run``, for a function that returns an iterable."""
         items = iter(self.run(call))
         end = object()
         while (item := self.run(lambda: next(items, end))) is not end:
@@ -87,7 +97,7 @@ def _loaded(protocol: str) -> tuple[CodecPlugin, _Source]:
         raise source.error("several packages have a codec of this name")
     plugin = source.run(points[0].load)
     if not isinstance(plugin, CodecPlugin):
-        raise source.error(f"{points[0].value} is no CodecPlugin, but {type(plugin).__name__}")
+        raise source.error(f"{points[0].value} must be a CodecPlugin, not {type(plugin).__name__}")
     return plugin, source
 
 
@@ -98,36 +108,36 @@ def _package(point: EntryPoint) -> str:
 @dataclass(frozen=True, slots=True)
 class _Encoder:
     source: _Source
-    own: Encoder
+    wrapped: Encoder
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        return self.source.run(lambda: self.own.rows(table, batch))
+        return self.source.run(lambda: self.wrapped.rows(table, batch))
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        return self.source.each(lambda: self.own.messages(rows))
+        return self.source.each(lambda: self.wrapped.messages(rows))
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message | None:
-        return self.source.run(lambda: self.own.ddl(event, table, before))
+        return self.source.run(lambda: self.wrapped.ddl(event, table, before))
 
     def resolved(self, ts: int) -> Message | None:
-        return self.source.run(lambda: self.own.resolved(ts))
+        return self.source.run(lambda: self.wrapped.resolved(ts))
 
     @property
-    def losses(self) -> Losses:
-        return self.source.run(lambda: self.own.losses)
+    def fidelity(self) -> Fidelity:
+        return self.source.run(lambda: self.wrapped.fidelity)
 
 
 @dataclass(frozen=True, slots=True)
 class _Decoder:
     source: _Source
-    own: Decoder
+    wrapped: Decoder
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        for event in self.source.each(lambda: self.own.events(key, value)):
+        for event in self.source.each(lambda: self.wrapped.events(key, value)):
             if not isinstance(event, RowEvent | DDLEvent | ResolvedEvent):
-                raise self.source.error(f"its decoder gives no event, but {type(event).__name__}")
+                raise self.source.error(f"its decoder must return events, not {type(event).__name__}")
             yield event
 
 

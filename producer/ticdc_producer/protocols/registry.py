@@ -1,6 +1,6 @@
-"""Codecs by protocol name: ours, and behind them those that other packages add.
+"""Codecs by protocol name: the built-in ones first, then those of other packages.
 
-A codec is imported when it is asked for: short commands need but one.
+A codec is imported on first use, since short commands need only one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ticdc_producer.model.entry_points import installed_codecs
 from ticdc_producer.protocols.base import Decoder, Encoder
 
 Options: TypeAlias = Mapping[str, Any]
-"""Option names as the codecs' option classes spell them, to plain values; a codec takes those it knows."""
+"""Maps option names, as in the codecs' option classes, to plain values. A codec ignores unknown ones."""
 
 
 def known(kind: type, options: Options) -> dict[str, Any]:
-    """The options that an option class has."""
+    """The options that an option class knows."""
     names = {field.name for field in fields(kind)}
     return {name: value for name, value in options.items() if name in names}
 
@@ -71,10 +71,10 @@ def _csv_encoder(options: Options) -> Encoder:
 def _avro_encoder(options: Options) -> Encoder:
     from ticdc_producer.protocols.avro.encoder import AvroEncoder
     from ticdc_producer.protocols.avro.options import AvroOptions
-    from ticdc_producer.protocols.avro.schemas import number_of
+    from ticdc_producer.protocols.avro.schemas import schema_id_lookup
 
     return AvroEncoder(
-        AvroOptions(**known(AvroOptions, options)), schema_id=number_of(options.get("schema_ids", {}))
+        AvroOptions(**known(AvroOptions, options)), schema_id=schema_id_lookup(options.get("schema_ids", {}))
     )
 
 
@@ -139,15 +139,15 @@ DECODERS: dict[str, Callable[[Options], Decoder]] = {
     "avro": _avro_decoder,
 }
 
-_OF_FILES: dict[str, Callable[[Options], Decoder]] = {"csv": _csv_decoder}
-"""Decoders of what stands in files only: they need to know the tables (``csv_tables``)."""
+_FILE_DECODERS: dict[str, Callable[[Options], Decoder]] = {"csv": _csv_decoder}
+"""Decoders of formats that exist in files only; they need the tables (option ``csv_tables``)."""
 
 
 def encoder(protocol: str, options: Options) -> Encoder:
     """The encoder of a protocol.
 
-    :raises ChangefeedError: for a protocol that has none.
-    :raises PluginError: for one of another package that cannot be used.
+    :raises ChangefeedError: if the protocol has none.
+    :raises PluginError: if the codec belongs to another package and fails.
     """
     if protocol in ENCODERS or protocol not in installed_codecs():
         make: Callable[[Options], Encoder] = _found(ENCODERS, protocol)
@@ -160,27 +160,28 @@ def encoder(protocol: str, options: Options) -> Encoder:
 def decoder(protocol: str, options: Options) -> Decoder:
     """The decoder of a protocol.
 
-    :raises ChangefeedError: for a protocol that has none.
-    :raises PluginError: for one of another package that cannot be used.
+    :raises ChangefeedError: if the protocol has none.
+    :raises PluginError: if the codec belongs to another package and fails.
     """
     if protocol in DECODERS or protocol not in installed_codecs():
-        make: Callable[[Options], Decoder] = _found({**DECODERS, **_OF_FILES}, protocol)
+        make: Callable[[Options], Decoder] = _found({**DECODERS, **_FILE_DECODERS}, protocol)
         return make(options)
     from ticdc_producer.protocols.plugin import plugin_decoder
 
     return plugin_decoder(protocol, options)
 
 
-def describes_tables(protocol: str) -> Callable[[bytes], frozenset[Hashable]] | None:
-    """What tells the table versions that a message describes; None for protocols whose rows say all.
+def schema_message_reader(protocol: str) -> Callable[[bytes], frozenset[Hashable]] | None:
+    """The function that returns the table versions described by a message value.
 
-    A decoder takes the values of such messages as the option ``table_descriptions``.
+    None for protocols whose row messages describe their own columns. A decoder takes the values of such
+    messages as the option ``table_descriptions``.
     """
     if protocol != "simple":
         return None
-    from ticdc_producer.protocols.simple.decoder import described_versions
+    from ticdc_producer.protocols.simple.decoder import schema_versions
 
-    return described_versions
+    return schema_versions
 
 
 def _found(codecs: Mapping[str, Any], protocol: str) -> Any:

@@ -1,4 +1,4 @@
-"""DEFAULTs as TiDB keeps them with a table.
+"""DEFAULT values as TiDB stores them in a table's metadata.
 
 Source: tidb ``pkg/meta/model/column.go`` (``GetDefaultValue``).
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.utf8 import repaired
+from ticdc_producer.model.utf8 import replace_invalid
 from ticdc_producer.protocols.member_text import member_text
 
 T = MySQLType
 
 
 def stored_default(column: ColumnInfo) -> str | None:
-    """The text of a DEFAULT, which for BIT is not kept so; None where there is none."""
+    """The text of a DEFAULT, not for BIT (``stored_bits``); None if the column has no DEFAULT."""
     if column.default_expression:
         return column.default_expression
     if column.default is None:
@@ -23,12 +23,12 @@ def stored_default(column: ColumnInfo) -> str | None:
         return member_text(column, column.default)
     if column.type == T.YEAR:
         return f"{int(column.default):04d}"
-    # TiDB keeps the text in JSON, where bytes that are not UTF-8 have become U+FFFD.
-    return repaired(column.default_text or column.default).decode()
+    # TiDB stores the text as JSON, in which bytes that are not UTF-8 have become U+FFFD.
+    return replace_invalid(column.default_text or column.default).decode()
 
 
 def stored_bits(value: bytes) -> bytes:
-    """The DEFAULT of a BIT column: its bytes, the highest first, without those that are zero.
+    """The DEFAULT of a BIT column: its bytes, big-endian, without leading zero bytes.
 
     :param value: the canonical value, in decimal.
     """

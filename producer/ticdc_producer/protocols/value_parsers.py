@@ -1,4 +1,4 @@
-"""Values that are JSON strings back to canonical text, by the type text of their column."""
+"""Parsers that turn JSON strings into canonical text, by the type text of a column."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from ticdc_producer.model.mysql_type import (
     bare_name,
     integer_range,
 )
-from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
+from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
 
 T = MySQLType
-Reader: TypeAlias = Callable[[str], bytes]
-"""JSON string to canonical text; raises ``BadValue``."""
+Parser: TypeAlias = Callable[[str], bytes]
+"""Turns a JSON string into canonical text; raises ``BadValue``."""
 
 
 class BadValue(Exception):
-    """A type that is none, or a value that does not fit its type.
+    """An unknown type, or a value that does not fit its type.
 
-    :param code: of the error, without the name of a protocol.
+    :param code: code of the error, without the prefix of a protocol.
+    :param expected: what would have been valid.
     """
 
     def __init__(self, code: str, expected: str) -> None:
@@ -51,16 +52,16 @@ _REST = re.compile(r"(?:\([0-9]{1,10}(?:, ?[0-9]{1,10})?\))?( unsigned)?(?: zero
 _ELEMENTS = re.compile(r"(?:\('.*'\))?", re.DOTALL)
 
 
-def reader_of(text: str) -> Reader:
-    """The reader of a column's values.
+def parser_for(text: str) -> Parser:
+    """The parser of a column's values.
 
-    :param text: the type, without its parameters or with them, as TiCDC or official Canal writes it.
-    :raises BadValue: if it is no MySQL type.
+    :param text: the type with or without its parameters, as TiCDC or Alibaba canal writes it.
+    :raises BadValue: if it is not a MySQL type.
     """
-    return _short_type(text) if len(text) <= _SHORT else _parsed(text)
+    return _cached_parser(text) if len(text) <= _MAX_CACHED else _parser(text)
 
 
-def _parsed(text: str) -> Reader:
+def _parser(text: str) -> Parser:
     name = _NAME.match(text)
     known = _NAMES.get(name[0]) if name else None
     if name is None or known is None:
@@ -74,24 +75,24 @@ def _parsed(text: str) -> Reader:
         unsigned = bool(rest and rest[1])
     if rest is None:
         raise BadValue("MYSQL-TYPE", f"parameters of {name[0]}")
-    return _reader(code, binary, unsigned)
+    return _parser_of(code, binary, unsigned)
 
 
-_SHORT = 40
-_short_type = lru_cache(maxsize=4096)(_parsed)
-"""Types repeat from message to message; long ones, of many elements, are not worth their memory."""
+_MAX_CACHED = 40  # characters
+_cached_parser = lru_cache(maxsize=4096)(_parser)
+"""Types repeat from message to message. Long types, with many elements, are not worth the memory."""
 
 
 @cache
-def _reader(code: MySQLType, binary: bool, unsigned: bool) -> Reader:
+def _parser_of(code: MySQLType, binary: bool, unsigned: bool) -> Parser:
     if code in INTEGERS | NUMBERED:
-        return _integer_reader(*integer_range(code, unsigned=unsigned))
+        return _integer_parser(*integer_range(code, unsigned=unsigned))
     if code in FLOATS:
-        return _float_reader(code)
-    if code in _DIGIT_FORMS:
-        return _digits_reader(_DIGIT_FORMS[code], partial(_formed, *_FORMS[code]))
-    if code in _FORMS:
-        return partial(_formed, *_FORMS[code])
+        return _float_parser(code)
+    if code in _FAST_PATTERNS:
+        return _fast_parser(_FAST_PATTERNS[code], partial(_parse_text, *_PATTERNS[code]))
+    if code in _PATTERNS:
+        return partial(_parse_text, *_PATTERNS[code])
     return _bytes if binary and code in STRINGS | LOBS else str.encode
 
 
@@ -99,13 +100,13 @@ _ZERO = ord("0")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")
 
 
-def _integer_reader(low: int, high: int) -> Reader:
+def _integer_parser(low: int, high: int) -> Parser:
     highest, lowest = b"%d" % high, b"%d" % -low
     most, most_below = len(highest), len(lowest)
 
-    def read(text: str) -> bytes:
+    def parse(text: str) -> bytes:
         content = text.encode()
-        # Digits of one length stand in the order of their numbers.
+        # Digits of equal length compare like their numbers.
         if content.isdigit():
             size = len(content)
             if content[0] != _ZERO and (size < most or (size == most and content <= highest)):
@@ -122,31 +123,31 @@ def _integer_reader(low: int, high: int) -> Reader:
             raise BadValue("RANGE", f"{low} … {high}")
         return content
 
-    return read
+    return parse
 
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
-_NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:E-?[0-9]{1,3})?")  # official Canal writes 1.0E10
+_NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:E-?[0-9]{1,3})?")  # Alibaba canal writes 1.0E10
 
 
-def _float_reader(code: MySQLType) -> Reader:
+def _float_parser(code: MySQLType) -> Parser:
     longest = _LONGEST_FLOAT if code == T.FLOAT else _LONGEST_DOUBLE
 
-    def read(text: str) -> bytes:
+    def parse(text: str) -> bytes:
         content = text.encode()
         return content if len(content) <= longest and _is_shortest(content) else _float(code, text)
 
-    return read
+    return parse
 
 
-_LONGEST_FLOAT = 7  # six digits, which any 32 bits keep, and a point
+_LONGEST_FLOAT = 7  # six digits, which every FLOAT preserves, and a point
 _LONGEST_DOUBLE = 24
 _digits = msgspec.json.Encoder().encode
 _number = msgspec.json.Decoder(float).decode  # in a fifth of the time of ``float``
 
 
 def _is_shortest(text: bytes) -> bool:
-    """Whether this is a number in plain form with a fraction, of the fewest digits."""
+    """Whether this is a number in plain form with a fraction and the fewest possible digits."""
     try:
         return _digits(_number(text)) == text and b"e" not in text and not text.endswith(b".0")
     except msgspec.DecodeError:
@@ -165,7 +166,7 @@ def _float(code: MySQLType, text: str) -> bytes:
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r":[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _DATETIME = (re.compile(f"{_DATE} [0-9]{{2}}{_TIME}"), "YYYY-MM-DD HH:MM:SS[.f]")
-_FORMS = {
+_PATTERNS = {
     T.NEW_DECIMAL: (re.compile(r"-?[0-9]{1,65}(?:\.[0-9]{1,30})?"), "decimal digits"),
     T.DATE: (re.compile(_DATE), "YYYY-MM-DD"),
     T.DATETIME: _DATETIME,
@@ -173,21 +174,21 @@ _FORMS = {
     T.DURATION: (re.compile(f"-?[0-9]{{2,3}}{_TIME}"), "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
-_DIGIT_FORMS = {
+_FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
 }  # fmt: skip
 
 
-def _digits_reader(forms: frozenset[bytes], others: Reader) -> Reader:
-    def read(text: str) -> bytes:
+def _fast_parser(patterns: frozenset[bytes], fallback: Parser) -> Parser:
+    def parse(text: str) -> bytes:
         content = text.encode()
-        return content if has_form(content, forms) else others(text)
+        return content if matches_pattern(content, patterns) else fallback(text)
 
-    return read
+    return parse
 
 
-def _formed(form: re.Pattern[str], expected: str, text: str) -> bytes:
-    if form.fullmatch(text) is None:
+def _parse_text(pattern: re.Pattern[str], expected: str, text: str) -> bytes:
+    if pattern.fullmatch(text) is None:
         raise BadValue("VALUE", expected)
     return text.encode()
 

@@ -17,7 +17,7 @@ _SECONDS = len("2021-12-20 13:30:49")
 def zone_of(name: str) -> tzinfo:
     """The zone of an IANA name or of an offset such as ``+08:00``; ``datetime.UTC`` itself for UTC.
 
-    :raises ChangefeedError: if there is none of that name.
+    :raises ChangefeedError: for an unknown name.
     """
     if name.upper() in ("UTC", "Z", "+00:00"):
         return UTC
@@ -28,9 +28,9 @@ def zone_of(name: str) -> tzinfo:
 
 
 def local_timestamp(value: Value, zone: tzinfo) -> Value:
-    """A TIMESTAMP as the change log has it, in UTC, as text of a zone; zero dates stay as they are."""
+    """Convert a TIMESTAMP from UTC, as the change log stores it, to a zone; zero dates are unchanged."""
     if value is None or value.startswith(b"0000-"):
         return value
     utc = datetime.fromisoformat(value[:_SECONDS].decode()).replace(tzinfo=UTC)
-    there = utc.astimezone(zone).replace(tzinfo=None)
-    return there.isoformat(" ").encode() + value[_SECONDS:]
+    local = utc.astimezone(zone).replace(tzinfo=None)
+    return local.isoformat(" ").encode() + value[_SECONDS:]

@@ -1,1 +1,1 @@
-"""A verdict as people and their tools read it: JUnit XML for a CI system, one HTML page for everybody."""
+"""Reports of a verdict: text, JUnit XML for CI systems, and an HTML page."""

@@ -1,4 +1,4 @@
-"""Drawings as inline SVG: text stays text, and each part has a class, by which the page gives it a colour."""
+"""Charts as inline SVG. Text stays text, and each element has a class, by which the page's CSS colours it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ticdc_producer.reports.scale import Scale
 from ticdc_producer.reports.timeline import Bucket
 
 _INCHES = (5.0, 2.5)
-"""360 points wide: as wide as a phone, so that there a point of type is a point."""
-_FEW = 60
-"""So many buckets can be told apart by dots."""
+"""360 points wide, like a phone, so that text on a phone has its nominal size."""
+_MAX_MARKERS = 60
+"""Up to this number of buckets, each bucket gets a marker of its own."""
 _ROLE = "role-"
 _SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -44,13 +44,13 @@ _STYLES: dict[str, dict[str, Any]] = {
     "info": {"linestyle": "none", "marker": "o", "markersize": 6},
 }
 _FLOOR = 0.04
-"""Height, in parts of the chart, of marks that have no commit-ts."""
+"""Height of marks that have no commit-ts, as a fraction of the chart."""
 
 
 def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Scale, last: int) -> str:
     """Commit-ts against offset in one partition.
 
-    :param marks: places to point out.
+    :param marks: positions of findings and faults.
     :param last: offset of the partition's last message.
     """
     with mpl.rc_context(_SETTINGS):
@@ -73,17 +73,17 @@ def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Sca
 
 
 def sizes_chart(sizes: Mapping[int, int]) -> str:
-    """Messages by size.
+    """Number of messages by size.
 
-    :param sizes: messages by the power of two that their size does not reach.
+    :param sizes: exponent n → number of messages smaller than 2^n bytes and at least half of that.
     """
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure()
         powers = list(range(min(sizes, default=1), max(sizes, default=1) + 1))
         for bar in axes.bar(powers, [sizes.get(power, 0) for power in powers], width=0.85):
             bar.set_gid(f"{_ROLE}bar")
-        shown = powers[:: -(-len(powers) // 6)]
-        axes.set_xticks(shown, [f"< {_bytes(power)}" for power in shown])
+        ticks = powers[:: -(-len(powers) // 6)]
+        axes.set_xticks(ticks, [f"< {_bytes(power)}" for power in ticks])
         axes.set_title("messages", loc="left")
         axes.set_xlabel("bytes of key and value")
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -92,7 +92,7 @@ def sizes_chart(sizes: Mapping[int, int]) -> str:
 
 
 def symbol(role: str) -> str:
-    """How a chart shows something, for its legend."""
+    """The symbol of a role in the charts, for the legend."""
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(0.36, 0.2))
         axes = figure.add_axes((0, 0, 1, 1))
@@ -120,27 +120,27 @@ def _line(axes: Axes, role: str, x: Sequence[float], y: Sequence[float], **style
 
 
 def _rows(axes: Axes, buckets: Sequence[Bucket], scale: Scale) -> None:
-    """Largest commit-ts as a line, and down to the smallest of the same bucket as a band."""
-    seen = [(one.first, scale.of(one.lowest), scale.of(one.highest)) for one in buckets
-            if one.lowest is not None and one.highest is not None]  # fmt: skip
-    if not seen:
+    """The largest commit-ts of each bucket as a line, and the range down to its smallest as a band."""
+    points = [(one.first, scale.of(one.lowest), scale.of(one.highest)) for one in buckets
+              if one.lowest is not None and one.highest is not None]  # fmt: skip
+    if not points:
         return
-    offsets, lowest, highest = (list(values) for values in zip(*seen, strict=True))
+    offsets, lowest, highest = (list(values) for values in zip(*points, strict=True))
     if lowest != highest:
         axes.fill_between(offsets, lowest, highest, gid=f"{_ROLE}band")
-    _line(axes, "rows", offsets, highest, marker="o" if len(seen) <= _FEW else "")
+    _line(axes, "rows", offsets, highest, marker="o" if len(points) <= _MAX_MARKERS else "")
 
 
 def _resolved(axes: Axes, buckets: Sequence[Bucket], scale: Scale, last: int) -> None:
-    seen = [one.resolved for one in buckets if one.resolved is not None]
-    if seen:
-        steps = [(offset, scale.of(ts)) for ts, offset in seen]
+    events = [one.resolved for one in buckets if one.resolved is not None]
+    if events:
+        steps = [(offset, scale.of(ts)) for ts, offset in events]
         steps.append((last, steps[-1][1]))
         _line(axes, "resolved", [x for x, _ in steps], [y for _, y in steps])
 
 
 def _ddls(axes: Axes, buckets: Sequence[Bucket]) -> None:
-    """One path for all of them: a line up, and a gap to the next."""
+    """All DDLs as one path of vertical lines; NaN separates them."""
     offsets = [one.ddl_offset for one in buckets if one.ddl_offset is not None]
     x = [value for offset in offsets for value in (offset, offset, float("nan"))]
     _line(axes, "ddl", x, [0.0, 1.0, 0.0] * len(offsets), transform=axes.get_xaxis_transform())
@@ -153,11 +153,11 @@ def _damaged(axes: Axes, buckets: Sequence[Bucket]) -> None:
 
 def _marks(axes: Axes, marks: Sequence[Mark], scale: Scale) -> None:
     for role in dict.fromkeys(mark.role for mark in marks):
-        mine = [mark for mark in marks if mark.role == role]
-        timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in mine if mark.commit_ts is not None]
+        of_role = [mark for mark in marks if mark.role == role]
+        timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in of_role if mark.commit_ts is not None]
         if timed:
             _line(axes, role, [x for x, _ in timed], [y for _, y in timed], clip_on=False, zorder=5)
-        _on_floor(axes, role, [mark.offset for mark in mine if mark.commit_ts is None])
+        _on_floor(axes, role, [mark.offset for mark in of_role if mark.commit_ts is None])
 
 
 def _on_floor(axes: Axes, role: str, offsets: Sequence[int]) -> None:
@@ -172,16 +172,16 @@ def _bytes(power: int) -> str:
 
 
 def _svg(figure: Figure) -> str:
-    """The drawing as an element of HTML: roles become classes, other ids go, for a page has many drawings."""
+    """The chart as an HTML element. Roles become classes; other ids are removed: a page has many charts."""
     for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
         patch.set_visible(False)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata=_NO_METADATA)
     text = out.getvalue()
     text = re.sub(rf'id="{_ROLE}(\w+)"', r'class="\1"', text[text.index("<svg") :])
-    # A marker is used out of reach of the page's style sheet, and takes its colours from where it is used.
+    # The page's style sheet does not apply inside a <use>d marker; without a style it inherits its colours.
     text = re.sub(r'(<path id="m[^>]*?) style="[^"]*"', r"\1", text, flags=re.DOTALL)
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
-    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)  # HTML knows them
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)  # HTML does not need namespaces
     return re.sub(r"xlink:href", "href", re.sub(r"\s+", " ", text))

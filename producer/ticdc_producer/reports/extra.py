@@ -1,4 +1,4 @@
-"""The libraries that an HTML report is made with; they come with an extra of the package."""
+"""The libraries of the HTML report, which the package's extra ``report`` installs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LIBRARIES = ("jinja2", "matplotlib")
 
 
 def check_installed(path: Path) -> None:
-    """Whether an HTML report can be made here, asked before the work that it reports on.
+    """Check that an HTML report can be written, before the work that it reports on.
 
-    :raises ReportError: if a library is missing; it names the extra.
+    :raises ReportError: if a library is missing; the hint names the extra.
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:

@@ -1,7 +1,7 @@
 """A verdict as one HTML page that needs no network and no script.
 
-What comes from topics is hostile: Jinja escapes all of it, and only our own drawings, which hold none of it,
-are put in as they are. Decided in docs/decisions/0009.
+Text from topics is untrusted: Jinja escapes all of it. Only our own charts are inserted unescaped; they
+contain no text from topics. Decided in docs/decisions/0009.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ticdc_producer.reports.labels import differences, gap_reason, kinds, summar
 from ticdc_producer.reports.limits import LISTED, cut
 from ticdc_producer.reports.marks import Mark, marks
 from ticdc_producer.reports.scale import Scale, scale
-from ticdc_producer.reports.subject import FaultPlace, Subject
+from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import PartitionCount, Timeline
 from ticdc_producer.verifier.finding import EventRef
 from ticdc_producer.verifier.verdict import Verdict
 
 _LEGEND = {
-    "rows": "commit-ts of rows; the band reaches from the smallest to the largest",
+    "rows": "commit-ts of rows; the band is the range from the smallest to the largest",
     "resolved": "resolved-ts",
     "ddl": "DDL",
     "damaged": "messages that do not decode",
@@ -39,7 +39,7 @@ _LEGEND = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _PartitionChart:
     part: PartitionCount
     chart: Markup
 
@@ -49,18 +49,20 @@ def write_html(
     subject: Subject,
     verdict: Verdict,
     timeline: Timeline,
-    faults: Sequence[FaultPlace] = (),
+    faults: Sequence[FaultOccurrence] = (),
 ) -> None:
     """Write the verdict as a page.
 
-    :param faults: places of faults that were injected, to be drawn.
+    :param faults: positions of injected faults, for the charts.
     :raises ReportError: if the file cannot be written.
     """
     write_text(path, page(subject, verdict, timeline, faults))
 
 
-def page(subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequence[FaultPlace] = ()) -> str:
-    """The page's text. The same verdict gives the same text: it names no time and no machine."""
+def page(
+    subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequence[FaultOccurrence] = ()
+) -> str:
+    """The page's text. It contains no date and no host name, so the same verdict gives the same text."""
     axis = scale(bucket for buckets in timeline.buckets.values() for bucket in buckets)
     marked = marks(verdict.findings, faults)
     template = _environment().get_template("page.html.jinja")
@@ -72,7 +74,7 @@ def page(subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequenc
         timeline=timeline,
         faults=sorted(Counter(fault.trap for fault in faults).items()),
         drawn=[
-            _Drawn(part, _chart(part, timeline, marked, axis))
+            _PartitionChart(part, _chart(part, timeline, marked, axis))
             for part in timeline.partitions
             if (part.topic, part.partition) in timeline.buckets
         ],
@@ -80,9 +82,9 @@ def page(subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequenc
         most=max((part.messages for part in timeline.partitions), default=1) or 1,
         sizes=Markup(sizes_chart(timeline.sizes)) if timeline.sizes else None,  # noqa: S704 - drawn from numbers alone
         legend=[
-            (Markup(symbol(role)), words)  # noqa: S704 - roles are the keys of _LEGEND
-            for role, words in _LEGEND.items()
-            if role in _shown(timeline, marked)
+            (Markup(symbol(role)), label)  # noqa: S704 - roles are the keys of _LEGEND
+            for role, label in _LEGEND.items()
+            if role in _visible_roles(timeline, marked)
         ],
         origin=axis.origin,
         began=tso.to_datetime(axis.origin).replace(tzinfo=None).isoformat(" ", "milliseconds"),
@@ -94,19 +96,19 @@ def _chart(
 ) -> Markup:
     key = (part.topic, part.partition)
     svg = partition_chart(timeline.buckets[key], marked.get(key, ()), axis, part.last)
-    return Markup(svg)  # noqa: S704 - a drawing of numbers; it holds no text of the topic's
+    return Markup(svg)  # noqa: S704 - a chart of numbers; it contains no text from the topic
 
 
-def _shown(timeline: Timeline, marked: Mapping[tuple[str, int], Sequence[Mark]]) -> set[str]:
-    """What the charts show, for a legend without the rest."""
+def _visible_roles(timeline: Timeline, marked: Mapping[tuple[str, int], Sequence[Mark]]) -> set[str]:
+    """The roles that occur in the charts; the legend lists no others."""
     buckets = [bucket for some in timeline.buckets.values() for bucket in some]
-    there = {
+    occurs = {
         "rows": any(one.highest is not None for one in buckets),
         "resolved": any(one.resolved is not None for one in buckets),
         "ddl": any(one.ddl_offset is not None for one in buckets),
         "damaged": any(one.error_offset is not None for one in buckets),
     }
-    return {name for name, is_there in there.items() if is_there} | {
+    return {name for name, visible in occurs.items() if visible} | {
         mark.role for key, some in marked.items() if key in timeline.buckets for mark in some
     }
 
@@ -120,14 +122,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=lambda value: f"{value:,}", cut=cut, gap=gap_reason, differences=differences, told=_told
+        number=lambda value: f"{value:,}", cut=cut, gap=gap_reason, differences=differences, detail=_detail
     )
     return environment
 
 
-def _told(event: EventRef, timeline: Timeline) -> str:
-    """A witness with all of its values, or with its key where the stream does not hold it."""
+def _detail(event: EventRef, timeline: Timeline) -> str:
+    """An event with all of its values, or with its key only if the stream does not contain it."""
     if event.offset is None or event.index is None:
         return cut(str(event))
-    place = (event.topic, event.partition, event.offset, event.index)
-    return timeline.witnesses.get(place) or cut(str(event))
+    position = (event.topic, event.partition, event.offset, event.index)
+    return timeline.examples.get(position) or cut(str(event))

@@ -26,7 +26,7 @@ def write_junit(path: Path, subject: Subject, verdict: Verdict) -> None:
 
 
 def junit_xml(subject: Subject, verdict: Verdict) -> str:
-    """The report's text. The same verdict gives the same text: it names no time and no machine."""
+    """The report's text. It contains no date and no host name, so the same verdict gives the same text."""
     return junit_text(subject.name, _cases(f"{subject.name}.{subject.protocol}", verdict))
 
 
@@ -43,18 +43,18 @@ def _cases(classname: str, verdict: Verdict) -> Iterator[TestCase]:
 
 
 def _invariant(classname: str, name: str, findings: list[Finding]) -> TestCase:
-    """Failed if violated, else skipped if something of it was not checked, else passed."""
+    """Failed if violated, else skipped if it could not be checked completely, else passed."""
     case = passed_case(classname, name)
     errors = [one for one in findings if one.severity == "error"]
-    gaps = [one for one in findings if one.severity == "not checked"]
-    aside = [one for one in findings if one.severity in ("warning", "info")]
+    unmet = [one for one in findings if one.severity == "not checked"]
+    remarks = [one for one in findings if one.severity in ("warning", "info")]
     if errors:
         set_failed(case, errors[0].statement, [line for one in errors for line in finding_lines(one)])
-        aside += gaps
-    elif gaps:
-        set_skipped(case, "; ".join(gap_reason(one) for one in gaps))
-    if aside:
-        set_output(case, (line for one in aside for line in finding_lines(one)))
+        remarks += unmet
+    elif unmet:
+        set_skipped(case, "; ".join(gap_reason(one) for one in unmet))
+    if remarks:
+        set_output(case, (line for one in remarks for line in finding_lines(one)))
     return case
 
 

@@ -1,4 +1,4 @@
-"""The same words for a finding in every report."""
+"""Labels and lines for findings, shared by all reports."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _DIFFERENCES = ("missing", "unexpected", "out_of_order")
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
-    """A finding with its witnesses and hint, a line each."""
+    """A finding as lines: statement, examples with their events, hint."""
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     yield f"{finding.severity} {finding.id}{times}: {finding.statement}"
-    for witness in finding.witnesses:
-        yield f"  {witness.detail}"
-        yield from (f"    {event}" for event in witness.events)
+    for example in finding.examples:
+        yield f"  {example.detail}"
+        yield from (f"    {event}" for event in example.events)
     if finding.hint:
         yield f"  {finding.hint}"
 
 
 def gap_reason(finding: Finding) -> str:
-    """Why something was not checked, and of how many rows."""
+    """Why something was not checked, and for how many rows."""
     return f"{finding.hint} ({finding.count:,} rows)" if finding.count else finding.hint
 
 
 def differences(part: Comparison | StateComparison) -> str:
-    """``2 missing, 1 unexpected``; empty where there is no difference."""
+    """``2 missing, 1 unexpected``; empty without differences."""
     counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
     return ", ".join(f"{count:,} {name}" for count, name in counts if count)
 
@@ -41,7 +41,7 @@ def kinds(verdict: Verdict) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` if that is all."""
+    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings."""
     counts = {name: len(verdict.of_severity(name)) for name in ("error", "warning", "info", "not checked")}
     parts = [_counted(count, name) for name, count in counts.items() if count]
     compared = (
@@ -50,8 +50,8 @@ def summary(verdict: Verdict) -> str:
         *((f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())),
     )
     parts += [f"{what} differ" for what, part in compared if part is not None and not part.ok]
-    word = "verified" if verdict.ok else "VIOLATED"
-    return f"{word}: {', '.join(parts)}" if parts else word
+    label = "verified" if verdict.ok else "VIOLATED"
+    return f"{label}: {', '.join(parts)}" if parts else label
 
 
 def _counted(count: int, name: str) -> str:

@@ -1,21 +1,21 @@
-"""What keeps the page small, whatever the topic."""
+"""Limits that keep the HTML page small for topics of any size."""
 
 from __future__ import annotations
 
 BUCKETS = 500
-"""At most so many of one partition."""
+"""Maximum number of buckets of one partition."""
 ALL_BUCKETS = 16_000
-"""At most so many of all partitions: a bucket is some 80 bytes of the page."""
+"""Maximum number of buckets of all partitions; a bucket takes about 80 bytes of the page."""
 DRAWN = 64
-"""At most so many partitions are drawn, those that findings name first."""
+"""Maximum number of partitions with a chart; partitions that findings name come first."""
 LISTED = 500
-"""At most so many partitions stand in the table."""
+"""Maximum number of partitions in the table."""
 MARKS = 200
-"""At most so many marked places of one sort in one partition."""
+"""Maximum number of marks of one role in one partition."""
 LONGEST_EVENT = 2_000
-"""Characters of one event on the page."""
+"""Maximum number of characters of one event on the page."""
 
 
 def cut(text: str) -> str:
-    """A text of a bounded length."""
+    """The text, shortened to ``LONGEST_EVENT`` characters."""
     return text if len(text) <= LONGEST_EVENT else f"{text[:LONGEST_EVENT]}… ({len(text):,} characters)"

@@ -1,4 +1,4 @@
-"""What a timeline points out: places of findings and of faults."""
+"""Marks in a partition's chart: positions of findings and of faults."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.reports.limits import MARKS
-from ticdc_producer.reports.subject import FaultPlace
+from ticdc_producer.reports.subject import FaultOccurrence
 from ticdc_producer.verifier.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One marked place.
+    """One marked position.
 
     :param role: ``error``, ``warning``, ``info`` for findings of that severity, or ``fault``.
-    :param commit_ts: None where the event has none.
+    :param commit_ts: None if the event has none.
     """
 
     role: str
@@ -25,19 +25,19 @@ class Mark:
 
 
 def marks(
-    findings: Sequence[Finding], faults: Sequence[FaultPlace]
+    findings: Sequence[Finding], faults: Sequence[FaultOccurrence]
 ) -> Mapping[tuple[str, int], Sequence[Mark]]:
-    """The marks of each partition; of more than ``limits.MARKS`` of one sort, evenly chosen ones."""
-    sorted_out: dict[tuple[str, int], dict[str, set[Mark]]] = defaultdict(lambda: defaultdict(set))
+    """The marks of each partition; if a role has more than ``limits.MARKS``, an even selection of them."""
+    by_partition: dict[tuple[str, int], dict[str, set[Mark]]] = defaultdict(lambda: defaultdict(set))
     for topic, partition, mark in (*_of_faults(faults), *_of_findings(findings)):
-        sorted_out[topic, partition][mark.role].add(mark)
+        by_partition[topic, partition][mark.role].add(mark)
     return {
         partition: [mark for found in by_role.values() for mark in _thinned(found)]
-        for partition, by_role in sorted_out.items()
+        for partition, by_role in by_partition.items()
     }
 
 
-def _of_faults(faults: Sequence[FaultPlace]) -> Iterator[tuple[str, int, Mark]]:
+def _of_faults(faults: Sequence[FaultOccurrence]) -> Iterator[tuple[str, int, Mark]]:
     for fault in faults:
         yield fault.topic, fault.partition, Mark("fault", fault.offset, fault.commit_ts)
 
@@ -45,8 +45,8 @@ def _of_faults(faults: Sequence[FaultPlace]) -> Iterator[tuple[str, int, Mark]]:
 def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, int, Mark]]:
     violated = [finding for finding in findings if finding.severity != "not checked"]
     for finding in violated:
-        for witness in finding.witnesses:
-            for event in witness.events:
+        for example in finding.examples:
+            for event in example.events:
                 if event.offset is not None:
                     mark = Mark(finding.severity, event.offset, event.commit_ts)
                     yield event.topic, event.partition, mark

@@ -1,4 +1,4 @@
-"""Commit-ts as time since the first one, in a unit that keeps the numbers short."""
+"""The vertical axis: time since the first commit-ts, in a unit that gives short numbers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ _UNITS = (
     ("seconds", 1000),
     ("milliseconds", 1),
 )
-_ENOUGH = 2
-"""A unit is used from so many of it on."""
+_MIN_UNITS = 2
+"""A unit is used if the time span is at least this number of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A vertical axis that all partitions share.
 
-    :param origin: TSO that is shown as 0, ``end`` the largest one.
-    :param unit: as a word, ``milliseconds`` to ``days``; so many ``milliseconds`` are one of it.
+    :param origin: TSO of the axis's 0; the smallest one.
+    :param end: the largest TSO.
+    :param unit: label of the unit, ``milliseconds`` to ``days``.
+    :param milliseconds: length of one unit.
     """
 
     origin: int
@@ -38,14 +40,14 @@ class Scale:
 
 
 def scale(buckets: Iterable[Bucket]) -> Scale:
-    """The axis that holds all rows and resolved events."""
-    seen = [
+    """The axis that covers all rows and resolved events."""
+    timestamps = [
         ts
         for bucket in buckets
         for ts in (bucket.lowest, bucket.highest, bucket.resolved and bucket.resolved[0])
         if ts is not None
     ]
-    origin, end = min(seen, default=0), max(seen, default=0)
+    origin, end = min(timestamps, default=0), max(timestamps, default=0)
     span = tso.physical(end - origin)
-    unit, milliseconds = next((unit for unit in _UNITS if span >= _ENOUGH * unit[1]), _UNITS[-1])
+    unit, milliseconds = next((unit for unit in _UNITS if span >= _MIN_UNITS * unit[1]), _UNITS[-1])
     return Scale(origin, end, unit, milliseconds)

@@ -15,7 +15,7 @@ from ticdc_producer.verifier.consumer_state.outcome import StateOutcome, TableOu
 def write_state_junit(path: Path, name: str, outcome: StateOutcome) -> None:
     """Write the report.
 
-    :param name: of the suite.
+    :param name: name of the suite.
     :raises ReportError: if the file cannot be written.
     """
     cases = [_case(f"{name}.{outcome.protocol}", table) for table in outcome.tables]

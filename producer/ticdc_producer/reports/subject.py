@@ -1,4 +1,4 @@
-"""What a report is about."""
+"""The subject of a report: what was verified, and the faults that were injected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Subject:
     """What was verified.
 
-    :param name: the scenario; without one the topic.
-    :param protocol: as TiCDC names it.
+    :param name: the scenario's name, or the topic's if no scenario was given.
+    :param protocol: TiCDC's name of the protocol.
     """
 
     name: str
@@ -18,12 +18,12 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FaultPlace:
-    """A place at which a fault was put into the stream on purpose.
+class FaultOccurrence:
+    """The position of a fault that was injected into the stream.
 
     :param trap: name of the fault in the trap catalogue.
-    :param offset: of the message that shows the fault, or would have followed it.
-    :param commit_ts: of the event concerned; None where it has none.
+    :param offset: offset of the message with the fault, or of the message after a removed one.
+    :param commit_ts: commit-ts of the affected event; None if it has none.
     """
 
     trap: str

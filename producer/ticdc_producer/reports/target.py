@@ -8,20 +8,20 @@ from ticdc_producer.errors import ReportError
 
 
 def check_target(path: Path) -> None:
-    """Whether a report can be written there, asked before the work that it reports on.
+    """Check that a report can be written, before the work that it reports on.
 
-    :raises ReportError: for a folder that is not there, or a folder in the file's place.
+    :raises ReportError: if the folder does not exist, or the path itself is a folder.
     """
     if path.is_dir():
         raise ReportError("a report is a file, and this is a folder", path=str(path))
     if not path.absolute().parent.is_dir():
-        raise ReportError("the folder of the report does not exist", path=str(path), hint="make it first")
+        raise ReportError("the folder of the report does not exist", path=str(path), hint="create it first")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a report in UTF-8; it stands there whole or not at all.
+    """Write a report in UTF-8 atomically.
 
-    :raises ReportError: if the system does not let us.
+    :raises ReportError: if the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.partial")
     try:

@@ -1,4 +1,4 @@
-"""A stream in small tables, whatever its size: what the HTML page draws."""
+"""A summary of a stream in small tables, which the HTML page draws."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Place: TypeAlias = tuple[str, int, int, int]
+EventPosition: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset, index in the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionCount:
-    """What one partition holds.
+    """Counts of one partition.
 
-    :param first: offset of its first message, ``last`` of its last one.
+    :param first: offset of its first message.
+    :param last: offset of its last message.
     :param size: bytes of keys and values.
     """
 
@@ -32,13 +33,14 @@ class PartitionCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """Neighbouring messages of one partition.
+    """Consecutive messages of one partition.
 
     :param first: offset of the first message.
-    :param lowest: smallest commit-ts of its rows, ``highest`` the largest; None without rows.
-    :param ddl_offset: of its first DDL, None without one.
+    :param lowest: smallest commit-ts of its rows; None without rows.
+    :param highest: largest commit-ts of its rows; None without rows.
+    :param ddl_offset: offset of its first DDL; None without one.
     :param resolved: largest resolved-ts and the offset of that event; None without one.
-    :param error_offset: of the first message that does not decode, None without one.
+    :param error_offset: offset of the first message that cannot be decoded; None without one.
     """
 
     first: int
@@ -51,15 +53,15 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """The course of a stream.
+    """A stream over its offsets.
 
-    :param partitions: all of them, by topic and number.
-    :param buckets: by topic and partition, in order of offsets; of the partitions that are drawn.
-    :param sizes: messages by the power of two that their size in bytes does not reach.
-    :param witnesses: events named by findings, as a readable line with their values.
+    :param partitions: all partitions, ordered by topic and number.
+    :param buckets: (topic, partition) → buckets in order of offsets, for the partitions that have a chart.
+    :param sizes: exponent n → number of messages smaller than 2^n bytes and at least half of that.
+    :param examples: events that findings name → text with their values.
     """
 
     partitions: tuple[PartitionCount, ...]
     buckets: Mapping[tuple[str, int], tuple[Bucket, ...]]
     sizes: Mapping[int, int]
-    witnesses: Mapping[Place, str] = field(default_factory=dict)
+    examples: Mapping[EventPosition, str] = field(default_factory=dict)

@@ -1,6 +1,7 @@
-"""A decoded stream to its timeline: two aggregations, and a look at the events that findings name.
+"""Computes the timeline of a decoded stream: two aggregations, and a query for the events that findings name.
 
-Neighbouring offsets of a partition share a bucket, so that twenty million messages draw like twenty thousand.
+Consecutive offsets of a partition share a bucket, so that a chart of twenty million messages is as small as
+one of twenty thousand.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.reports.limits import ALL_BUCKETS, BUCKETS, DRAWN, cut
-from ticdc_producer.reports.timeline import Bucket, PartitionCount, Place, Timeline
+from ticdc_producer.reports.timeline import Bucket, EventPosition, PartitionCount, Timeline
 from ticdc_producer.verifier.finding import Finding
 
 _PARTITION = ("topic", "partition")
@@ -22,31 +23,31 @@ _KINDS = ("row", "ddl", "resolved", "error")
 _COUNTS = ("messages", "size", "rows", "ddls", "resolved", "errors")
 
 
-def survey(stream: DataFrame, findings: Sequence[Finding]) -> Timeline:
+def timeline_query(stream: DataFrame, findings: Sequence[Finding]) -> Timeline:
     """The timeline of decoded events.
 
-    :param stream: shape ``DECODED``; read two times, and once more where findings name events.
-    :param findings: their events are told with all of their values.
+    :param stream: shape ``DECODED``; read twice, and once more if findings name events.
+    :param findings: their events are reported with all of their values.
     """
     named = {
         (event.topic, event.partition, event.offset, event.index)
         for finding in findings
-        for witness in finding.witnesses
-        for event in witness.events
+        for example in finding.examples
+        for event in example.events
         if event.offset is not None and event.index is not None
     }
     partitions, sizes = _counts(stream)
-    drawn = _drawn(partitions, {place[:2] for place in named})
+    drawn = _drawn(partitions, {position[:2] for position in named})
     return Timeline(
         partitions=partitions,
         buckets=_buckets(stream, drawn),
         sizes=sizes,
-        witnesses=_witnesses(stream, named) if named else {},
+        examples=_examples(stream, named) if named else {},
     )
 
 
 def _counts(stream: DataFrame) -> tuple[tuple[PartitionCount, ...], dict[int, int]]:
-    """Partitions, and message sizes of all of them."""
+    """The counts of each partition, and the message sizes of all partitions together."""
     begins = sf.col("index") == 0
     power = sf.floor(sf.log2(sf.greatest(sf.col("size"), sf.lit(1)))) + 1
     counted = stream.groupBy(*_PARTITION, power.cast("int").alias("power")).agg(
@@ -82,7 +83,7 @@ def _partition(topic: str, partition: int, rows: list[dict[str, Any]]) -> Partit
 def _drawn(
     partitions: Sequence[PartitionCount], named: Iterable[tuple[str, int]]
 ) -> list[tuple[str, int, int, int]]:
-    """Topic, partition, first offset and offsets per bucket of the partitions to draw."""
+    """Topic, partition, first offset and offsets per bucket of the partitions that get a chart."""
     first_named = sorted(partitions, key=lambda one: (one.topic, one.partition) not in set(named))[:DRAWN]
     number = min(BUCKETS, ALL_BUCKETS // max(1, len(first_named)))
     return [
@@ -94,10 +95,10 @@ def _buckets(
     stream: DataFrame, drawn: list[tuple[str, int, int, int]]
 ) -> dict[tuple[str, int], tuple[Bucket, ...]]:
     spans = stream.sparkSession.createDataFrame(drawn, "topic string, partition int, start long, width long")
-    placed = stream.join(sf.broadcast(spans), list(_PARTITION))
+    drawn_events = stream.join(sf.broadcast(spans), list(_PARTITION))
     number = sf.floor((sf.col("offset") - sf.col("start")) / sf.col("width"))
     newest = sf.max(sf.when(_is("resolved"), sf.struct("commit_ts", "offset")))
-    grouped = placed.groupBy(*_PARTITION, number.alias("number")).agg(
+    grouped = drawn_events.groupBy(*_PARTITION, number.alias("number")).agg(
         sf.min("offset").alias("first"),
         sf.min(sf.when(_is("row"), sf.col("commit_ts"))).alias("lowest"),
         sf.max(sf.when(_is("row"), sf.col("commit_ts"))).alias("highest"),
@@ -113,11 +114,11 @@ def _buckets(
     return {key: tuple(sorted(buckets[key], key=lambda one: one.first)) for key in sorted(buckets)}
 
 
-def _witnesses(stream: DataFrame, named: set[Place]) -> dict[Place, str]:
-    places = stream.sparkSession.createDataFrame(
+def _examples(stream: DataFrame, named: set[EventPosition]) -> dict[EventPosition, str]:
+    positions = stream.sparkSession.createDataFrame(
         sorted(named), "topic string, partition int, offset long, index int"
     )
-    found = stream.join(sf.broadcast(places), ["topic", "partition", "offset", "index"], "left_semi")
+    found = stream.join(sf.broadcast(positions), ["topic", "partition", "offset", "index"], "left_semi")
     return {
         (row["topic"], row["partition"], row["offset"], row["index"]): cut(event_text(row.asDict()))
         for row in found.collect()

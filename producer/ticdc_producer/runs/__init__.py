@@ -1,1 +1,1 @@
-"""What a command does, put together: prepare, write, read back, judge."""
+"""The commands' work: prepare a scenario, write its messages, read them again and verify them."""

@@ -1,4 +1,4 @@
-"""Options of a run that are of a broker, where the run has none or another."""
+"""Checks of the run options that need a broker of a certain kind."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from ticdc_producer.errors import ArgumentError
 
 
 def check_broker_options(uri: SinkURI, *, to_folder: bool, dry_run: bool, append: bool, keep: bool) -> None:
-    """Refuse what would have no effect.
+    """Reject options that would have no effect.
 
-    :param to_folder: a golden folder is written, and no topic unless the sink URI names brokers.
-    :param append: write behind the messages that a topic holds.
+    :param to_folder: the run writes a golden folder, and a topic only if the sink URI names brokers.
+    :param append: write after the messages that a topic already holds.
     :param keep: leave the embedded broker running.
-    :raises ArgumentError: for an option that this run has no use for.
+    :raises ArgumentError: for an option that has no effect in this run.
     """
     for name, given in (("append", append), ("keep", keep)):
         if given and dry_run:
-            raise _refused(name, "does not go with --dry-run", "which writes nothing")
+            raise _refused(name, "cannot be combined with --dry-run", "a dry run writes nothing")
         if given and to_folder and uri.embedded:
-            hint = "without a host in the sink URI the folder is all that is written"
-            raise _refused(name, "does not go with --out", hint)
+            hint = "the sink URI names no host, so only the folder is written"
+            raise _refused(name, "cannot be combined with --out", hint)
     if append and uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC; an embedded broker begins empty"
-        raise _refused("append", "needs the broker that holds the topic", hint)
+        hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
+        raise _refused("append", "requires a sink URI with a broker", hint)
     if keep and not uri.embedded:
-        hint = "the brokers of the sink URI stay as they are"
-        raise _refused("keep", "is of the embedded broker, which this run does not start", hint)
+        hint = "the brokers of the sink URI keep running anyway"
+        raise _refused("keep", "applies to the embedded broker, which this run does not start", hint)
 
 
 def _refused(name: str, what: str, hint: str) -> ArgumentError:

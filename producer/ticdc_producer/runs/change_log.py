@@ -1,4 +1,4 @@
-"""What was committed upstream, as DataFrames."""
+"""The change log of a scenario as DataFrames: the row changes that were committed upstream."""
 
 from __future__ import annotations
 
@@ -16,80 +16,82 @@ from ticdc_producer.scenario.dataframe.data import data_changes
 from ticdc_producer.scenario.generate.log import generated_changes, generated_images, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, History
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.materialize import materialized
 
 FEW_CHANGES = 100_000
-"""Of fewer generated changes, planning costs more than making them: they are made once, and kept."""
+"""Below this many generated changes, planning their query costs more than computing them."""
 
 
 @dataclass(frozen=True)
-class Upstream:
-    """A history as DataFrames.
+class ChangeLog:
+    """The row changes of a history as DataFrames.
 
-    :param told: the change log of what its SQL did on the driver, and of the data it names.
-    :param plans: its ``generate`` steps.
-    :param images: what ``generated_images`` makes of each of them.
-    :param drawn: the row events of the stream, if they were made already.
+    :param sql_changes: changes (shape ``CHANGE_LOG``) of SQL run on the driver and of ``data`` steps.
+    :param plans: the ``generate`` steps.
+    :param images: for each plan the row images that ``generated_images`` returns.
+    :param row_events: the row events of the stream if they were already computed; None: computed on demand.
     """
 
-    told: DataFrame
+    sql_changes: DataFrame
     plans: tuple[GeneratePlan, ...] = ()
     images: tuple[DataFrame, ...] = ()
-    drawn: DataFrame | None = None
+    row_events: DataFrame | None = None
 
     @property
     def spark(self) -> SparkSession:
-        """The session that they live in."""
-        return self.told.sparkSession
+        """The session of the DataFrames."""
+        return self.sql_changes.sparkSession
 
     @cached_property
     def changes(self) -> DataFrame:
-        """The whole change log."""
-        return reduce(DataFrame.unionByName, map(generated_changes, self.images, self.plans), self.told)
+        """All changes: those of SQL, of ``data`` steps and of ``generate`` steps."""
+        return reduce(
+            DataFrame.unionByName, map(generated_changes, self.images, self.plans), self.sql_changes
+        )
 
     @cached_property
     def net(self) -> DataFrame | None:
-        """What each transaction of the ``generate`` steps changes in the end; None without such steps."""
+        """The net changes per transaction of the ``generate`` steps; None without such steps."""
         logs = [*map(net_changes, self.images, self.plans)]
         return reduce(DataFrame.unionByName, logs) if logs else None
 
     def events(self, plan: StreamPlan, faults: Faults | None = None) -> DataFrame:
         """The ordered event stream (shape ``EVENT_STREAM``).
 
-        :param faults: what goes wrong on purpose.
+        :param faults: the stage that injects faults; None: no faults.
         """
         return ordered_events(self.rows(plan), plan, faults)
 
     def rows(self, plan: StreamPlan) -> DataFrame:
-        """The row events of that stream alone, in no order."""
-        if self.drawn is not None:
-            return self.drawn
+        """The row events of the stream without DDL and resolved events, unordered."""
+        if self.row_events is not None:
+            return self.row_events
         moves = any(plan.rows_move for plan in self.plans)
-        return row_events(self.spark, self.told, plan, self.net, net_moves=moves)
+        return row_events(self.spark, self.sql_changes, plan, self.net, net_moves=moves)
 
     @contextmanager
-    def drawn_once(self, plan: StreamPlan) -> Iterator[Upstream]:
-        """The same, for whoever looks at the row events of a plan several times, as faults do."""
-        with kept(self.rows(plan)) as rows:
-            yield replace(self, drawn=rows)
+    def materialize_rows(self, plan: StreamPlan) -> Iterator[ChangeLog]:
+        """This change log with its row events materialized, for callers that read them several times."""
+        with materialized(self.rows(plan)) as rows:
+            yield replace(self, row_events=rows)
 
 
-def upstream(spark: SparkSession, history: History) -> Upstream:
-    """The DataFrames of a whole scenario.
+def change_log(spark: SparkSession, history: History) -> ChangeLog:
+    """The change log of a whole scenario.
 
-    :raises ScenarioError: for a step that Spark finds something wrong with.
+    :raises ScenarioError: for a step that Spark rejects.
     """
-    told = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
+    sql_changes = spark.createDataFrame([_row(change) for change in history.changes], CHANGE_LOG)
     for source in history.data:
-        told = told.unionByName(data_changes(spark, source))
-    images = tuple(_settled(generated_images(spark, plan), history) for plan in history.generated)
-    return Upstream(told, history.generated, images)
+        sql_changes = sql_changes.unionByName(data_changes(spark, source))
+    images = tuple(_checkpoint_if_small(generated_images(spark, plan), history) for plan in history.generated)
+    return ChangeLog(sql_changes, history.generated, images)
 
 
-def _settled(generated: DataFrame, history: History) -> DataFrame:
-    """Generated rows, made now if they are few: whatever follows would plan their windows and cells again.
+def _checkpoint_if_small(generated: DataFrame, history: History) -> DataFrame:
+    """Checkpoint few generated rows, so that later queries do not plan their windows and cells again.
 
-    On a cluster they are not, since what an executor has checkpointed is lost with it.
+    Not on a cluster: a local checkpoint is lost with its executor.
     """
     local = str(generated.sparkSession.conf.get("spark.master")).startswith("local")
     return generated.localCheckpoint() if local and history.row_changes < FEW_CHANGES else generated

@@ -1,4 +1,4 @@
-"""Counting a stream, and what of a scenario never enters it: the figures of a report."""
+"""The counts of a report: messages of a stream, and changes that never enter it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.messages import NOTES, REFUSED
+from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
 _NO_RULE = "no filter rule accepts the table"
@@ -19,20 +19,20 @@ _NO_RULE = "no filter rule accepts the table"
 
 @dataclass(frozen=True)
 class Counts:
-    """What a stream holds.
+    """The counts of a stream.
 
     :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) likewise.
-    :param refused: how many rows TiCDC would not send.
+    :param rejected: number of rows that TiCDC's encoder rejects.
     """
 
     messages: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     events: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     size: Counter[tuple[str, int, str]] = field(default_factory=Counter)
-    refused: int = 0
+    rejected: int = 0
 
     @property
     def total(self) -> int:
-        """Messages in all."""
+        """Total number of messages."""
         return sum(self.messages.values())
 
     def by_kind(self) -> dict[str, dict[str, int]]:
@@ -42,8 +42,8 @@ class Counts:
 
     def by_partition(self) -> dict[str, dict[str, int]]:
         """``{"topic/partition": {messages, events, bytes}}``."""
-        places = sorted({(topic, partition) for topic, partition, _ in self.messages})
-        return {f"{t}/{p}": self._sums(lambda key, t=t, p=p: key[:2] == (t, p)) for t, p in places}
+        partitions = sorted({(topic, partition) for topic, partition, _ in self.messages})
+        return {f"{t}/{p}": self._sums(lambda key, t=t, p=p: key[:2] == (t, p)) for t, p in partitions}
 
     def _sums(self, wanted: Any) -> dict[str, int]:
         def total(of: Counter[tuple[str, int, str]]) -> int:
@@ -53,23 +53,23 @@ class Counts:
 
 
 def count(messages: DataFrame) -> Counts:
-    """Count a DataFrame of messages by place and kind, lines about them apart."""
+    """Count a DataFrame of messages by topic, partition and kind. Side rows are not messages."""
     size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
     grouped = messages.groupBy("topic", "partition", "type").agg(
         F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
     )
-    lines = grouped.collect()  # one per partition and kind
-    counts = Counts(refused=sum(row["messages"] for row in lines if row["type"] == REFUSED))
-    for row in (row for row in lines if row["type"] not in NOTES):
-        place = (row["topic"], row["partition"], row["type"])
-        counts.messages[place] = row["messages"]
-        counts.events[place] = row["events"]
-        counts.size[place] = row["bytes"]
+    rows = grouped.collect()  # one per partition and kind
+    counts = Counts(rejected=sum(row["messages"] for row in rows if row["type"] == REFUSED))
+    for row in (row for row in rows if row["type"] not in SIDE_ROWS):
+        key = (row["topic"], row["partition"], row["type"])
+        counts.messages[key] = row["messages"]
+        counts.events[key] = row["events"]
+        counts.size[key] = row["bytes"]
     return counts
 
 
 def discarded(job: Job) -> list[dict[str, Any]]:
-    """What TiCDC never hands to its sink: DDLs, and rows by table; with the reasons."""
+    """DDLs, and rows by table, that TiCDC never passes to its sink, with reasons."""
     ddls = [
         {"kind": "ddl", "schema": ddl.schema, "table": ddl.table, "query": ddl.query, "reason": ddl.reason}
         for ddl in job.history.catalog.ddls

@@ -1,4 +1,4 @@
-"""The coverage job: which traps of the catalogue a topic or a golden folder exercises."""
+"""Coverage: which traps of the catalogue a topic or a golden folder exercises."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ from ticdc_producer.runs.prepare import changefeed_of, codec_options
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.verification import verify_options
-from ticdc_producer.runs.verify import Say
+from ticdc_producer.runs.verify import OnStatus
 from ticdc_producer.runs.write_golden import folder_messages
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded
-from ticdc_producer.targets.golden.read import changefeed, manifest, schemas
-from ticdc_producer.verifier.coverage import RULES, Found, Told, exercised
-from ticdc_producer.verifier.options import Demands
+from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.verifier.coverage import RULES, Found, Visibility, exercised
+from ticdc_producer.verifier.options import Strictness
 
-Status: TypeAlias = Literal["exercised", "missed", "untold", "impossible", "illegal"]
+Status: TypeAlias = Literal["exercised", "not_exercised", "unobservable", "not_applicable", "illegal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapCoverage:
-    """What a stream has of one trap.
+    """How a stream covers one trap.
 
-    :param status: exercised; missed; untold (the stream would not show it); impossible (in this protocol
-        or program); illegal (``verify`` finds these, coverage does not look for them).
-    :param count: events or groups of events that show it.
-    :param first: the first of them, ``topic/partition@offset[index]``; empty where the manifest tells.
-    :param note: for people.
+    :param status: ``exercised``; ``not_exercised``; ``unobservable`` (the messages do not carry it);
+        ``not_applicable`` (not in this protocol or profile); ``illegal`` (found by ``verify``, not
+        searched for here).
+    :param count: number of events or groups of events that exercise it.
+    :param first: position of the first of them, ``topic/partition@offset[index]``; empty if the count is the
+        manifest's.
+    :param note: explanation for people.
     """
 
     trap: str
@@ -50,23 +52,23 @@ class TrapCoverage:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as keys."""
+        """The fields as a JSON object."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Every trap of the catalogue, in its order."""
+    """The coverage of every trap, in the order of the catalogue."""
 
     protocol: str
     traps: tuple[TrapCoverage, ...]
 
     def of_status(self, *statuses: Status) -> list[TrapCoverage]:
-        """Those of these statuses."""
+        """The traps with one of these statuses."""
         return [one for one in self.traps if one.status in statuses]
 
     def to_json(self) -> dict[str, Any]:
-        """Protocol, and all traps."""
+        """The protocol and all traps as a JSON object."""
         return {"protocol": self.protocol, "traps": [one.to_json() for one in self.traps]}
 
 
@@ -75,100 +77,109 @@ def coverage(
     sink_uri: str | None = None,
     folder: str | Path | None = None,
     config: str | Path | None = None,
-    client: Sequence[str] = (),
-    say: Say = lambda _line: None,
+    kafka_properties: Sequence[str] = (),
+    on_status: OnStatus = lambda _line: None,
 ) -> Coverage:
     """Which traps of the catalogue a topic or a golden folder exercises, and which it misses.
 
     Exactly one of ``sink_uri`` and ``folder`` is given.
 
-    :param folder: a golden folder; its manifest says how it was written, and what was injected.
+    :param sink_uri: TiCDC's sink URI of the topic.
+    :param folder: a golden folder; its manifest holds the changefeed and the injected traps.
     :param config: a changefeed TOML: dispatch rules, protocol options.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :raises ProducerError: for a source that cannot be read. What does not decode is passed over.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param on_status: called with a line of text for each step of the work.
+    :raises ProducerError: for a source that cannot be read. Messages that do not decode are skipped.
     """
     if (sink_uri is None) == (folder is None):
-        raise ChangefeedError("name one thing to look at: --sink-uri or --in", parameter="sink-uri")
+        raise ChangefeedError("give exactly one source: --sink-uri or --in", parameter="sink-uri")
     if folder is not None:
-        return _of_folder(Path(folder), config, say)
-    feed = changefeed_of(sink_uri, config, client=client)
-    ranges = whole_topics(brokers_of(feed), [feed.sink_uri.topic])
-    feed = feed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
-    say("starting Spark")
-    spark = topic_session(feed, ranges)
-    return _covered(kafka_messages(spark, brokers_of(feed), ranges), feed, Counter(), say)
+        return _folder_coverage(Path(folder), config, on_status)
+    changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
+    ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
+    changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
+    on_status("starting Spark")
+    spark = topic_session(changefeed, ranges)
+    return _covered(kafka_messages(spark, brokers_of(changefeed), ranges), changefeed, Counter(), on_status)
 
 
-def _of_folder(folder: Path, config: str | Path | None, say: Say) -> Coverage:
+def _folder_coverage(folder: Path, config: str | Path | None, on_status: OnStatus) -> Coverage:
     if config is not None:
-        hint = "leave --config out"
-        raise ChangefeedError("a golden folder says itself how it was written", parameter="config", hint=hint)
-    written = manifest(folder)
-    feed = changefeed(folder, written)
-    say("starting Spark")
-    spark = folder_session(feed, folder)
-    return _covered(folder_messages(spark, folder), feed, _injected(written), say, schemas(folder))
+        hint = "a golden folder contains its changefeed"
+        raise ChangefeedError("--config cannot be combined with --in", parameter="config", hint=hint)
+    manifest = golden.manifest(folder)
+    changefeed = golden.changefeed(folder, manifest)
+    on_status("starting Spark")
+    spark = folder_session(changefeed, folder)
+    return _covered(
+        folder_messages(spark, folder), changefeed, _injected(manifest), on_status, golden.schemas(folder)
+    )
 
 
-def _injected(written: Mapping[str, Any]) -> Counter[str]:
-    """How often the manifest says that each trap was injected."""
+def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
+    """How often each trap was injected according to the manifest."""
     counted: Counter[str] = Counter()
-    for fault in written.get("faults") or ():
+    for fault in manifest.get("faults") or ():
         if isinstance(fault, dict) and isinstance(fault.get("places"), int) and fault["places"] > 0:
             counted[str(fault.get("trap"))] += fault["places"]
     return counted
 
 
 def _covered(
-    back: DataFrame,
-    feed: Changefeed,
+    read_messages: DataFrame,
+    changefeed: Changefeed,
     injected: Mapping[str, int],
-    say: Say,
-    known: Mapping[int, str] | None = None,
+    on_status: OnStatus,
+    schemas: Mapping[int, str] | None = None,
 ) -> Coverage:
-    """:param known: schemas that a folder keeps."""
-    say("looking for traps")
-    options = with_schemas(codec_options(feed), feed, back, known or {})
-    # Without the objects of claim-check: rows that name one must be seen to.
-    with kept(decoded(back, feed.protocol, options)) as stream:
-        told = _told(feed, back)
-        found = exercised(stream, told)
-    # A row in part is one or the other trap: which, the changefeed says.
-    other = "handle-key-only" if feed.large_message_handle_option == "claim-check" else "claim-check"
-    seen = {**found, other: None}
-    return Coverage(feed.protocol, tuple(_judged(feed, told, seen, injected)))
+    """:param schemas: the Avro schemas stored in a folder."""
+    on_status("looking for traps")
+    options = with_schemas(codec_options(changefeed), changefeed, read_messages, schemas or {})
+    # Claim-check objects are not read: the messages that refer to them count.
+    with materialized(decoded(read_messages, changefeed.protocol, options)) as stream:
+        observable = _observability(changefeed, read_messages)
+        found = exercised(stream, observable)
+    # An incomplete row is one of two traps, depending on the changefeed.
+    other = "handle-key-only" if changefeed.large_message_handle_option == "claim-check" else "claim-check"
+    features = {**found, other: None}
+    return Coverage(changefeed.protocol, tuple(_trap_coverages(changefeed, observable, features, injected)))
 
 
-def _told(feed: Changefeed, back: DataFrame) -> Told:
-    losses = registry.encoder(feed.protocol, codec_options(feed)).losses
-    debezium = feed.protocol == "debezium"
-    types = not debezium or (feed.enable_tidb_extension and not feed.debezium_disable_schema)
-    options = verify_options(feed, losses, back, Demands())
-    flags = losses.told_flag(ColumnFlag.UNSIGNED) != 0
-    return Told(options=options, types=types, flags=flags, decimals=not debezium)
+def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibility:
+    fidelity = registry.encoder(changefeed.protocol, codec_options(changefeed)).fidelity
+    debezium = changefeed.protocol == "debezium"
+    types = not debezium or (changefeed.enable_tidb_extension and not changefeed.debezium_disable_schema)
+    options = verify_options(changefeed, fidelity, read_messages, Strictness())
+    flags = fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0
+    return Visibility(options=options, types=types, flags=flags, decimals=not debezium)
 
 
-def _judged(
-    feed: Changefeed, told: Told, seen: Mapping[str, Found | None], injected: Mapping[str, int]
+def _trap_coverages(
+    changefeed: Changefeed,
+    observable: Visibility,
+    features: Mapping[str, Found | None],
+    injected: Mapping[str, int],
 ) -> Iterator[TrapCoverage]:
     for trap in catalogue().values():
-        status, note = _status(trap, feed, told, seen)
-        found = seen.get(trap.id)
+        status, note = _status(trap, changefeed, observable, features)
+        found = features.get(trap.id)
         if found is not None and status == "exercised":
-            yield TrapCoverage(trap=trap.id, status=status, count=found.count, first=found.place)
+            yield TrapCoverage(trap=trap.id, status=status, count=found.count, first=found.location)
         elif count := injected.get(trap.id, 0):
-            note = "injected, says the manifest"
+            note = "injected according to the manifest"
             yield TrapCoverage(trap=trap.id, status="exercised", count=count, note=note)
         else:
             yield TrapCoverage(trap=trap.id, status=status, note=note)
 
 
-def _status(trap: Trap, feed: Changefeed, told: Told, seen: Mapping[str, Found | None]) -> tuple[Status, str]:
+def _status(
+    trap: Trap, changefeed: Changefeed, observable: Visibility, features: Mapping[str, Found | None]
+) -> tuple[Status, str]:
     if not trap.legal:
-        return "illegal", "verify finds it"
-    if feed.protocol not in trap.protocols or feed.profile not in trap.profiles:
-        return "impossible", f"not in {feed.protocol}, profile {feed.profile}"
-    if trap.id not in seen:
-        lacking = [need for need in RULES[trap.id].needs if told.lacks(need)]
-        return "untold", f"the messages do not tell: {', '.join(lacking)}"
-    return ("missed", trap.needs) if seen[trap.id] is None else ("exercised", "")
+        return "illegal", "found by verify"
+    if changefeed.protocol not in trap.protocols or changefeed.profile not in trap.profiles:
+        return "not_applicable", f"not in {changefeed.protocol}, profile {changefeed.profile}"
+    if trap.id not in features:
+        lacking = [need for need in RULES[trap.id].needs if observable.lacks(need)]
+        return "unobservable", f"the messages do not carry: {', '.join(lacking)}"
+    return ("not_exercised", trap.requires) if features[trap.id] is None else ("exercised", "")

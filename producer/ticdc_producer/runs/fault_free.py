@@ -1,4 +1,4 @@
-"""The stream as TiCDC would have sent it, beside the one with illegal faults."""
+"""The stream as TiCDC would have sent it: the reference for a stream with illegal faults."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal import DROPPED
-from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.event_offsets import event_places
+from ticdc_producer.targets.encoding.event_offsets import event_offsets
 
 
-def sent(planned: DataFrame) -> DataFrame:
-    """An event stream without what faults took away."""
-    return planned.where(F.col("kind") != DROPPED)
+def drop_removed(faulted_events: DataFrame) -> DataFrame:
+    """An event stream without the events that faults removed."""
+    return faulted_events.where(F.col("kind") != DROPPED)
 
 
-def truth(job: Job, committed: Upstream, events: DataFrame, places: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """The events that a right stream has, and where its messages carry them: legal faults, no illegal ones.
+def expected_stream(
+    job: Job, committed: ChangeLog, events: DataFrame, offsets: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """The events of a correct stream and their offsets: with legal faults, without illegal ones.
 
-    :param events: the event stream of ``committed``; ``places`` where its messages carry them.
+    :param events: the event stream of ``committed``.
+    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
     """
     if job.faults is None:
-        return events, places
-    if any(trap(one.trap).means == "event" for one in job.faults.single):
+        return events, offsets
+    if any(trap(one.trap).mechanism == "event" for one in job.faults.illegal):
         events = committed.events(job.stream, job.event_faults(illegal=False))
-    return events, event_places(events, job.encode_plan(skip_refused=True, faults=False))
+    return events, event_offsets(events, job.encode_plan(skip_refused=True, faults=False))

@@ -1,4 +1,4 @@
-"""Whether a verdict says of a stream with illegal faults what was planted, and nothing else."""
+"""Whether a verdict reports exactly the illegal faults that were injected."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.verifier.verdict import Verdict
 
 
-def named_by(name: str, verdict: Verdict) -> tuple[str, ...]:
-    """What of a verdict names an illegal trap; without any of it the trap went unnoticed.
+def reporting_invariants(name: str, verdict: Verdict) -> tuple[str, ...]:
+    """The invariants by which a verdict reports an illegal trap; empty: the trap went unnoticed.
 
     :param name: id of the trap.
     """
     found = {finding.id for finding in verdict.of_severity("error", "warning")}
     if verdict.comparison is not None and not verdict.comparison.ok:
         found.add(EXPECTED_EVENTS)
-    wanted = trap(name).breaks
+    wanted = trap(name).violates
     unchecked = {finding.id for finding in verdict.of_severity("not checked")}
     if all(invariant in unchecked for invariant in wanted):
-        wanted = (EXPECTED_EVENTS,)  # the protocol does not show what the trap breaks
+        wanted = (EXPECTED_EVENTS,)  # the protocol does not carry what the trap changes
     return tuple(invariant for invariant in wanted if invariant in found)
 
 
-def as_planted(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether every illegal fault is named, and no error but of what such a fault may break.
+def faults_detected(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether every illegal fault is reported, and every error is one that these faults may cause.
 
-    :param faults: the counts of ``fault_places.Faults``.
+    :param faults: the counts of ``fault_occurrences.FaultSummary``.
     """
-    planted = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
-    if not planted:
+    injected = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
+    if not injected:
         return verdict.ok
-    breaks = {invariant for name in planted for invariant in (*trap(name).breaks, *trap(name).also)}
+    breaks = {invariant for name in injected for invariant in (*trap(name).violates, *trap(name).may_report)}
     errors = {finding.id for finding in verdict.of_severity("error")}
-    return errors <= breaks and all(named_by(name, verdict) for name in planted)
+    return errors <= breaks and all(reporting_invariants(name, verdict) for name in injected)

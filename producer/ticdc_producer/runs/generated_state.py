@@ -1,4 +1,4 @@
-"""The expected rows of tables that were generated or read: DataFrames, as the driver never holds them."""
+"""The expected rows of ``generate`` and ``data`` steps, as DataFrames; never on the driver."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.model.dataframes import IMAGE
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.project_values import told_values
-from ticdc_producer.pipeline.select import kept_places
-from ticdc_producer.runs.change_log import Upstream
-from ticdc_producer.runs.local_rows import local_frame
+from ticdc_producer.pipeline.project_values import project_values
+from ticdc_producer.pipeline.select import selected_columns
+from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.local_rows import local_dataframe
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.dataframe.data import data_rows
 from ticdc_producer.scenario.generate.log import generated_rows
@@ -20,55 +20,57 @@ from ticdc_producer.scenario.history import RowImage
 
 
 def generated_state(
-    committed: Upstream, job: Job, commits: int | None = None
+    committed: ChangeLog, job: Job, commits: int | None = None
 ) -> Iterator[tuple[TableInfo, DataFrame]]:
     """``(table, rows)`` of the replicated tables that ``generate`` and ``data`` steps filled.
 
-    :param commits: the rows there were after so many commits; None: those at the end.
+    :param commits: the number of commits after which the rows are taken; None: after the last one.
     """
-    for table, rows in _made(committed, job, commits):
+    for table, rows in _generated_or_read(committed, job, commits):
         if table.version in job.stream.whole:
-            shown = _shown(job, table, local_frame(table, rows, job.changefeed.time_zone))
-            yield job.stream.selection.of(table), shown
+            selected = _select_columns(job, table, local_dataframe(table, rows, job.changefeed.time_zone))
+            yield job.stream.selection.of(table), selected
 
 
-def _made(committed: Upstream, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
-    for plan, made in zip(committed.plans, committed.images, strict=True):
+def _generated_or_read(
+    committed: ChangeLog, job: Job, commits: int | None
+) -> Iterator[tuple[TableInfo, DataFrame]]:
+    for plan, row_images in zip(committed.plans, committed.images, strict=True):
         if commits is None or commits > plan.first_commit:
-            yield plan.table_after(commits), generated_rows(made, plan, commits)
+            yield plan.table_after(commits), generated_rows(row_images, plan, commits)
     for source in job.history.data:
         if commits is None or commits > source.first_commit:
             yield source.table, data_rows(committed.spark, source, commits)
 
 
-def _shown(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
-    """Rows without the columns that no column selector asks for."""
-    places = kept_places(table, job.stream.selection)
-    if places is None:
+def _select_columns(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
+    """Rows without the columns that the column selectors exclude."""
+    columns = selected_columns(table, job.stream.selection)
+    if columns is None:
         return rows
-    return rows.withColumn("row", F.array(*(F.get("row", F.lit(place)) for place in places)))
+    return rows.withColumn("row", F.array(*(F.get("row", F.lit(index)) for index in columns)))
 
 
 def images(rows: DataFrame) -> Iterator[RowImage]:
-    """Rows in the order of their keys, one partition of them at a time."""
-    for line in rows.orderBy("row_key").toLocalIterator():
-        yield tuple(None if value is None else bytes(value) for value in line["row"])
+    """Rows in key order; fetched one Spark partition at a time."""
+    for record in rows.orderBy("row_key").toLocalIterator():
+        yield tuple(None if value is None else bytes(value) for value in record["row"])
 
 
-def state_lines(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
-    """Rows as a reader gets them: ``schema``, ``table``, ``row``, and a line without row.
+def state_rows(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
+    """Rows as a reader decodes them: ``schema``, ``table``, ``row``; plus one record with a NULL row.
 
-    Damage to text is no matter: generated text is UTF-8.
+    Replaced bytes of invalid text need no handling: generated text is valid UTF-8.
     """
     no_image = F.lit(None).cast(IMAGE)
     staged = rows.select(
         F.lit(table.version).alias("table_version"), no_image.alias("before"), F.col("row").alias("after")
     )
-    losses = job.encoder.losses
-    told = told_values(staged, job.catalog, losses)
-    names = F.array(*(F.lit(losses.told_name(column.name)) for column in table.sent_columns))
-    schema, own_name = losses.told_name(table.schema), losses.told_name(table.name)
+    fidelity = job.encoder.fidelity
+    projected = project_values(staged, job.catalog, fidelity)
+    names = F.array(*(F.lit(fidelity.visible_name(column.name)) for column in table.sent_columns))
+    schema, own_name = fidelity.visible_name(table.schema), fidelity.visible_name(table.name)
     name = [F.lit(schema).alias("schema"), F.lit(own_name).alias("table")]
-    lines = told.select(*name, F.map_from_arrays(names, "after").alias("row"))
-    nothing = rows.sparkSession.range(1).select(*name, F.lit(None).cast("map<string,binary>").alias("row"))
-    return lines.unionByName(nothing)
+    state_frame = projected.select(*name, F.map_from_arrays(names, "after").alias("row"))
+    marker = rows.sparkSession.range(1).select(*name, F.lit(None).cast("map<string,binary>").alias("row"))
+    return state_frame.unionByName(marker)

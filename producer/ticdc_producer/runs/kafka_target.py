@@ -1,4 +1,4 @@
-"""Writing an event stream to Kafka and reading back what was written."""
+"""Write an event stream to Kafka, and read the written messages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, SparkError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.offset_ranges import ranges
+from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
-from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
+from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import deliver
@@ -21,7 +21,7 @@ from ticdc_producer.targets.kafka.write import deliver
 
 @dataclass(frozen=True)
 class KafkaTarget:
-    """Topics of one cluster that a run writes.
+    """The topics of one cluster that a run writes.
 
     :param starts: end offset of each partition before the run.
     """
@@ -33,26 +33,26 @@ class KafkaTarget:
     def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
         """Encode, write, wait for every acknowledgement.
 
-        :return: what the workers say they wrote.
-        :raises DeliveryError: with an exact account by partition, for messages that were not taken.
-        :raises ForeignMessageError: for a partition that holds what the run did not write.
-        :raises SparkError: if Spark may run a task twice at once.
+        :return: what the workers reported as written.
+        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
+        :raises ForeignMessageError: for a partition with a message that the run did not write.
+        :raises SparkError: if Spark may run two attempts of a task at the same time.
         """
         check_speculation(events.sparkSession)
         properties = self.changefeed.producer_properties(self.brokers)
         counts = Counts()
         failure: Row | None = None
-        work = deliver(events, plan, self.brokers, properties, self.starts)
-        with limited_by_rows(events.sparkSession, plan.catalog):
-            reported = work.collect()  # a line per partition and kind
+        deliveries = deliver(events, plan, self.brokers, properties, self.starts)
+        with row_limited_batches(events.sparkSession, plan.catalog):
+            reported = deliveries.collect()  # one row per partition and kind
         for row in reported:
-            place = (row["topic"], row["partition"], row["type"])
+            key = (row["topic"], row["partition"], row["type"])
             if row["failure"] is not None:
                 failure = row
                 continue
-            counts.messages[place] = row["messages"]
-            counts.events[place] = row["events"]
-            counts.size[place] = row["bytes"]
+            counts.messages[key] = row["messages"]
+            counts.events[key] = row["events"]
+            counts.size[key] = row["bytes"]
         if failure is not None:
             raise self._error(failure)
         return counts
@@ -67,10 +67,12 @@ class KafkaTarget:
                 offset=failure["foreign"],
                 hint=failure["hint"],
             )
-        delivered = {place: end - self.starts[place] for place, end in self._ends().items()}
-        shown = ", ".join(f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items()))
+        delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
+        counts_text = ", ".join(
+            f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items())
+        )
         return DeliveryError(
-            f"{failure['failure']}; messages delivered: {shown}",
+            f"{failure['failure']}; messages delivered: {counts_text}",
             topic=topic,
             partition=partition,
             delivered=delivered,
@@ -82,15 +84,15 @@ class KafkaTarget:
         return Topics(self.brokers).ends(topics)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The messages that stand behind ``starts`` now."""
-        return kafka_messages(spark, self.brokers, ranges(self.starts, self._ends()))
+        """The messages at and after the offsets ``starts``."""
+        return kafka_messages(spark, self.brokers, offset_ranges(self.starts, self._ends()))
 
 
 def check_speculation(spark: SparkSession) -> None:
-    """Two tasks that write one partition at the same time would mix their messages.
+    """Check that Spark does not run two attempts of a task at the same time: their messages would mix.
 
-    :raises SparkError: if Spark may start them.
+    :raises SparkError: if speculative execution is enabled.
     """
     if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
-        hint = "a partition is written by one task at a time; set spark.speculation=false"
-        raise SparkError("speculative execution is on", hint=hint)
+        hint = "only one task may write a partition; set spark.speculation=false"
+        raise SparkError("speculative execution is enabled", hint=hint)

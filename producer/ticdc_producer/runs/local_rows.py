@@ -1,4 +1,4 @@
-"""Expected rows with TIMESTAMP in the changefeed's time zone, as the stream shows it."""
+"""Expected rows with TIMESTAMP values in the changefeed's time zone, as in the stream."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from ticdc_producer.scenario.history import RowImage
 
 
 def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
-    """Rows that the driver holds.
+    """Convert rows that the driver holds.
 
-    :param time_zone: the changefeed's.
+    :param time_zone: the changefeed's time zone.
     """
-    places = _timestamps(table)
-    if is_utc(time_zone) or not places:
+    columns = _timestamps(table)
+    if is_utc(time_zone) or not columns:
         return tuple(rows)
     zone = zone_of(time_zone)
     return tuple(
-        tuple(local_timestamp(value, zone) if place in places else value for place, value in enumerate(row))
+        tuple(local_timestamp(value, zone) if index in columns else value for index, value in enumerate(row))
         for row in rows
     )
 
 
-def local_frame(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:
-    """Rows of a DataFrame, whose column ``row`` is an image."""
-    places = _timestamps(table)
-    if is_utc(time_zone) or not places:
+def local_dataframe(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:
+    """Convert the rows of a DataFrame, whose column ``row`` is a row image."""
+    columns = _timestamps(table)
+    if is_utc(time_zone) or not columns:
         return rows
 
-    def shown(value: Column, place: Column) -> Column:
-        return F.when(place.isin(*places), local_text(value, time_zone)).otherwise(value)
+    def convert(value: Column, index: Column) -> Column:
+        return F.when(index.isin(*columns), local_text(value, time_zone)).otherwise(value)
 
-    return rows.withColumn("row", F.transform("row", shown))
+    return rows.withColumn("row", F.transform("row", convert))
 
 
 def _timestamps(table: TableInfo) -> list[int]:

@@ -1,7 +1,7 @@
-"""Names that do not arrive as they are, where TiCDC hashes them.
+"""Identifiers that a protocol alters, so that the partition of a row cannot be recomputed.
 
-The partition of a row follows from the names of its database, table and columns. A reader who gets other
-names cannot work it out, and must not take that for a fault.
+TiCDC hashes the names of database, table and columns to choose a partition. A reader of altered names gets
+another hash, which is not a violation.
 """
 
 from __future__ import annotations
@@ -9,56 +9,57 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 
-_STANDS_IN = "_"
+_SUBSTITUTE = "_"
 
 
 @dataclass(frozen=True, slots=True)
-class ToldNames:
-    """What is known of the names in a stream.
+class ObservedNames:
+    """How the names in a stream differ from the original names.
 
-    :param changed: whether some names arrive changed.
-    :param same: tables whose names arrive as they are, and whether those of their columns do; None where
-        nobody knows the tables.
+    :param changed: whether the protocol alters some names.
+    :param same: by (schema, table) the tables whose names are unaltered; the value says whether their column
+        names are, too. None if the tables are unknown.
     """
 
     changed: bool
     same: dict[tuple[str, str], bool] | None = None
 
-    def hash_alike(self, schema: str, table: str, *, by_column: bool) -> bool:
-        """Whether a table's names, as they arrive, are those that were hashed.
+    def match_hashed(self, schema: str, table: str, *, by_column: bool) -> bool:
+        """Whether a table's names in the stream equal the names that TiCDC hashed.
 
-        :param by_column: whether names of columns are hashed, too.
+        :param by_column: whether column names are hashed, too.
         """
         if not self.changed:
             return True
-        if self.same is None:  # a name without the character that stands for others is surely itself
-            return not by_column and _STANDS_IN not in schema + table
+        if self.same is None:  # a name without the substitute character is unaltered
+            return not by_column and _SUBSTITUTE not in schema + table
         return (schema, table) in self.same and (not by_column or self.same[schema, table])
 
 
-def told_names(losses: Losses, catalog: Catalog | None) -> ToldNames:
-    """Of a protocol with its options.
+def observed_names(fidelity: Fidelity, catalog: Catalog | None) -> ObservedNames:
+    """The names as the messages of a protocol carry them.
 
-    :param catalog: the tables, where they are known.
+    :param catalog: the tables; None if they are unknown.
     """
-    if losses.told_name("-") == "-":
-        return ToldNames(changed=False)
+    if fidelity.visible_name("-") == "-":
+        return ObservedNames(changed=False)
     if catalog is None:
-        return ToldNames(changed=True)
+        return ObservedNames(changed=True)
     same: dict[tuple[str, str], bool] = {}
     ambiguous: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for table in catalog.tables:
         real = table.schema, table.name
-        told = losses.told_name(table.schema), losses.told_name(table.name)
-        ambiguous.setdefault(told, set()).add(real)
-        same[told] = same.get(told, True) and _columns_stay(losses, table)
-    return ToldNames(
-        changed=True, same={told: same[told] for told, real in ambiguous.items() if real == {told}}
+        observed = fidelity.visible_name(table.schema), fidelity.visible_name(table.name)
+        ambiguous.setdefault(observed, set()).add(real)
+        same[observed] = same.get(observed, True) and _columns_stay(fidelity, table)
+    return ObservedNames(
+        changed=True,
+        same={observed: same[observed] for observed, real in ambiguous.items() if real == {observed}},
     )
 
 
-def _columns_stay(losses: Losses, table: TableInfo) -> bool:
-    return all(losses.told_name(column.name) == column.name for column in table.sent_columns)
+def _columns_stay(fidelity: Fidelity, table: TableInfo) -> bool:
+    return all(fidelity.visible_name(column.name) == column.name for column in table.sent_columns)

@@ -1,4 +1,4 @@
-"""Which messages of a topic are meant: offsets to ranges. No Spark."""
+"""Offset ranges of the messages to read, without Spark."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Mapping, Sequence
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, TopicError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.targets.kafka.read import Range
+from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
 
-def ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[Range]:
-    """What stands between two sets of offsets, partition by partition."""
+def offset_ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[OffsetRange]:
+    """The messages between start and end offsets, one range per partition."""
     return [
-        Range(topic=topic, partition=partition, start=starts[topic, partition], end=end)
+        OffsetRange(topic=topic, partition=partition, start=starts[topic, partition], end=end)
         for (topic, partition), end in sorted(ends.items())
     ]
 
 
-def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[Range]:
-    """Everything that some topics hold.
+def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
+    """All messages of the given topics.
 
-    :raises TopicError: for a topic that is not there.
+    :raises TopicError: for a topic that does not exist.
     """
     cluster = Topics(brokers)
-    there = cluster.existing()
+    existing = cluster.existing()
     for name in names:
-        if name not in there:
-            raise TopicError("there is no such topic", topic=name)
-    wanted = {name: there[name] for name in names}
-    return ranges(cluster.starts(wanted), cluster.ends(wanted))
+        if name not in existing:
+            raise TopicError("the topic does not exist", topic=name)
+    wanted = {name: existing[name] for name in names}
+    return offset_ranges(cluster.starts(wanted), cluster.ends(wanted))
 
 
-def brokers_of(feed: Changefeed) -> Brokers:
+def brokers_of(changefeed: Changefeed) -> Brokers:
     """The brokers to read from.
 
-    :raises ChangefeedError: if the sink URI names none.
+    :raises ChangefeedError: if the sink URI names no brokers.
     """
-    if feed.sink_uri.embedded:
+    if changefeed.sink_uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC"
         raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
-    return feed.brokers
+    return changefeed.brokers

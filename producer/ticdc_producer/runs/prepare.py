@@ -1,4 +1,4 @@
-"""A scenario and a changefeed, checked and planned. No Spark yet: bad input ends here."""
+"""Read and check a scenario and its changefeed, and plan the stream; without Spark."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from ticdc_producer.faults.table_facts import with_drifted
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, numbered
+from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, assign_ids
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.runs.rule_errors import rules_placed
+from ticdc_producer.runs.rule_errors import locate_rule_errors
 from ticdc_producer.runs.schemas import registered, schemas_of
 from ticdc_producer.runs.traps import check_protocol, with_traps
-from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, play, told
+from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute, rewrite_ddl_text
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.update_ts import with_update_ts
 from ticdc_producer.targets.encoding.encode import EncodePlan
 
-_FEW = 6
-"""So many changes give 12 rows when each is split: the most that Go sorts in a stable way."""
+_MAX_STABLE_UPDATES = 6
+"""Six updates split into 12 rows, the most for which Go's sort is stable."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """All that a run or a comparison needs to know, on the driver.
+    """The prepared input of a run or a comparison; lives on the driver.
 
-    :param scenario: as it was read.
-    :param history: what its SQL committed.
-    :param state_at: time stamps at which the expected state is wanted, beside that at the end.
-    :param sent: how many commits a run wrote that was asked to end early; None: all.
-    :param traps: what is to go wrong, by trap id.
-    :param schema_ids: ids that a registry gave to ``schemas``; None: they count from 1.
+    :param scenario: the scenario as it was read.
+    :param history: the commits of its SQL, and the plans of its other steps.
+    :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
+    :param sent: number of commits that an early ended run has written; None: all.
+    :param traps: settings of the traps to inject, by trap id.
+    :param schema_ids: ids that a registry assigned to ``schemas``; None: they are numbered from 1.
     """
 
     scenario: ScenarioFile
@@ -61,7 +61,7 @@ class Job:
 
     @cached_property
     def faults(self) -> FaultPlan | None:
-        """Which events and messages have faults; None where none has."""
+        """The plan of the faults of events and messages; None without faults."""
         if not self.traps:
             return None
         plan = plan_faults(
@@ -69,26 +69,26 @@ class Job:
             seed=self.scenario.seed,
             clock=self.stream.resolved.clock,
             commits=self.history.commits,
-            ddl_ts=[place.commit_ts for place in self.stream.ddls],
+            ddl_ts=[route.commit_ts for route in self.stream.ddls],
         )
-        return plan if plan.rates or plan.chosen or plan.single else None
+        return plan if plan.rates or plan.fixed or plan.illegal else None
 
     def event_faults(self, *, illegal: bool = True) -> EventFaults | None:
-        """The stage that puts faults into the event stream.
+        """The stage that injects faults into the event stream.
 
-        :param illegal: without them it is what TiCDC would send.
+        :param illegal: whether to inject illegal faults, which TiCDC would not produce.
         """
         if self.faults is None:
             return None
         return EventFaults(self.faults, self.history.catalog, self.changefeed.partition_num, illegal)
 
     def message_faults(self) -> MessageFaults | None:
-        """The stage that puts faults into the messages."""
+        """The stage that injects faults into the messages."""
         if self.faults is None:
             return None
         return MessageFaults(
             plan=self.faults,
-            topics=self.stream.slots.topics,
+            topics=self.stream.topic_partitions.topics,
             partitions=self.changefeed.partition_num,
             protocol=self.changefeed.protocol,
             options=self.options,
@@ -96,8 +96,8 @@ class Job:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The tables that events may be of, as they show them: with faults also such as no DDL made."""
-        catalog = self.stream.selection.shown(self.history.catalog)
+        """The tables of the events with their selected columns; faults add versions that no DDL created."""
+        catalog = self.stream.selection.apply(self.history.catalog)
         return catalog if self.faults is None else with_drifted(catalog)
 
     @cached_property
@@ -113,26 +113,28 @@ class Job:
             after_transaction=every is None,
             every_ms=0 if every is None else round(every.total_seconds() * 1000),
             explicit=explicit,
-            sent=self.encoder.losses.resolved,
+            sent=self.encoder.fidelity.resolved,
         )
         return StreamPlan(
             catalog=self.history.catalog,
             changefeed=self.changefeed,
             resolved=resolved,
-            crowded=frozenset((clock.ts(seq), table) for seq, table in self.history.crowded(_FEW)),
+            large_transactions=frozenset(
+                (clock.ts(seq), table) for seq, table in self.history.large_transactions(_MAX_STABLE_UPDATES)
+            ),
         )
 
     def state_until(self, ts: int) -> State:
-        """The expected state at one of ``state_at``, generated rows aside."""
+        """The expected state at one of ``state_at``, without generated rows."""
         return self.history.state_at[self.commits_until(ts)]
 
     def commits_until(self, ts: int) -> int:
-        """How many commits have a commit-ts up to ``ts``."""
+        """The number of commits with a commit-ts up to ``ts``."""
         return commits_until(self.scenario, self.history, ts)
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        """The changefeed's options as plain values, for the codec."""
+        """The changefeed's options and the build time as plain values, for the codec."""
         build_ts_ms = _milliseconds(self.scenario.build_time)
         return {**codec_options(self.changefeed), "build_ts_ms": build_ts_ms}
 
@@ -142,26 +144,27 @@ class Job:
 
     @cached_property
     def schemas(self) -> Sequence[Schema]:
-        """What a registry must know before the messages are read; none but with Avro."""
+        """The schemas that must be registered before messages are read; only Avro has any."""
         return schemas_of(self.changefeed, self.stream, self.options)
 
     @property
     def known_schemas(self) -> dict[int, str]:
-        """The schemas by the ids that messages have."""
+        """The schemas by their ids in messages."""
         return {number: schema for (_, schema), number in self._ids.items()}
 
     @property
     def _ids(self) -> SchemaIDs:
-        return numbered(self.schemas) if self.schema_ids is None else self.schema_ids
+        return assign_ids(self.schemas) if self.schema_ids is None else self.schema_ids
 
     @property
     def _id_option(self) -> dict[str, Any]:
         return {"schema_ids": self._ids} if self.schemas else {}
 
     def encode_plan(self, *, skip_refused: bool, faults: bool = True) -> EncodePlan:
-        """What the workers need to encode.
+        """The plan by which Spark workers encode.
 
-        :param faults: whether messages have their faults.
+        :param skip_refused: leave out events that TiCDC's encoder rejects.
+        :param faults: whether to inject the faults of messages.
         """
         return EncodePlan(
             protocol=self.changefeed.protocol,
@@ -177,70 +180,83 @@ def prepare(
     *,
     sink_uri: str | None = None,
     config: str | Path | None = None,
-    sets: Sequence[str] = (),
+    overrides: Sequence[str] = (),
     seed: int | None = None,
     changefeed: Changefeed | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
-    client: Sequence[str] = (),
+    kafka_properties: Sequence[str] = (),
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
-    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or one that was read.
-    :param sink_uri: replaces the scenario's.
+    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or a loaded scenario.
+    :param sink_uri: replaces the scenario's sink URI.
     :param config: a changefeed TOML.
-    :param sets: ``path=value`` for any key of the scenario.
-    :param changefeed: instead of the one that URI, TOML and scenario make.
-    :param state_at: time stamps at which the expected state is wanted, beside that at the end.
-    :param inject: traps beside the scenario's, as ``ID`` or ``ID:rate=…``.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :raises ProducerError: for anything in them that is wrong.
+    :param overrides: ``path=value`` for any key of the scenario.
+    :param seed: replaces the scenario's seed.
+    :param changefeed: replaces the changefeed of URI, TOML and scenario.
+    :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
+    :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :raises ProducerError: for any error in the input.
     """
-    read = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, sets)
+    scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
     _check_numbers(seed, state_at)
     if seed is not None:
-        read = replace(read, seed=seed)
-    read, traps = with_traps(read, inject)
+        scenario_file = replace(scenario_file, seed=seed)
+    scenario_file, traps = with_traps(scenario_file, inject)
     if changefeed is None:
-        changefeed = changefeed_of(sink_uri, config, scenario=read.changefeed, name=read.name, client=client)
-    history = play(
-        read, force_replicate=changefeed.force_replicate, profile=changefeed.profile, state_at=state_at
+        changefeed = changefeed_of(
+            sink_uri,
+            config,
+            scenario=scenario_file.changefeed,
+            name=scenario_file.name,
+            kafka_properties=kafka_properties,
+        )
+    history = execute(
+        scenario_file,
+        force_replicate=changefeed.force_replicate,
+        profile=changefeed.profile,
+        state_at=state_at,
     )
-    with rules_placed(read, config):
+    with locate_rule_errors(scenario_file, config):
         names = TableFilter(changefeed)
-        history.catalog = names.told(history.catalog, clock_of(read, history).ts)
-    history.catalog = told(history.catalog, read.file, profile=changefeed.profile, text=changefeed.ddl_text)
-    history.catalog = with_update_ts(history.catalog, clock_of(read, history), changefeed.profile)
+        history.catalog = names.mark_ddls(history.catalog, clock_of(scenario_file, history).ts)
+    history.catalog = rewrite_ddl_text(
+        history.catalog, scenario_file.file, profile=changefeed.profile, text=changefeed.ddl_text
+    )
+    history.catalog = with_update_ts(history.catalog, clock_of(scenario_file, history), changefeed.profile)
     check_protocol(traps, changefeed)
-    moments = tuple(sorted(set(state_at)))
-    job = Job(scenario=read, history=history, changefeed=changefeed, state_at=moments, traps=traps)
-    history.catalog = _without_omitted(history.catalog, job.encoder.losses)
+    state_ts = tuple(sorted(set(state_at)))
+    job = Job(scenario=scenario_file, history=history, changefeed=changefeed, state_at=state_ts, traps=traps)
+    history.catalog = _without_omitted(history.catalog, job.encoder.fidelity)
     _check_ddls(job)
-    check_commits(read, history)
-    with rules_placed(read, config):
-        _ = job.stream.slots  # finds every route, so a rule that names a missing column is refused here
+    check_commits(scenario_file, history)
+    with locate_rule_errors(scenario_file, config):
+        # Computes every route, so that a rule that names a missing column is rejected here.
+        _ = job.stream.topic_partitions
         for table in job.stream.replicated:
             check_expressions(table, changefeed.filter)
-    _ = job.faults  # finds a place for every fault, or none
+    _ = job.faults  # rejects faults that find no event or message
     return job
 
 
 def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
-    """Refuse what no scenario may say, either: a TSO is that of a signed long, and so is a seed.
+    """Check the range of the numbers, which scenarios have, too: TSO and seed are non-negative signed longs.
 
     :raises ScenarioError: for a number that is out of range.
     """
     if seed is not None and not 0 <= seed <= tso.MAX_TS:
-        raise ScenarioError(f"{seed} is no seed: 0 to {tso.MAX_TS}", file="--seed")
+        raise ScenarioError(f"{seed} is not a seed: 0 to {tso.MAX_TS}", file="--seed")
     for ts in state_at:
         if not 1 <= ts <= tso.MAX_TS:
-            raise ScenarioError(f"{ts} is no time stamp (TSO): 1 to {tso.MAX_TS}", file="--state-at")
+            raise ScenarioError(f"{ts} is not a time stamp (TSO): 1 to {tso.MAX_TS}", file="--state-at")
 
 
 def with_registered_schemas(job: Job) -> Job:
-    """The job with the ids that its changefeed's registry gives; as it is, where there is none.
+    """The job with the ids of the changefeed's schema registry; unchanged without a registry.
 
-    :raises RegistryError: for a registry that does not answer, or does not take a schema.
+    :raises RegistryError: for a registry that does not answer or rejects a schema.
     """
     ids = registered(job.changefeed, job.schemas) if job.schemas else None
     return job if ids is None else replace(job, schema_ids=ids)
@@ -258,11 +274,11 @@ def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
     return tso.physical(tso.from_datetime(exact))
 
 
-def _without_omitted(catalog: Catalog, losses: Losses) -> Catalog:
-    """The catalog without the DDLs that the protocol has no message for: with the reason, not sent."""
+def _without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
+    """The catalog, with DDLs that the protocol has no message for marked as not sent."""
     ddls = tuple(
-        replace(job, sent=False, reason=losses.omits_ddl(job.ddl_type))
-        if job.sent and losses.omits_ddl(job.ddl_type)
+        replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))
+        if job.sent and fidelity.ddl_skip_reason(job.ddl_type)
         else job
         for job in catalog.ddls
     )
@@ -270,9 +286,9 @@ def _without_omitted(catalog: Catalog, losses: Losses) -> Catalog:
 
 
 def _check_ddls(job: Job) -> None:
-    """Refuse what no message can hold: DDLs are few, and to leave one out would make its table unreadable.
+    """Check that every DDL can be encoded, whatever ``on-error`` is: its table is unreadable without it.
 
-    :raises EncodeError: for the first DDL that TiCDC's encoder refuses, whatever ``on-error`` says.
+    :raises EncodeError: for the first DDL that TiCDC's encoder rejects.
     """
     if not job.changefeed.output_ddl:
         return
@@ -280,13 +296,13 @@ def _check_ddls(job: Job) -> None:
     for ddl in (ddl for ddl in catalog.ddls if ddl.sent):
         try:
             job.encoder.ddl(ddl.event(clock.ts(ddl.commit_seq)), *catalog.tables_of(ddl))
-        except EncodeError as refusal:
-            place = f"{job.scenario.file}:{ddl.line}"
+        except EncodeError as error:
+            location = f"{job.scenario.file}:{ddl.line}"
             raise EncodeError(
-                f"{refusal.what.removeprefix(refusal.code + ': ')}, in the DDL message of {place}",
-                code=refusal.code,
-                table=refusal.table,
-                commit_ts=refusal.commit_ts,
+                f"{error.what.removeprefix(error.code + ': ')}, in the DDL message of {location}",
+                code=error.code,
+                table=error.table,
+                commit_ts=error.commit_ts,
                 hint="TiCDC's changefeed would stop here; raise max-message-bytes",
             ) from None
 
@@ -297,8 +313,8 @@ def changefeed_of(
     *,
     scenario: Mapping[str, Any] | None = None,
     name: str = "scenario",
-    client: Sequence[str] = (),
+    kafka_properties: Sequence[str] = (),
 ) -> Changefeed:
-    """The changefeed of a command's options."""
+    """The changefeed that results from a command's options and the scenario's section."""
     content = None if config is None else load_changefeed_toml(config)
-    return resolve(sink_uri, content, scenario=scenario, name=name, client=client)
+    return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

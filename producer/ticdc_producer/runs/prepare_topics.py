@@ -1,4 +1,4 @@
-"""Where a run begins in Kafka: in new or empty topics, behind what they hold, or where it began before."""
+"""Prepare a run's topics and determine its start offsets: new topics, append, or resume."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from ticdc_producer.targets.kafka.start_offsets import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
 
-def begin(job: Job, brokers: Brokers, *, append: bool, resume: bool) -> Offsets:
-    """Prepare the topics of a run.
+def prepare_topics(job: Job, brokers: Brokers, *, append: bool, resume: bool) -> Offsets:
+    """Create or check the topics of a run.
 
     :param append: accept topics that hold messages.
-    :param resume: go on with a run of the same scenario and changefeed, whose driver is gone.
+    :param resume: continue an earlier run of the same scenario and changefeed whose driver has ended.
     :return: offset of the run's first message in each partition.
-    :raises TopicError: for topics that the run cannot write.
+    :raises TopicError: for topics that this run must not write.
     """
-    topics = list(job.stream.slots.topics)
-    noted = StartOffsets(brokers, identity(job))
+    topics = list(job.stream.topic_partitions.topics)
+    start_offsets = StartOffsets(brokers, identity(job))
     if resume:
-        return _resumed(job, Topics(brokers), noted)
+        return _resumed(job, Topics(brokers), start_offsets)
     starts = Topics(brokers).prepare(job.changefeed, topics, append=append)
-    if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run
-        noted.keep(starts)
+    if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run, which cannot be resumed
+        start_offsets.save(starts)
     return starts
 
 
-def _resumed(job: Job, cluster: Topics, noted: StartOffsets) -> Offsets:
-    topics, there = job.stream.slots.topics, cluster.existing()
+def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
+    topics, existing = job.stream.topic_partitions.topics, cluster.existing()
     starts = None
-    if all(there.get(topic) == job.changefeed.partition_num for topic in topics):
-        starts = noted.kept(list(topics), job.changefeed.partition_num)
+    if all(existing.get(topic) == job.changefeed.partition_num for topic in topics):
+        starts = start_offsets.load(list(topics), job.changefeed.partition_num)
     if starts is None:
         what = "no run of this scenario, seed and changefeed began in this topic"
         raise TopicError(what, topic=topics[0], hint="run it without --resume")
@@ -43,30 +43,30 @@ def _resumed(job: Job, cluster: Topics, noted: StartOffsets) -> Offsets:
 
 
 def check_resumable(job: Job) -> None:
-    """Refuse what cannot go on where it was.
+    """Reject jobs that cannot be resumed.
 
-    :raises ChangefeedError: if the broker of the run is gone.
-    :raises ScenarioError: if its messages would be others now.
+    :raises ChangefeedError: if the run had an embedded broker, which ended with it.
+    :raises ScenarioError: if its messages depend on the current time.
     """
     if job.changefeed.sink_uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC; embedded brokers and folders begin anew"
-        raise ChangefeedError("--resume needs the broker of the run", parameter="sink-uri", hint=hint)
+        hint = "kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"
+        raise ChangefeedError("--resume requires a sink URI with a broker", parameter="sink-uri", hint=hint)
     if job.scenario.build_time == "now":
-        hint = "messages tell when they were built; name a time"
-        what = "a run with clock.build-time: now cannot be resumed"
+        hint = "messages contain their build time; set a fixed time"
+        what = "--resume cannot be combined with clock.build-time: now"
         raise ScenarioError(what, file=job.scenario.file, hint=hint)
 
 
 def identity(job: Job) -> str:
-    """A name for all that decides the messages, wherever and whenever they are written."""
-    feed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
-    read = replace(job.scenario, file="", changefeed={})  # which is there as resolved
-    made = (
+    """A digest of everything that determines the messages, independent of target and time."""
+    changefeed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
+    scenario = replace(job.scenario, file="", changefeed={})  # `changefeed` below has the resolved options
+    parts = (
         version("ticdc-producer"),
-        read,
-        sorted(feed.items()),
+        scenario,
+        sorted(changefeed.items()),
         job.changefeed.sink_uri.topic,
         job.history.commits,
         [(ddl.commit_seq, ddl.query) for ddl in job.history.catalog.ddls],
     )
-    return sha256(repr(made).encode()).hexdigest()[:32]
+    return sha256(repr(parts).encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Watching a run from the driver: what the topics hold says how far it got, and nothing grows with it."""
+"""Progress of a run, measured by the driver from the end offsets of the topics; memory use is constant."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import codec_options
 from ticdc_producer.targets.decoding.event_rows import event_rows
-from ticdc_producer.targets.kafka.read import Range, read
+from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
-SECONDS = 1.0
-"""Between two looks."""
+INTERVAL_S = 1.0
+"""Seconds between two measurements."""
 
 
 @dataclass(frozen=True)
-class Advance:
-    """How far a run got.
+class Progress:
+    """How much of a run is written.
 
-    :param total: messages of the whole run; where they are not counted before they are written about so many
-        as partitions will hold that go on as they began, or None while there is nothing to tell it from.
-    :param ts: TSO up to which every partition is written; 0 while one of them is empty, and where the
-        protocol does not tell.
+    :param messages: number of messages written.
+    :param total: total messages; extrapolated from progress if not counted; None until that is possible.
+    :param ts: TSO up to which every partition is written; 0 while a partition is empty, and for protocols
+        without commit-ts.
     """
 
     messages: int
@@ -37,73 +37,77 @@ class Advance:
     ts: int = 0
 
 
-Watcher: TypeAlias = Callable[[Advance], None]
+OnProgress: TypeAlias = Callable[[Progress], None]
 Span: TypeAlias = tuple[int, int]
-"""TSO of the first commit of a run, and of its last."""
+"""TSOs of the first and the last commit of a run."""
 
 
 @contextmanager
-def watched(target: KafkaTarget, total: int | Span, watcher: Watcher | None) -> Iterator[None]:
-    """Tell somebody how far the writing inside of the block got.
+def report_progress(target: KafkaTarget, total: int | Span, on_progress: OnProgress | None) -> Iterator[None]:
+    """Report the progress of writing while the block runs.
 
-    :param total: how many messages there will be, or between which time stamps.
-    :param watcher: called by a thread of its own; None: nobody asks.
+    :param total: number of messages of the run, or the time stamps between which they are.
+    :param on_progress: called from a separate thread; None: no reports.
     """
-    if watcher is None:
+    if on_progress is None:
         yield
         return
-    over = threading.Event()
+    done = threading.Event()
 
-    def look() -> None:
-        while not over.wait(SECONDS):
-            with suppress(ProducerError):  # who only watches does not stop a run
-                watcher(advance(target, total))
+    def poll() -> None:
+        while not done.wait(INTERVAL_S):
+            with suppress(ProducerError):  # a failed measurement does not stop the run
+                on_progress(current_progress(target, total))
 
-    thread = threading.Thread(target=look, name="watch", daemon=True)
+    thread = threading.Thread(target=poll, name="progress", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        done.set()
         thread.join()
 
 
-def advance(target: KafkaTarget, total: int | Span) -> Advance:
-    """One look at the topics.
+def current_progress(target: KafkaTarget, total: int | Span) -> Progress:
+    """Measure the progress once.
 
-    :param total: as in ``watched``.
+    :param total: as for ``report_progress``.
     :raises BrokerError: if the broker does not answer.
     """
     counts = dict.fromkeys((topic for topic, _ in target.starts), target.changefeed.partition_num)
     ends = Topics(target.brokers).ends(counts)
-    written = sum(end - target.starts[place] for place, end in ends.items())
-    reached = _reached(target, ends)
-    return Advance(
-        written, total if isinstance(total, int) else _about(written, reached, total), min(reached)
+    written = sum(end - target.starts[partition] for partition, end in ends.items())
+    written_ts = _written_ts(target, ends)
+    return Progress(
+        written,
+        total if isinstance(total, int) else _extrapolate(written, written_ts, total),
+        min(written_ts),
     )
 
 
-def _reached(target: KafkaTarget, ends: Offsets) -> list[int]:
-    """Up to which TSO each partition is written, 0 for nothing."""
+def _written_ts(target: KafkaTarget, ends: Offsets) -> list[int]:
+    """TSO up to which each partition is written, 0 for an empty one."""
     options = codec_options(target.changefeed)
     decoder = registry.decoder(target.changefeed.protocol, options)
     return [
         0
         if end == target.starts[topic, n]
-        else _commit_ts(target.brokers, Range(topic=topic, partition=n, start=end - 1, end=end), decoder)
+        else _commit_ts(
+            target.brokers, OffsetRange(topic=topic, partition=n, start=end - 1, end=end), decoder
+        )
         for (topic, n), end in ends.items()
     ]
 
 
-def _about(written: int, reached: Sequence[int], span: Span) -> int | None:
-    """How many messages there will be, if the rest of the time has as many as what is written."""
-    first, last = span
-    shares = [min(max(ts - first, 0) / max(last - first, 1), 1.0) for ts in reached]
-    share = sum(shares) / len(shares)
-    return round(written / share) if share else None
+def _extrapolate(written: int, written_ts: Sequence[int], span: Span) -> int | None:
+    """Total number of messages, extrapolated from the written share of the time span; None at its start."""
+    first_ts, last_ts = span
+    fractions = [min(max(ts - first_ts, 0) / max(last_ts - first_ts, 1), 1.0) for ts in written_ts]
+    fraction = sum(fractions) / len(fractions)
+    return round(written / fraction) if fraction else None
 
 
-def _commit_ts(brokers: Brokers, message: Range, decoder: Decoder) -> int:
-    """Commit-ts of the last event of one message; 0 where it has none."""
+def _commit_ts(brokers: Brokers, message: OffsetRange, decoder: Decoder) -> int:
+    """Commit-ts of the last event of one message; 0 if it has none."""
     rows = [row for record in read(brokers, message) for row in event_rows(asdict(record), decoder)]
     return int(rows[-1].get("commit_ts") or 0) if rows else 0

@@ -1,4 +1,4 @@
-"""A scenario at a rate: how many transactions it has, and which time stamps they take."""
+"""A scenario at a rate: its number of transactions and their time stamps."""
 
 from __future__ import annotations
 
@@ -21,51 +21,59 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def read_rate(text: str) -> float:
-    """Row changes per second of ``5000/s``, ``5000`` or ``60/m``.
+    """Row changes per second of a text such as ``5000/s``, ``5000`` or ``60/m``.
 
-    :raises ScenarioError: if it is none.
+    :raises ScenarioError: if the text is not a rate.
     """
     found = _RATE.fullmatch(text)
     if not found or int(found[1]) == 0:
-        raise ScenarioError(f"{text!r} is no rate", hint="row changes by time: 5000/s, 300/m or 10/h")
+        raise ScenarioError(f"{text!r} is not a rate", hint="row changes per time: 5000/s, 300/m or 10/h")
     return int(found[1]) / _SECONDS[found[2] or "s"]
 
 
-def paced_job(
+def realtime_job(
     scenario: str | Path,
     rate: str,
     duration: str | None,
     *,
     sink_uri: str | None = None,
     config: str | Path | None = None,
-    sets: Sequence[str] = (),
+    overrides: Sequence[str] = (),
     seed: int | None = None,
-    client: Sequence[str] = (),
+    kafka_properties: Sequence[str] = (),
 ) -> Job:
-    """A job whose ``generate`` step has so many row changes in each second of its clock.
+    """A job whose ``generate`` step changes rows at the given rate of the scenario's clock.
 
-    :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :raises ScenarioError: for a scenario that does not end with such a step, and rates out of range.
+    :param rate: row changes per time, such as ``5000/s``.
+    :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :raises ScenarioError: for a scenario that does not end with a ``generate`` step, and rates out of range.
     """
     per_second = read_rate(rate)
-    job = prepare(scenario, sink_uri=sink_uri, config=config, sets=sets, seed=seed, client=client)
+    job = prepare(
+        scenario,
+        sink_uri=sink_uri,
+        config=config,
+        overrides=overrides,
+        seed=seed,
+        kafka_properties=kafka_properties,
+    )
     _check(job)
-    of_each = job.history.generated[-1].rows_per_transaction
-    every = timedelta(seconds=of_each / per_second)
+    rows_per_transaction = job.history.generated[-1].rows_per_transaction
+    every = timedelta(seconds=rows_per_transaction / per_second)
     if not every:
-        raise ScenarioError(f"{rate} is more than a transaction in each microsecond")
+        raise ScenarioError(f"{rate} is more than one transaction per microsecond")
     if duration is not None:
         step, count = len(job.scenario.steps) - 1, max(1, _length(duration) // every)
-        sets = [*sets, f"steps[{step}].generate.transactions={count}"]
-    read = load_scenario(scenario, sets)
+        overrides = [*overrides, f"steps[{step}].generate.transactions={count}"]
+    read = load_scenario(scenario, overrides)
     read = replace(
         read,
         every=every,
         resolved_every=read.resolved_every or DEFAULT_RESOLVED,
         seed=job.scenario.seed,
     )
-    return prepare(read, sink_uri=sink_uri, config=config, client=client)
+    return prepare(read, sink_uri=sink_uri, config=config, kafka_properties=kafka_properties)
 
 
 def _length(duration: str) -> timedelta:
@@ -77,27 +85,32 @@ def _length(duration: str) -> timedelta:
 
 def _check(job: Job) -> None:
     history, file = job.history, job.scenario.file
-    if not history.generated or history.generated[-1].commits_behind != history.commits:
-        raise ScenarioError("a rate needs a scenario that ends with a generate step", file=file)
+    if not history.generated or history.generated[-1].commits_after != history.commits:
+        raise ScenarioError("--rate requires a scenario that ends with a generate step", file=file)
     if job.faults is not None:
-        what = "a run in real time has no faults of events and messages"
+        what = "--rate cannot be combined with faults of events and messages"
         raise ScenarioError(what, file=file, hint=f"run it without --rate, or without {', '.join(job.traps)}")
     if not job.scenario.start_given and (history.pinned or history.resolved):
-        hint = "name clock.start, or leave commit-ts and resolved steps out"
-        what = "with a rate the clock starts now, and the scenario has time stamps of its own"
+        hint = "set clock.start, or remove commit-ts and resolved steps"
+        what = "with --rate the clock starts now, but the scenario fixes its time stamps"
         raise ScenarioError(what, file=file, hint=hint)
 
 
-def paced_from(job: Job) -> int:
-    """Number of the first commit that waits for its time; those before are history by then."""
+def first_realtime_commit(job: Job) -> int:
+    """Number of the first commit that is sent in real time; earlier commits are sent at once."""
     return job.history.generated[-1].first_transaction
 
 
-def started(job: Job, now_ms: int) -> Job:
-    """The job, its clock set so that the first paced commit is due now; a start that was given stays."""
+def with_clock_start(job: Job, now_ms: int) -> Job:
+    """The job with a clock that starts such that its first commit sent in real time is due now.
+
+    A ``clock.start`` of the scenario takes precedence.
+
+    :param now_ms: the current time in Unix milliseconds.
+    """
     if job.scenario.start_given:
         return job
     clock = clock_of(job.scenario, job.history)
-    before = clock.ts(paced_from(job)) - clock.start
+    before = clock.ts(first_realtime_commit(job)) - clock.start
     start = tso.compose(now_ms) - before
     return replace(job, scenario=replace(job.scenario, start=start))

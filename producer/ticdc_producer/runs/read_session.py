@@ -1,4 +1,4 @@
-"""The Spark session to read a stream in, by how much there is to read."""
+"""The Spark session in which a stream is read, chosen by the size of the stream."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from pyspark.sql import SparkSession
 from ticdc_producer.config import Changefeed
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
-from ticdc_producer.targets.kafka.read import Range
+from ticdc_producer.targets.kafka.read import OffsetRange
 
 LIGHT_MESSAGES = 100_000
-"""Below this many messages a session that starts quickly is worth more than one that runs quickly."""
+"""Below this many messages, a session that starts quickly beats one that works quickly."""
 
-LOADS = ("ticdc_producer.targets.encoding.messages", "ticdc_producer.targets.decoding.decode")
-"""What workers need of a run or a verification."""
+PRELOADED_MODULES = ("ticdc_producer.targets.encoding.messages", "ticdc_producer.targets.decoding.decode")
+"""Modules that the Python workers of a run or verification load in advance."""
 
-BATCHED = ("open-protocol", "craft")
-"""Protocols that have several rows in a message."""
+BATCHING_PROTOCOLS = ("open-protocol", "craft")
+"""Protocols with several rows in one message."""
 
 
-def topic_session(feed: Changefeed, ranges: Sequence[Range]) -> SparkSession:
-    """For what stands in some ranges of topics."""
+def topic_session(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> SparkSession:
+    """The session to read some ranges of topics."""
     messages = sum(part.end - part.start for part in ranges)
-    return spark_session(light=messages < LIGHT_MESSAGES, rows=most_rows(feed, messages), loads=LOADS)
+    return spark_session(
+        light=messages < LIGHT_MESSAGES, rows=max_rows(changefeed, messages), preload=PRELOADED_MODULES
+    )
 
 
-def folder_session(feed: Changefeed, folder: Path) -> SparkSession:
-    """For the messages of a golden folder, which is large if they are in parquet."""
+def folder_session(changefeed: Changefeed, folder: Path) -> SparkSession:
+    """The session to read a golden folder. Parquet files mean a large folder."""
     files = folder / MESSAGE_FILES
     if not files.exists():
-        return spark_session(light=True, loads=LOADS)
-    return spark_session(rows=most_rows(feed, ds.dataset(files, format="parquet").count_rows()))
+        return spark_session(light=True, preload=PRELOADED_MODULES)
+    return spark_session(rows=max_rows(changefeed, ds.dataset(files, format="parquet").count_rows()))
 
 
-def most_rows(feed: Changefeed, messages: int) -> int:
-    """How many rows may be in so many messages: tasks are sized by the rows, which nobody has counted yet."""
-    return messages * feed.max_batch_size if feed.protocol in BATCHED else messages
+def max_rows(changefeed: Changefeed, messages: int) -> int:
+    """Upper limit of the rows in ``messages`` messages; the size of tasks depends on it."""
+    return messages * changefeed.max_batch_size if changefeed.protocol in BATCHING_PROTOCOLS else messages

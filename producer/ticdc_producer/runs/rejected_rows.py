@@ -1,4 +1,4 @@
-"""Rows that TiCDC's encoder refuses: the end of a run, or what it skips."""
+"""Rows that TiCDC's encoder rejects: they end the run, or are skipped."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.messages import REFUSED
 
-MOST_SKIPPED = 1000
-"""So many refused events are listed by name; all are counted."""
+MAX_LISTED_SKIPPED = 1000
+"""Rejected events that a report lists; it counts all of them."""
 
 
 def skipped_events(job: Job, encoded: DataFrame, count: int) -> list[dict[str, Any]]:
-    """What a run leaves out.
+    """The rejected events that a run leaves out.
 
-    :param count: how many refused events there are; finding them encodes everything once more.
-    :raises EncodeError: for the first of them, where the scenario says stop.
+    :param count: number of rejected events; if not 0, everything is encoded once more to list them.
+    :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.
     """
-    found = refused(encoded) if count else []
+    found = rejected_rows(encoded) if count else []
     if found and job.scenario.on_error == "stop":
-        raise _stops(found[0])
+        raise _stop_error(found[0])
     return found
 
 
-def refused(encoded: DataFrame) -> list[dict[str, Any]]:
-    """The first refused events of a DataFrame of messages."""
-    lines = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
-    return [json.loads(row["value"]) for row in lines.select("value").limit(MOST_SKIPPED).collect()]
+def rejected_rows(encoded: DataFrame) -> list[dict[str, Any]]:
+    """The first rejected events of a DataFrame of messages."""
+    rows = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
+    return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_SKIPPED).collect()]
 
 
-def _stops(refused: dict[str, Any]) -> EncodeError:
+def _stop_error(row: dict[str, Any]) -> EncodeError:
     return EncodeError(
-        f"{refused['error'].removeprefix(refused['code'] + ': ')}, commit-ts {refused['commit_ts']}",
-        code=refused["code"],
-        table=refused["table"],
-        commit_ts=refused["commit_ts"],
+        f"{row['error'].removeprefix(row['code'] + ': ')}, commit-ts {row['commit_ts']}",
+        code=row["code"],
+        table=row["table"],
+        commit_ts=row["commit_ts"],
         hint="TiCDC's changefeed would stop here; on-error: skip leaves such events out",
     )

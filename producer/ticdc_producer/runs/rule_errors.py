@@ -1,4 +1,4 @@
-"""Errors in the rules of a changefeed get the file and the line of the key that they name."""
+"""Add file and line to errors in the rules of a changefeed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ticdc_producer.scenario.load import ScenarioFile
 
 
 @contextmanager
-def rules_placed(scenario: ScenarioFile, config: str | Path | None = None) -> Iterator[None]:
-    """For what reads the rules that scenario and changefeed file make together.
+def locate_rule_errors(scenario: ScenarioFile, config: str | Path | None = None) -> Iterator[None]:
+    """Locate errors of the block in the scenario or the changefeed file.
 
-    :param config: the changefeed TOML, whose keys win.
-    :raises ChangefeedError: that which arose, with its place if it has one in them.
+    :param config: the changefeed TOML; its keys override those of the scenario.
+    :raises ChangefeedError: the error of the block, with file and line if its key is in one of them.
     """
     try:
         yield
     except ChangefeedError as error:
-        place = _place(error.parameter, scenario, config)
-        raise (error.at(place) if place else error) from None
+        location = _locate(error.parameter, scenario, config)
+        raise (error.at(location) if location else error) from None
 
 
-def _place(key: str, scenario: ScenarioFile, config: str | Path | None) -> str:
+def _locate(key: str, scenario: ScenarioFile, config: str | Path | None) -> str:
     if config is not None and _holds(load_changefeed_toml(config), key.partition("[")[0].split(".")):
         return str(config)
     above = key
@@ -38,6 +38,6 @@ def _place(key: str, scenario: ScenarioFile, config: str | Path | None) -> str:
 
 
 def _holds(content: Mapping[str, Any], path: list[str]) -> bool:
-    """Whether a file has the section that a key stands in, and the rules in it."""
+    """Whether a file contains the section of a key and the rules in it."""
     section = content.get(path[0])
     return len(path) > 1 and isinstance(section, Mapping) and path[1] in section

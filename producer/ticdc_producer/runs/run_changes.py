@@ -1,4 +1,4 @@
-"""Running a change log that a user made from DataFrames of their own."""
+"""Run a change log that a user built from DataFrames."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ticdc_producer.config import SinkKind
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
-from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job, changefeed_of
-from ticdc_producer.runs.run import Manner, checked_target, execute
-from ticdc_producer.runs.run_report import RunReport, Say, silent
+from ticdc_producer.runs.run import RunOptions, checked_target, execute
+from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.run_storage import check_storage, run_storage
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.scenario.spec import DEFAULT_NOW
 from ticdc_producer.scenario.update_ts import with_update_ts
-from ticdc_producer.spark.worker_errors import values_refused
+from ticdc_producer.spark.worker_errors import translate_worker_errors
 
 
-@values_refused()
+@translate_worker_errors()
 def run_changes(
     changes: DataFrame,
     tables: Tables,
@@ -41,43 +41,52 @@ def run_changes(
     resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
-    client: Sequence[str] = (),
-    say: Say = silent,
+    kafka_properties: Sequence[str] = (),
+    on_status: OnStatus = ignore_status,
 ) -> RunReport:
-    """Run a change log: the tables' DDL first, then the changes, as ``run`` does with a scenario.
+    """Run a change log: first the tables' DDL, then the changes, as ``run`` does with a scenario.
 
-    Transaction 0 of the change log is the first commit behind the DDL. A resolved event follows every
-    commit of the clock up to the last transaction. There is no expected state to compare with.
+    Transaction 0 of the change log is the first commit after the DDL. A resolved event follows every
+    commit of the clock up to the last transaction. No expected state is compared.
 
-    :param changes: what ``changes`` made; for several tables the union.
-    :param tables: what ``tables`` made.
+    :param changes: result of ``changes``; for several tables the union of the results.
+    :param tables: result of ``tables``.
+    :param name: name of the run in reports.
+    :param sink_uri: TiCDC's sink URI; see ``run``.
+    :param config: a changefeed TOML.
+    :param out: the golden folder to write; must not exist.
     :param start: TSO of the first commit.
     :param every_ms: milliseconds between two commits.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param append: write after the messages that a topic already holds.
+    :param resume: continue an earlier run of the same change log that did not finish.
+    :param dry_run: count and encode, write nothing.
+    :param keep: leave the embedded broker running.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: as ``run``.
     """
     last = changes.agg(F.max("commit_seq")).collect()[0][0]
     if last is None:
-        raise ScenarioError("the change log holds no changes")
-    changefeed = changefeed_of(sink_uri, config, name=name, client=client)
+        raise ScenarioError("the change log contains no changes")
+    changefeed = changefeed_of(sink_uri, config, name=name, kafka_properties=kafka_properties)
     scenario = _scenario(name, start, every_ms)
     clock = Clock(start=start, every_us=1000 * every_ms)
-    shown = TableFilter(changefeed).told(tables.catalog.seen_by(changefeed.profile), clock.ts)
-    catalog = with_update_ts(shown, clock, changefeed.profile)
+    catalog = TableFilter(changefeed).mark_ddls(tables.catalog.with_profile(changefeed.profile), clock.ts)
+    catalog = with_update_ts(catalog, clock, changefeed.profile)
     job = Job(
         scenario=scenario,
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
         changefeed=changefeed,
     )
-    given = {"out": out, "append": append, "resume": resume, "keep": keep}
+    rejected_options = {"out": out, "append": append, "resume": resume, "keep": keep}
     in_files = changefeed.sink_uri.kind is SinkKind.STORAGE
-    storage = check_storage(job, dry_run=dry_run, **given) if in_files else None
-    manner = Manner(append=append, resume=resume, dry_run=dry_run, keep=keep, say=say)
-    folder = None if storage else checked_target(job, out, manner)
-    behind = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
+    storage = check_storage(job, dry_run=dry_run, **rejected_options) if in_files else None
+    options = RunOptions(append=append, resume=resume, dry_run=dry_run, keep=keep, on_status=on_status)
+    folder = None if storage else checked_target(job, out, options)
+    shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
     if storage is not None:
-        return run_storage(job, Upstream(behind), storage, dry_run=dry_run, say=say)
-    return execute(job, Upstream(behind), folder, manner)
+        return run_storage(job, ChangeLog(shifted), storage, dry_run=dry_run, on_status=on_status)
+    return execute(job, ChangeLog(shifted), folder, options)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

@@ -1,4 +1,4 @@
-"""A run in real time: generated changes at a rate, until they are done or somebody asks it to end."""
+"""A run in real time: sends generated changes at a rate, until all are sent or a signal ends the run."""
 
 from __future__ import annotations
 
@@ -16,144 +16,164 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import Upstream, upstream
-from ticdc_producer.runs.clock import Pacemaker, RealTime
+from ticdc_producer.runs.change_log import ChangeLog, change_log
 from ticdc_producer.runs.counts import count, discarded
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
-from ticdc_producer.runs.prepare_topics import begin
-from ticdc_producer.runs.rate import paced_job, started
-from ticdc_producer.runs.rejected_rows import refused
-from ticdc_producer.runs.run import Manner, checked_target, judged
-from ticdc_producer.runs.run_report import RunReport, Say, silent
+from ticdc_producer.runs.prepare_topics import prepare_topics
+from ticdc_producer.runs.rate import realtime_job, with_clock_start
+from ticdc_producer.runs.rejected_rows import rejected_rows
+from ticdc_producer.runs.run import RunOptions, attach_verdict, checked_target
+from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.slices import Slice, slices
-from ticdc_producer.runs.verification import Observe, unobserved
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.runs.wall_clock import SystemClock, WallClock
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.spark.worker_errors import values_refused
-from ticdc_producer.targets.encoding.event_offsets import event_places
+from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.targets.encoding.event_offsets import event_offsets
 from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.kafka.topics import Offsets
 
 
-@values_refused()
-def run_paced(
+@translate_worker_errors()
+def run_realtime(
     scenario: str | Path,
     rate: str,
     duration: str | None = None,
     *,
     sink_uri: str | None = None,
     config: str | Path | None = None,
-    sets: Sequence[str] = (),
+    overrides: Sequence[str] = (),
     seed: int | None = None,
     append: bool = False,
     keep: bool = False,
-    client: Sequence[str] = (),
-    time: Pacemaker | None = None,
-    say: Say = silent,
-    observe: Observe = unobserved,
+    kafka_properties: Sequence[str] = (),
+    wall_clock: WallClock | None = None,
+    on_status: OnStatus = ignore_status,
+    on_verdict: OnVerdict = ignore_verdict,
 ) -> RunReport:
     """Run a scenario that ends with a ``generate`` step in real time.
 
-    The clock starts now, unless the scenario names its start. Ctrl-C ends the run behind a resolved event on
-    every partition; then it is verified like one that is done.
+    The clock starts now, unless the scenario names its start. Ctrl-C ends the run after a resolved event on
+    every partition; then the written messages are verified.
 
-    :param rate: row changes by time, such as ``5000/s``.
-    :param duration: how long, such as ``10m``; None: until the transactions of the step are done.
-    :param client: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :param time: instead of real time.
-    :param say: is told what happens, a line at a time.
-    :param observe: is handed the decoded stream and the verdict, for reports.
+    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param rate: row changes per time, such as ``5000/s``.
+    :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
+    :param sink_uri: TiCDC's sink URI; without a host the run starts an embedded broker.
+    :param config: a changefeed TOML.
+    :param overrides: ``path=value`` for any key of the scenario.
+    :param seed: replaces the scenario's seed.
+    :param append: write after the messages that a topic already holds.
+    :param keep: leave the embedded broker running.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param wall_clock: replaces the system's clock.
+    :param on_status: called with a line of text for each step of the work.
+    :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: as ``run``.
     """
-    job = paced_job(
-        scenario, rate, duration, sink_uri=sink_uri, config=config, sets=sets, seed=seed, client=client
+    job = realtime_job(
+        scenario,
+        rate,
+        duration,
+        sink_uri=sink_uri,
+        config=config,
+        overrides=overrides,
+        seed=seed,
+        kafka_properties=kafka_properties,
     )
-    checked_target(job, None, Manner(append=append, keep=keep))
-    say(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
-    say("starting Spark")
+    checked_target(job, None, RunOptions(append=append, keep=keep))
+    on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
+    on_status("starting Spark")
     spark = spark_session()
-    # In the order of commits, so that a slice finds its changes without a look at all of them.
-    committed = upstream(spark, job.history)
-    log = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
-    with kept(log, in_order=True) as log:
-        say(f"making {log.count()} row changes")
+    # Sorted by commit, so that a slice reads only the batches with its changes.
+    committed = change_log(spark, job.history)
+    changes = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
+    with materialized(changes, in_order=True) as changes:
+        on_status(f"generated {changes.count()} row changes")
         broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
         with broker or nullcontext():
             brokers = broker.bootstrap if broker else job.changefeed.brokers
-            report = _run(job, committed, log, brokers, append, time or RealTime(), say, observe)
+            report = _run(
+                job, committed, changes, brokers, append, wall_clock or SystemClock(), on_status, on_verdict
+            )
             return replace(report, broker_pid=broker.pid if broker and keep else 0)
 
 
 def _run(
     job: Job,
-    committed: Upstream,
-    log: DataFrame,
+    committed: ChangeLog,
+    changes: DataFrame,
     brokers: Brokers,
     append: bool,
-    time: Pacemaker,
-    say: Say,
-    observe: Observe,
+    wall_clock: WallClock,
+    on_status: OnStatus,
+    on_verdict: OnVerdict,
 ) -> RunReport:
     job = with_registered_schemas(job)
-    starts = begin(job, brokers, append=append, resume=False)
-    job = started(job, time.begin())
-    with time.ended_by_signals() if isinstance(time, RealTime) else nullcontext():
-        end = _write(job, log, KafkaTarget(job.changefeed, brokers, starts), time, say)
+    starts = prepare_topics(job, brokers, append=append, resume=False)
+    job = with_clock_start(job, wall_clock.start())
+    with wall_clock.ended_by_signals() if isinstance(wall_clock, SystemClock) else nullcontext():
+        end = _write(job, changes, KafkaTarget(job.changefeed, brokers, starts), wall_clock, on_status)
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
-    say("reading back and verifying")
-    with kept(_events(job, log, Slice(-1, end)), in_order=True) as events:
+    on_status("reading the messages again and verifying them")
+    with materialized(_slice_events(job, changes, Slice(-1, end)), in_order=True) as events:
         target = KafkaTarget(job.changefeed, brokers, starts)
-        return _judged(job, committed, events, target, observe, from_beginning=not append)
+        return _attach_verdict(job, committed, events, target, on_verdict, from_beginning=not append)
 
 
-def _write(job: Job, log: DataFrame, target: KafkaTarget, time: Pacemaker, say: Say) -> int:
+def _write(
+    job: Job, changes: DataFrame, target: KafkaTarget, wall_clock: WallClock, on_status: OnStatus
+) -> int:
     """Write slice by slice.
 
     :return: TSO of the last resolved event.
     """
     plan = job.encode_plan(skip_refused=job.scenario.on_error == "skip")
     end = written = 0
-    for part in slices(job, time):
-        counts = target.write(_events(job, log, part), plan)
-        target = replace(target, starts=_behind(target.starts, counts.messages))
-        written, end = written + counts.total, part.to
-        say(_far(written, end, job, time))
+    for slice_ in slices(job, wall_clock):
+        counts = target.write(_slice_events(job, changes, slice_), plan)
+        target = replace(target, starts=_next_starts(target.starts, counts.messages))
+        written, end = written + counts.total, slice_.end_ts
+        on_status(_progress_line(written, end, job, wall_clock))
     return end
 
 
-def _far(written: int, end: int, job: Job, time: Pacemaker) -> str:
-    """Messages, their rate, resolved-ts, and what of the time is left."""
+def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:
+    """Status line: messages, their rate, resolved-ts, and the remaining time of the scenario."""
     moment = tso.to_datetime(end).replace(tzinfo=None).isoformat(" ", "milliseconds")
     last = job.stream.resolved.clock.ts(job.history.commits - 1)
     left = timedelta(seconds=(tso.physical(last) - tso.physical(end)) // 1000)
-    rate = written * 1000 // max(1, time.passed())
+    rate = written * 1000 // max(1, wall_clock.elapsed_ms())
     return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {left} left"
 
 
-def _behind(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:
+def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:
     ends = dict(starts)
     for (topic, partition, _), number in messages.items():
         ends[topic, partition] += number
     return ends
 
 
-def _events(job: Job, log: DataFrame, part: Slice) -> DataFrame:
+def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> DataFrame:
     """The ordered event stream of one slice."""
-    first, behind = (job.commits_until(ts) for ts in (part.behind, part.to))
-    changes = log.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < behind))
-    events = event_stream(log.sparkSession, changes, job.stream)
-    return events.where((F.col("at") > part.behind) & (F.col("at") <= part.to))
+    first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
+    changes = changes.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < next_commit))
+    events = event_stream(changes.sparkSession, changes, job.stream)
+    return events.where(
+        (F.col("deliver_after_ts") > slice_.after_ts) & (F.col("deliver_after_ts") <= slice_.end_ts)
+    )
 
 
-def _judged(
+def _attach_verdict(
     job: Job,
-    committed: Upstream,
+    committed: ChangeLog,
     events: DataFrame,
     target: KafkaTarget,
-    observe: Observe,
+    on_verdict: OnVerdict,
     *,
     from_beginning: bool,
 ) -> RunReport:
@@ -166,19 +186,19 @@ def _judged(
         dry_run=False,
         counts=counts,
         discarded=discarded(job),
-        skipped=refused(encoded) if counts.refused else [],
+        skipped=rejected_rows(encoded) if counts.rejected else [],
         warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
     )
-    back = target.read(events.sparkSession)
+    read_messages = target.read(events.sparkSession)
     storage = job.changefeed.claim_check_storage_uri
-    return judged(
+    return attach_verdict(
         job,
         committed,
         events,
-        event_places(events, plan),
-        back,
+        event_offsets(events, plan),
+        read_messages,
         report,
         from_beginning=from_beginning,
         claims=storage,
-        observe=observe,
+        on_verdict=on_verdict,
     )

@@ -1,4 +1,4 @@
-"""What a run tells: while it works, and at its end."""
+"""The report of a run, and the callback for its status messages."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.fault_occurrences import Faults
-from ticdc_producer.runs.faults_detected import as_planted
+from ticdc_producer.runs.fault_occurrences import FaultSummary
+from ticdc_producer.runs.faults_detected import faults_detected
 from ticdc_producer.verifier.verdict import Verdict
 
-Say = Callable[[str], None]
+OnStatus = Callable[[str], None]
 
 
-def silent(_line: str) -> None:
-    """The default listener of a run."""
+def ignore_status(_line: str) -> None:
+    """The default ``on_status``: does nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """What a run did.
+    """The result of a run.
 
-    :param target: ``kafka://HOST:PORT/TOPIC`` or the folder; empty for a dry run.
+    :param target: ``kafka://HOST:PORT/TOPIC`` or the folder or storage; empty for a dry run.
     :param counts: messages, events and bytes by topic, partition and kind.
-    :param discarded: what TiCDC never hands to its sink.
-    :param skipped: what its encoder refuses, with ``on-error: skip``.
-    :param log: the first messages, printed as the seed documents print theirs.
+    :param discarded: DDLs and rows that TiCDC never passes to its sink, with reasons.
+    :param skipped: events that TiCDC's encoder rejects, left out by ``on-error: skip``.
+    :param preview: the first messages, printed as in docs/documentation-sample.md.
     :param verdict: None for a dry run.
     :param broker_pid: process id of an embedded broker that was left running, else 0.
-    :param faults: what went wrong on purpose.
+    :param faults: the injected faults.
     """
 
     scenario: str
@@ -38,16 +38,16 @@ class RunReport:
     counts: Counts
     discarded: list[dict[str, Any]]
     skipped: list[dict[str, Any]]
-    log: list[str] = field(default_factory=list)
+    preview: list[str] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
     broker_pid: int = 0
-    faults: Faults = field(default_factory=Faults)
+    faults: FaultSummary = field(default_factory=FaultSummary)
 
     @property
     def ok(self) -> bool:
-        """Whether the stream is right; where illegal faults were asked for: whether it is wrong just so."""
-        return self.verdict is None or as_planted(self.verdict, self.faults.counts)
+        """Whether the stream is correct; with injected illegal faults: whether just these were detected."""
+        return self.verdict is None or faults_detected(self.verdict, self.faults.counts)
 
     def to_json(self) -> dict[str, Any]:
         """The report with stable keys."""
@@ -62,6 +62,6 @@ class RunReport:
             "warnings": list(self.warnings),
             "broker_pid": self.broker_pid,
             "faults": list(self.faults.counts),
-            "fault_places": list(self.faults.places),
+            "fault_places": list(self.faults.occurrences),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
         }

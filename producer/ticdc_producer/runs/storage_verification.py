@@ -1,4 +1,4 @@
-"""The verdict on a storage folder: its layout, its rows, and what a scenario says must be in it."""
+"""The verdict on a storage folder: its layout, its rows, and the comparison with a scenario's events."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.runs.verification import Judged, Observe, unobserved
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.runs.verification import OnVerdict, VerifiedStream, ignore_verdict
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.storage.dataframes import storage_messages
 from ticdc_producer.targets.storage.listing import Listing
 from ticdc_producer.targets.storage.read import Names, reading_options
 from ticdc_producer.verifier.comparison import compare
-from ticdc_producer.verifier.finding import Finding, Witness
+from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.verdict import Verdict
 
 LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
-_SHOWN = 3
+_MAX_EXAMPLES = 3
 _STATEMENTS = {
     LAYOUT: "Directories, schema files, index files and metadata of the storage belong together.",
     DECODE: "Every data file consists of rows of its protocol, as its schema file describes them.",
@@ -31,25 +31,27 @@ _HINTS = {
 }
 
 
-def judge_storage(
+def storage_verdict(
     spark: SparkSession,
-    feed: Changefeed,
+    changefeed: Changefeed,
     listing: Listing,
     expected: Callable[[], DataFrame] | None = None,
     names: Names | None = None,
     *,
     scenario: str = "",
-    observe: Observe = unobserved,
+    on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
-    """Check a storage folder.
+    """Verify a storage folder.
 
-    :param listing: what stands in it.
-    :param expected: gives the events that must be in it, with their directory as topic.
-    :param names: without it rows have all columns that schema files name.
+    :param listing: its files.
+    :param expected: returns the events that must be in it, with their directory as ``topic``.
+    :param names: the columns of the rows per directory; None: all columns of the schema files.
     """
-    options = feed.codec_options
-    back = storage_messages(spark, listing, feed.protocol, options)
-    with kept(decoded(back, feed.protocol, reading_options(listing, options, names))) as stream:
+    options = changefeed.codec_options
+    messages = storage_messages(spark, listing, changefeed.protocol, options)
+    with materialized(
+        decoded(messages, changefeed.protocol, reading_options(listing, options, names))
+    ) as stream:
         counted = {row["kind"]: row["count"] for row in stream.groupBy("kind").count().collect()}
         damaged = counted.pop("error", 0)
         verdict = Verdict(
@@ -58,18 +60,22 @@ def judge_storage(
             kinds={"row": counted.get("row", 0), "ddl": listing.files},
             comparison=None if expected is None else compare(expected(), stream),
         )
-        observe(Judged(feed, scenario, stream, verdict))
+        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict))
         return verdict
 
 
 def _findings(listing: Listing, stream: DataFrame, damaged: int) -> Iterator[Finding]:
     if listing.problems:
-        shown = [Witness((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_SHOWN]]
-        yield replace(_finding(LAYOUT, len(listing.problems)), witnesses=tuple(shown))
+        examples = [
+            Example((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_MAX_EXAMPLES]
+        ]
+        yield replace(_finding(LAYOUT, len(listing.problems)), examples=tuple(examples))
     if damaged:
-        rows = stream.where(F.col("kind") == "error").orderBy("topic", "offset").limit(_SHOWN).collect()
-        shown = [Witness((), f"{row['topic']}: {row['error']}: {row['error_expected']}") for row in rows]
-        yield replace(_finding(DECODE, damaged), witnesses=tuple(shown))
+        rows = (
+            stream.where(F.col("kind") == "error").orderBy("topic", "offset").limit(_MAX_EXAMPLES).collect()
+        )
+        examples = [Example((), f"{row['topic']}: {row['error']}: {row['error_expected']}") for row in rows]
+        yield replace(_finding(DECODE, damaged), examples=tuple(examples))
 
 
 def _finding(name: str, count: int) -> Finding:

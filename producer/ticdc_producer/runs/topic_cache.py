@@ -1,4 +1,4 @@
-"""Whole topics of scenarios as golden folders, made once by Spark and kept on this machine."""
+"""A cache of topics of scenarios: golden folders that Spark writes once per machine."""
 
 from __future__ import annotations
 
@@ -15,87 +15,88 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.change_log import Upstream, upstream
-from ticdc_producer.runs.consumer_state import AskedTable, asked_state
+from ticdc_producer.runs.change_log import ChangeLog, change_log
+from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.run import Manner, execute
-from ticdc_producer.runs.run_report import Say, silent
+from ticdc_producer.runs.run import RunOptions, execute
+from ticdc_producer.runs.run_report import OnStatus, ignore_status
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.spark.session import spark_session
 
-_GOLDEN, _ASKED = "golden", "asked.json"
+_GOLDEN, _STATES = "golden", "consumer_state.json"
 _END = "end"
-_MAKERS = ("changefeed", "codec", "dispatch", "faults", "jobs", "model", "scenario", "sink", "stream")
+_PACKAGES = ("config", "dispatch", "faults", "model", "pipeline", "protocols", "runs", "scenario", "targets")
+"""Packages whose code determines the bytes of a topic."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """What a topic is made of.
+    """The definition of a topic.
 
-    :param scenario: name of a shipped one.
-    :param sink_uri: without a host.
-    :param sets: ``path=value`` for keys of the scenario.
-    :param inject: traps to set.
-    :param moments: TSOs at which the state is wanted, beside that at the end.
+    :param scenario: name of a shipped scenario.
+    :param sink_uri: a sink URI without a host.
+    :param overrides: ``path=value`` for keys of the scenario.
+    :param inject: traps to inject.
+    :param moments: time stamps (TSO) of consumer states, in addition to the state at the end.
     """
 
     scenario: str
     sink_uri: str
-    sets: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
     inject: tuple[str, ...] = ()
     moments: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class KeptTopic:
-    """A topic on disk."""
+class CachedTopic:
+    """A topic in the cache."""
 
-    place: Path
+    folder: Path
 
     @property
     def golden(self) -> Path:
-        """Its golden folder."""
-        return self.place / _GOLDEN
+        """The topic's golden folder."""
+        return self.folder / _GOLDEN
 
-    def tables(self, ts: int | None = None) -> list[AskedTable]:
-        """The state that a consumer has.
+    def tables(self, ts: int | None = None) -> list[ConsumerTable]:
+        """The tables that a consumer derives from the topic.
 
-        :param ts: one of the topic's moments; None: at the end.
+        :param ts: one of the topic's time stamps; None: the state at the end.
         """
-        content = json.loads((self.place / _ASKED).read_text("utf-8"))
-        tables: list[AskedTable] = content[_END if ts is None else str(ts)]
+        content = json.loads((self.folder / _STATES).read_text("utf-8"))
+        tables: list[ConsumerTable] = content[_END if ts is None else str(ts)]
         return tables
 
 
-def kept_topic(topic: Topic, say: Say = silent) -> KeptTopic:
-    """A topic from the cache; made and put there if it is missing.
+def cached_topic(topic: Topic, on_status: OnStatus = ignore_status) -> CachedTopic:
+    """A topic from the cache; written into it if it is missing.
 
-    :param say: is told if it has to be made.
+    :param on_status: called with a line of text if the topic must be written.
     :raises ProducerError: if Spark does not start, or the cache cannot be written.
     """
-    place = _place(topic)
-    if place.exists():
-        return KeptTopic(place)
+    folder = _cache_path(topic)
+    if folder.exists():
+        return CachedTopic(folder)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(mkdtemp(dir=place.parent, prefix="partial-"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(mkdtemp(dir=folder.parent, prefix="partial-"))
     except OSError as error:
-        hint = "TICDC_PRODUCER_CACHE names another one"
+        hint = "TICDC_PRODUCER_CACHE sets another folder"
         raise FolderError(
-            f"the cache cannot be written: {error.strerror}", path=str(place), hint=hint
+            f"the cache cannot be written: {error.strerror}", path=str(folder), hint=hint
         ) from None
-    say(f"making the topic {topic.sink_uri} {' '.join(topic.inject)}".rstrip())
+    on_status(f"writing the topic {topic.sink_uri} {' '.join(topic.inject)}".rstrip())
     try:
         _make(topic, new)
         with suppress(OSError):  # another process may have been quicker, with the same bytes
-            new.replace(place)
+            new.replace(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return KeptTopic(place)
+    return CachedTopic(folder)
 
 
-def _place(topic: Topic) -> Path:
+def _cache_path(topic: Topic) -> Path:
     scenario = load_scenario(topic.scenario).sha256
     name = sha256(repr((_program(), scenario, astuple(topic))).encode()).hexdigest()[:32]
     return cache_folder() / "topics" / f"{topic.scenario}-{name}"
@@ -103,42 +104,42 @@ def _place(topic: Topic) -> Path:
 
 @cache
 def _program() -> str:
-    """A digest of the program as far as it makes topics: another version may make other bytes."""
+    """A digest of the code that determines the bytes of topics."""
     package = Path(__file__).parents[1]
     found = sha256()
-    for path in sorted(path for maker in _MAKERS for path in (package / maker).rglob("*.py")):
+    for path in sorted(path for name in _PACKAGES for path in (package / name).rglob("*.py")):
         found.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return found.hexdigest()
 
 
 @dataclass(frozen=True)
-class _Played:
-    """A history, told from others by all that decides it."""
+class _CommittedHistory:
+    """A history, compared by the settings that determine it."""
 
     settings: tuple[object, ...]
     history: History = field(compare=False)
 
 
 @lru_cache(maxsize=2)
-def _committed(spark: SparkSession, played: _Played) -> Upstream:
-    """The topics of one scenario follow each other, in several protocols and with several faults."""
-    return upstream(spark, played.history)
+def _committed(spark: SparkSession, executed: _CommittedHistory) -> ChangeLog:
+    """The change log; cached, because consecutive topics share a scenario in several protocols."""
+    return change_log(spark, executed.history)
 
 
-def _make(topic: Topic, place: Path) -> None:
+def _make(topic: Topic, folder: Path) -> None:
     job = prepare(
         topic.scenario,
         sink_uri=topic.sink_uri,
-        sets=topic.sets,
+        overrides=topic.overrides,
         inject=topic.inject,
         state_at=topic.moments,
     )
     spark = spark_session(light=True, rows=job.history.row_changes)
-    feed = job.changefeed
-    settings = (topic.scenario, topic.sets, feed.profile, feed.force_replicate)
-    committed = _committed(spark, _Played(settings, job.history))
-    golden = place / _GOLDEN
-    execute(job, committed, golden, Manner(read_back=False))
-    states = {_END: asked_state(job, golden)}
-    states |= {str(ts): asked_state(job, golden, ts) for ts in job.state_at}
-    (place / _ASKED).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")
+    changefeed = job.changefeed
+    settings = (topic.scenario, topic.overrides, changefeed.profile, changefeed.force_replicate)
+    committed = _committed(spark, _CommittedHistory(settings, job.history))
+    golden = folder / _GOLDEN
+    execute(job, committed, golden, RunOptions(verify_output=False))
+    states = {_END: consumer_state(job, golden)}
+    states |= {str(ts): consumer_state(job, golden, ts) for ts in job.state_at}
+    (folder / _STATES).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Traps of a scenario and of ``--inject``; those that a changefeed sets off are put into it."""
+"""Traps of a scenario and of ``--inject``; traps of the changefeed change its options."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NUMBERS = {"rate": float, "times": int, "window": int}
 
 
 def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioFile, dict[str, TrapSetting]]:
-    """The scenario with the changefeed that its traps need, and how often each of the traps is set.
+    """The scenario with the changefeed options that its traps require, and the settings of its traps.
 
-    :param inject: traps beside the scenario's; they win over those of the same id.
-    :raises FaultError: for a trap that does not exist or cannot be set.
+    :param inject: traps in addition to the scenario's; they override traps of the same id.
+    :raises FaultError: for a trap that does not exist or cannot be injected.
     """
     faults = {name: (fault, _line(scenario, name)) for name, fault in scenario.faults.items()}
     for setting in inject:
@@ -35,10 +35,12 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
     settings: dict[str, TrapSetting] = {}
     for name, (fault, where) in faults.items():
         found = _found(name, where)
-        if found.means == "scenario":
-            hint = "the scenario all-traps has it"
-            raise FaultError(f"{name} comes of SQL, not of a fault", trap=name, where=where, hint=hint)
-        for path, value in found.sets.items():
+        if found.mechanism == "scenario":
+            hint = "the scenario all-traps contains it"
+            raise FaultError(
+                f"{name} is produced by SQL and cannot be injected", trap=name, where=where, hint=hint
+            )
+        for path, value in found.changefeed_settings.items():
             _put(changefeed, path.split("."), value)
         settings[name] = TrapSetting(rate=fault.rate, times=fault.times, window=fault.window)
     return replace(scenario, changefeed=changefeed), settings
@@ -47,11 +49,11 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
 def settings_of(manifest: Mapping[str, Any]) -> list[str]:
     """The traps of a golden folder, as ``--inject`` takes them.
 
-    :raises FaultError: if the manifest tells them in another form.
+    :raises FaultError: if the manifest is invalid.
     """
     traps = manifest.get("traps") or {}
     if not isinstance(traps, dict) or not all(isinstance(setting, dict) for setting in traps.values()):
-        raise FaultError("the manifest's traps are no mapping of settings", hint="the folder is damaged")
+        raise FaultError("the manifest's traps are not a mapping of settings", hint="the folder is damaged")
     return [
         f"{name}:" + ",".join(f"{key}={value}" for key, value in setting.items() if value is not None)
         for name, setting in traps.items()
@@ -59,18 +61,18 @@ def settings_of(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def check_protocol(traps: Mapping[str, TrapSetting], changefeed: Changefeed) -> None:
-    """Refuse traps that the protocol or the program does not have.
+    """Reject traps that do not exist in the changefeed's protocol or profile.
 
     :raises FaultError: for the first of them.
     """
     for name in traps:
         found = trap(name)
         if changefeed.protocol not in found.protocols:
-            hint = f"it is one of {', '.join(found.protocols)}"
-            raise FaultError(f"{changefeed.protocol} has no {name}", trap=name, hint=hint)
+            hint = f"protocols with it: {', '.join(found.protocols)}"
+            raise FaultError(f"{name} does not exist in protocol {changefeed.protocol}", trap=name, hint=hint)
         if changefeed.profile not in found.profiles:
             hint = f"profile={found.profiles[0]}"
-            raise FaultError(f"profile {changefeed.profile} has no {name}", trap=name, hint=hint)
+            raise FaultError(f"{name} does not exist in profile {changefeed.profile}", trap=name, hint=hint)
 
 
 def _line(scenario: ScenarioFile, name: str) -> str:
@@ -91,11 +93,13 @@ def _injected(setting: str) -> tuple[str, Fault]:
     for part in filter(None, numbers.split(",")):
         key, equals, value = part.partition("=")
         if not equals or key not in _NUMBERS:
-            raise FaultError(f"{part!r} is no rate, times or window", trap=name, where=where, hint=_FORM)
+            raise FaultError(
+                f"{part!r} is not a rate, times or window setting", trap=name, where=where, hint=_FORM
+            )
         try:
             given[key] = _NUMBERS[key](value)
         except ValueError:
-            raise FaultError(f"{value!r} is no number", trap=name, where=where, hint=_FORM) from None
+            raise FaultError(f"{value!r} is not a number", trap=name, where=where, hint=_FORM) from None
     try:
         return name, Fault.model_validate(given)
     except ValidationError as error:

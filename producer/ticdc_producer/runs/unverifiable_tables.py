@@ -1,4 +1,4 @@
-"""Tables whose rows at the end the stream alone does not tell."""
+"""Tables whose final state cannot be derived from the stream."""
 
 from __future__ import annotations
 
@@ -8,61 +8,63 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
-from ticdc_producer.model.fidelity import tells_time
+from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.runs.prepare import Job
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
-"""Jobs that leave the rows and columns of the tables that there are as they were."""
+"""DDL jobs that leave the rows and columns of existing tables unchanged."""
 _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
 
 
-def untold_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables that cannot be compared.
+def unverifiable_tables(job: Job) -> set[str]:
+    """``schema.table`` of the tables whose final state cannot be compared.
 
-    Those with rows that event filters ignore; those that a DDL altered, which the reference consumer does not
-    follow; those whose rows move from partition to partition and do not tell their commit-ts; those that a
-    DDL emptied of which the protocol does not say so; and those whose key the protocol does not tell.
+    - Event filters ignore some of their rows.
+    - A DDL altered them; the reference consumer does not follow such DDLs.
+    - Their rows move between partitions and their messages have no commit-ts.
+    - A DDL emptied them, and the protocol does not transmit that.
+    - The protocol does not mark the columns of their handle key.
     """
-    catalog, losses = job.history.catalog, job.encoder.losses
-    untold = {
+    catalog, fidelity = job.history.catalog, job.encoder.fidelity
+    unverifiable = {
         table.qualified_name
         for table in catalog.tables
-        if table.handle_index is not None and not losses.tells_handle_key(table)
+        if table.handle_index is not None and not fidelity.handle_key_visible(table)
     }
-    untold |= _filtered(job) | _unordered(job)
+    unverifiable |= _filtered(job) | _unordered(job)
     for ddl in catalog.ddls:
-        untold |= _altered(job, ddl) | _cleared(job, ddl) | _left(job, ddl)
-    return untold & _in_the_stream(job)
+        unverifiable |= _altered(job, ddl) | _cleared(job, ddl) | _renamed_out(job, ddl)
+    return unverifiable & _in_the_stream(job)
 
 
 def _in_the_stream(job: Job) -> set[str]:
-    """Tables that rows or DDLs of the stream can speak of."""
-    told = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
-    return told | {table.qualified_name for table in job.stream.replicated}
+    """Tables that rows or DDLs of the stream may name."""
+    named = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
+    return named | {table.qualified_name for table in job.stream.replicated}
 
 
-def _left(job: Job, ddl: DDLJob) -> set[str]:
-    """The new name of a table that was renamed to one that no filter rule accepts: no more rows come."""
+def _renamed_out(job: Job, ddl: DDLJob) -> set[str]:
+    """The new name of a table that was renamed to a name that the filter rejects: no rows of it are sent."""
     replicated = {table.version for table in job.stream.replicated}
-    gone = ddl.sent and ddl.version_before in replicated and ddl.version_after >= 0
-    return {f"{ddl.schema}.{ddl.table}"} if gone and ddl.version_after not in replicated else set()
+    renamed = ddl.sent and ddl.version_before in replicated and ddl.version_after >= 0
+    return {f"{ddl.schema}.{ddl.table}"} if renamed and ddl.version_after not in replicated else set()
 
 
 def _filtered(job: Job) -> set[str]:
-    """Tables of which event filters ignore rows."""
+    """Tables with rows that event filters ignore."""
     found = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
     return {table.qualified_name for table in found}
 
 
 def _unordered(job: Job) -> set[str]:
-    """Tables of whose rows nobody can tell which event is the last: it may stand in any partition."""
-    if tells_time(job.encoder.losses.commit_ts):
+    """Tables with rows whose last event is unknown: they are in several partitions, without commit-ts."""
+    if has_commit_ts(job.encoder.fidelity.commit_ts):
         return set()
-    feed, router = job.changefeed, job.stream.router
+    changefeed, router = job.changefeed, job.stream.router
     found = set()
-    for table in job.stream.replicated if feed.partition_num > 1 else ():
+    for table in job.stream.replicated if changefeed.partition_num > 1 else ():
         rule = router.rule_of(table.schema, table.name)
         if rule.rule not in ("table", "index-value") or rule.index:
             found.add(table.qualified_name)
@@ -70,10 +72,7 @@ def _unordered(job: Job) -> set[str]:
 
 
 def _altered(job: Job, ddl: DDLJob) -> set[str]:
-    """The table of a DDL that a reader would have to follow.
-
-    DDL that gives a table another handle key counts: its rows are told apart by other columns then.
-    """
+    """The table of a DDL that changes rows or the handle key, by which rows are identified."""
     if ddl.version_before < 0 or ddl.version_after < 0:
         return set()
     tables = job.history.catalog.tables
@@ -89,49 +88,49 @@ def _handle_key(table: TableInfo) -> list[str]:
 
 
 def _cleared(job: Job, ddl: DDLJob) -> set[str]:
-    """Tables that a DDL emptied or dropped without a word of it in the stream."""
-    told = _told(job, ddl) and job.encoder.losses.told_ddl_type(ddl.ddl_type)
-    if ddl.job_type not in CLEARS_TABLES or told:
+    """Tables that a DDL emptied or dropped although the stream does not carry that DDL."""
+    visible = _ddl_in_stream(job, ddl) and job.encoder.fidelity.visible_ddl_type(ddl.ddl_type)
+    if ddl.job_type not in CLEARS_TABLES or visible:
         return set()
-    return set(_concerned(job, ddl))
+    return set(_affected_tables(job, ddl))
 
 
-def _told(job: Job, ddl: DDLJob) -> bool:
+def _ddl_in_stream(job: Job, ddl: DDLJob) -> bool:
     """Whether a DDL is in the stream."""
-    return ddl.sent and job.changefeed.output_ddl and not job.encoder.losses.omits_ddl(ddl.ddl_type)
+    return ddl.sent and job.changefeed.output_ddl and not job.encoder.fidelity.ddl_skip_reason(ddl.ddl_type)
 
 
-def untraced_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables that changed without a word of it in the stream."""
+def untracked_tables(job: Job) -> set[str]:
+    """``schema.table`` of the tables that changed although the stream does not carry the change."""
     tables = job.history.catalog.tables
-    untraced = _filtered(job)
+    untracked = _filtered(job)
     for ddl in job.history.catalog.ddls:
-        if ddl.job_type in _HARMLESS or _told(job, ddl):
+        if ddl.job_type in _HARMLESS or _ddl_in_stream(job, ddl):
             continue
         if ddl.job_type in _SEVERAL_TABLES:
             return {table.qualified_name for table in tables}
-        versions = [tables[at] for at in (ddl.version_before, ddl.version_after) if at >= 0]
-        untraced |= {table.qualified_name for table in versions} | set(_concerned(job, ddl))
-    return untraced
+        versions = [tables[version] for version in (ddl.version_before, ddl.version_after) if version >= 0]
+        untracked |= {table.qualified_name for table in versions} | set(_affected_tables(job, ddl))
+    return untracked
 
 
-def _concerned(job: Job, ddl: DDLJob) -> Iterator[str]:
+def _affected_tables(job: Job, ddl: DDLJob) -> Iterator[str]:
     for table in job.history.catalog.tables:
         if table.schema == ddl.schema and (ddl.job_type == Action.DROP_SCHEMA or table.name == ddl.table):
             yield table.qualified_name
 
 
-def tables_with_refused_rows(places: DataFrame) -> set[str]:
-    """``schema.table`` of the tables with rows that TiCDC would not send.
+def tables_with_rejected_rows(offsets: DataFrame) -> set[str]:
+    """``schema.table`` of the tables with rows that TiCDC's encoder rejects.
 
-    :param places: shape ``EVENT_PLACES``.
+    :param offsets: shape ``EVENT_OFFSETS``.
     """
-    refused = places.where("refused is not null").select("refused").distinct()
-    return {row["refused"] for row in refused.collect()}
+    rejected = offsets.where("rejected_table is not null").select("rejected_table").distinct()
+    return {row["rejected_table"] for row in rejected.collect()}
 
 
-def tables_in_part(stream: DataFrame) -> set[str]:
-    """``schema.table`` of the tables with rows that were too large, of which only the handle key came.
+def handle_key_only_tables(stream: DataFrame) -> set[str]:
+    """``schema.table`` of the tables with rows that were too large, so that only their handle key was sent.
 
     :param stream: decoded events.
     """

@@ -1,4 +1,4 @@
-"""The state job: a golden folder's expected rows against the tables that a consumer filled."""
+"""Compare the expected rows of a golden folder with the tables that a consumer filled."""
 
 from __future__ import annotations
 
@@ -17,101 +17,105 @@ from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.runs.prepare import codec_options
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.targets.golden.read import changefeed, manifest
-from ticdc_producer.verifier.consumer_state.compare import Pair, Tally, compare_rows
-from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, Frames, SparkTables
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, chosen, expected_tables
+from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.verifier.consumer_state.comparable_rows import expected_rows
+from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows
+from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, DataFrameTables, SparkTables
+from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, expected_tables, select_tables
 from ticdc_producer.verifier.consumer_state.files import Files
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 from ticdc_producer.verifier.consumer_state.plan import TablePlan, plan_table
-from ticdc_producer.verifier.consumer_state.rows import expected_rows
 from ticdc_producer.verifier.consumer_state.source import Source
 
-Say = Callable[[str], None]
+OnStatus = Callable[[str], None]
 _LIGHT_BYTES = 16 << 20
-"""Of state files; below it a session that starts quickly is worth more than one that runs quickly."""
+"""Below this size of the state files, a Spark session that starts quickly beats one that works quickly."""
 
 
 def verify_state(
     expected: str | Path,
     actual: str | Path | Mapping[str, DataFrame],
     *,
-    at: int | None = None,
+    at_ts: int | None = None,
     tables: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
-    ignored: Sequence[str] = (),
+    table_map: Mapping[str, str] | None = None,
+    ignore_columns: Sequence[str] = (),
     protocol: str | None = None,
     examples: int = 10,
-    say: Say = lambda _line: None,
+    on_status: OnStatus = lambda _line: None,
 ) -> StateOutcome:
     """Compare the tables that a consumer filled with the rows that a golden folder expects.
 
-    Values are compared by their MySQL type; those that no reader of the protocol tells apart are equal.
+    Values are compared by their MySQL type. Values that the protocol does not distinguish are equal.
 
     :param expected: a golden folder.
     :param actual: a database URL, in which ``${NAME}`` is an environment variable; a folder or file;
         ``spark:FORMAT:PATH``; or DataFrames by ``SCHEMA.TABLE``.
-    :param at: a time stamp (TSO) that the folder has the state of; None: the end.
-    :param tables: ``SCHEMA.TABLE`` of those to compare, ``*`` for any characters; none: all.
-    :param names: ``SCHEMA.TABLE`` to the name that the consumer gave the table.
-    :param ignored: ``COLUMN`` or ``SCHEMA.TABLE.COLUMN`` not to compare.
-    :param protocol: instead of the one that the folder was written in.
-    :param examples: differing rows to show of each kind and table.
-    :raises ProducerError: for a folder, database or name that is wrong; differences are in the outcome.
+    :param at_ts: time stamp (TSO) of one of the folder's states; None: the state at the end.
+    :param tables: ``SCHEMA.TABLE`` of the tables to compare, with ``*`` for any characters; empty: all.
+    :param table_map: from ``SCHEMA.TABLE`` to the consumer's name of the table.
+    :param ignore_columns: ``COLUMN`` or ``SCHEMA.TABLE.COLUMN``, not compared.
+    :param protocol: overrides the protocol of the folder.
+    :param examples: number of differing rows per kind and table in the outcome.
+    :param on_status: called with a line of text for each step of the work.
+    :raises ProducerError: for an invalid folder, database or name; differences are part of the outcome.
     """
-    content = manifest(Path(expected))
-    feed = changefeed(Path(expected), content)
-    wanted = chosen(expected_tables(Path(expected), content, at), tables)
-    names = _checked(names or {}, wanted)
-    losses = registry.encoder(protocol or feed.protocol, codec_options(feed)).losses
+    manifest = golden.manifest(Path(expected))
+    changefeed = golden.changefeed(Path(expected), manifest)
+    wanted = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
+    table_map = _checked(table_map or {}, wanted)
+    fidelity = registry.encoder(protocol or changefeed.protocol, codec_options(changefeed)).fidelity
     start = partial(spark_session, light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
-    say("looking for the tables")
+    on_status("searching for the tables")
     source = _source(actual, start, len(wanted))
-    matching = partial(
+    plan = partial(
         plan_table,
-        ignored=frozenset(name.lower() for name in ignored),
-        zone=zone_of(feed.time_zone),
-        losses=losses,
+        ignored=frozenset(name.lower() for name in ignore_columns),
+        zone=zone_of(changefeed.time_zone),
+        fidelity=fidelity,
     )
-    plans = _plans(source, wanted, names, matching)
-    say("comparing rows")
+    plans = _plans(source, wanted, table_map, plan)
+    on_status("comparing rows")
     tallies = _compared(start(), source, plans, examples) if plans else {}
-    planned = {plan.table.qualified_name: plan for plan in plans}
-    outcomes = [_outcome(table, planned.get(table.qualified_name), tallies) for table in wanted]
+    plans_by_name = {plan.table.qualified_name: plan for plan in plans}
+    outcomes = [_outcome(table, plans_by_name.get(table.qualified_name), tallies) for table in wanted]
     return StateOutcome(
         source=source.label,
-        at=at,
-        protocol=protocol or feed.protocol,
+        at=at_ts,
+        protocol=protocol or changefeed.protocol,
         tables=tuple(outcomes),
-        ignored=tuple(ignored),
+        ignored=tuple(ignore_columns),
     )
 
 
 def _plans(
     source: Source,
     wanted: Sequence[ExpectedTable],
-    names: Mapping[str, str],
-    matching: Callable[..., TablePlan],
+    table_map: Mapping[str, str],
+    plan: Callable[..., TablePlan],
 ) -> list[TablePlan]:
-    """The tables that are there, with their columns."""
-    alone = Counter(table.name for table in wanted)
+    """The existing tables with their columns."""
+    same_name = Counter(table.name for table in wanted)
     found = [
-        (table, source.find(table, names.get(table.qualified_name), alone=alone[table.name] == 1))
+        (
+            table,
+            source.find(table, table_map.get(table.qualified_name), unique_name=same_name[table.name] == 1),
+        )
         for table in wanted
     ]
     return [
-        matching(number, table, place.name, place.columns)
-        for number, (table, place) in enumerate(found)
-        if place is not None
+        plan(number, table, actual.name, actual.columns)
+        for number, (table, actual) in enumerate(found)
+        if actual is not None
     ]
 
 
-def _checked(names: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
-    for name in names:
-        chosen(tables, [name], option="--map")
-    return names
+def _checked(table_map: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
+    for name in table_map:
+        select_tables(tables, [name], option="--map")
+    return table_map
 
 
 def _database(url: str) -> Source:
@@ -126,9 +130,9 @@ def _database(url: str) -> Source:
 def _source(
     actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession], tables: int
 ) -> Source:
-    """Spark is started only for what needs it, so that a wrong URL is refused at once."""
+    """The consumer's tables. Spark is started only if needed, so that a wrong URL is rejected at once."""
     if isinstance(actual, Mapping):
-        return Frames(actual)
+        return DataFrameTables(actual)
     if str(actual).startswith(PREFIX):
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
@@ -139,27 +143,29 @@ def _source(
 
 
 def _compared(
-    spark: SparkSession, source: Source, plans: Sequence[TablePlan], shown: int
-) -> dict[int, Tally]:
+    spark: SparkSession, source: Source, plans: Sequence[TablePlan], examples: int
+) -> dict[int, TableCounts]:
     wanted = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
-    there = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))
+    actual = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))
     try:
-        with kept(there) as once:  # a database may change between two readings
-            return compare_rows(wanted, once, [plan.number for plan in plans], shown)
+        with materialized(actual) as actual:  # a database may change between two reads
+            return compare_rows(wanted, actual, [plan.number for plan in plans], examples)
     except PySparkException as error:
         raise StateSourceError(
-            f"its rows cannot be read: {_last_words(error)}", source=source.label
+            f"its rows cannot be read: {_last_message(error)}", source=source.label
         ) from None
 
 
-def _last_words(error: PySparkException) -> str:
-    """The sentence at the end of the Python traceback that Spark hands on."""
+def _last_message(error: PySparkException) -> str:
+    """The message at the end of the Python traceback that Spark passes on."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("ticdc_producer.errors.")]
-    return told[-1].partition(": ")[2] if told else (lines[-1] if lines else "")
+    own_errors = [line for line in lines if line.startswith("ticdc_producer.errors.")]
+    return own_errors[-1].partition(": ")[2] if own_errors else (lines[-1] if lines else "")
 
 
-def _outcome(table: ExpectedTable, plan: TablePlan | None, tallies: Mapping[int, Tally]) -> TableOutcome:
+def _outcome(
+    table: ExpectedTable, plan: TablePlan | None, tallies: Mapping[int, TableCounts]
+) -> TableOutcome:
     if plan is None:
         return TableOutcome(table=table.qualified_name, actual="")
     tally = tallies[plan.number]
@@ -177,7 +183,7 @@ def _outcome(table: ExpectedTable, plan: TablePlan | None, tallies: Mapping[int,
     )
 
 
-def _difference(plan: TablePlan, pair: Pair) -> RowDifference:
+def _difference(plan: TablePlan, pair: RowPair) -> RowDifference:
     key = dict(zip((column.name for column in plan.key), map(_bytes, pair.key), strict=True))
     sides = [_named(plan, side) for side in (pair.expected, pair.actual)]
     if pair.expected is None or pair.actual is None:

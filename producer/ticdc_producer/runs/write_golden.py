@@ -1,4 +1,4 @@
-"""A golden folder from a job, and back as a DataFrame of messages."""
+"""Write a golden folder from a job, and read its messages as a DataFrame."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.table_form import table_form
-from ticdc_producer.pipeline.select import kept_places
-from ticdc_producer.runs.change_log import Upstream
+from ticdc_producer.model.table_json import table_json
+from ticdc_producer.pipeline.select import selected_columns
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts, count, discarded
 from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.generated_state import generated_state, images
@@ -25,37 +25,41 @@ from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.scenario.history import RowImage, State
-from ticdc_producer.spark.background_jobs import aside
-from ticdc_producer.targets.decoding.dataframes import frame as message_frame
-from ticdc_producer.targets.encoding.arrow_batches import limited_by_rows
+from ticdc_producer.spark.background_jobs import background_jobs
+from ticdc_producer.targets.decoding.dataframes import messages_dataframe
+from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.claims import claims
-from ticdc_producer.targets.encoding.messages import NOTES, REFUSED, messages
+from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS, messages
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 
 
 def write_folder(
-    place: Path,
+    path: Path,
     job: Job,
-    committed: Upstream,
+    committed: ChangeLog,
     events: DataFrame,
     encoded: DataFrame,
-    places: DataFrame,
+    offsets: DataFrame,
     report: RunReport,
     faults: DataFrame | None = None,
 ) -> None:
-    """Messages, expected events, claim-check objects, expected state and the manifest.
+    """Write messages, expected events, claim-check objects, expected state and the manifest.
 
-    :param events: the event stream of ``committed``; ``encoded`` its messages.
-    :param places: where these carry its events.
-    :param report: what was counted, discarded and skipped.
-    :param faults: where faults happened, if there are any.
+    :param path: the folder.
+    :param events: the event stream of ``committed``.
+    :param encoded: its messages.
+    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
+    :param report: counts, discarded and skipped events.
+    :param faults: rows of ``fault_occurrences``; None without faults.
     """
-    told = encoded.where(~F.col("type").isin(*NOTES))
+    without_side_rows = encoded.where(~F.col("type").isin(*SIDE_ROWS))
     plan = job.encode_plan(skip_refused=True)
-    with sink.golden_folder(place) as folder, aside(events.sparkSession) as begin:
-        messages_written = begin(partial(sink.write_messages, folder, told, report.counts.total))
-        sink.write_events(folder, expected_events(job, events, places), report.counts.total)
+    with sink.golden_folder(path) as folder, background_jobs(events.sparkSession) as submit:
+        messages_written = submit(
+            partial(sink.write_messages, folder, without_side_rows, report.counts.total)
+        )
+        sink.write_events(folder, expected_events(job, events, offsets), report.counts.total)
         messages_written()
         _write_schemas(folder, job)
         if plan.claim_storage:
@@ -67,38 +71,39 @@ def write_folder(
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def _write_states(folder: Path, job: Job, committed: Upstream) -> dict[str, Any]:
-    """The rows at the end and at the chosen time stamps.
+def _write_states(folder: Path, job: Job, committed: ChangeLog) -> dict[str, Any]:
+    """Write the expected rows at the end and at the ``state_at`` time stamps.
 
-    :return: the form of each file's table.
+    :return: the table definition for each file.
     """
-    places: dict[Path, tuple[State, int | None]] = {folder / "state": (job.history.state, None)}
+    states: dict[Path, tuple[State, int | None]] = {folder / "state": (job.history.state, None)}
     for ts in job.state_at:
-        places[folder / "state.at" / str(ts)] = (job.state_until(ts), job.commits_until(ts))
+        states[folder / "state.at" / str(ts)] = (job.state_until(ts), job.commits_until(ts))
     forms = {}
-    for place, (state, commits) in places.items():
-        place.mkdir(parents=True, exist_ok=True)  # there may have been no table yet
-        made = ((table, images(frame)) for table, frame in generated_state(committed, job, commits))
-        for table, rows in chain(replicated_state(job, state), made):
-            file = sink.write_state(place, table, rows)
-            forms[file.relative_to(folder).as_posix()] = table_form(table)
+    for state_folder, (state, commits) in states.items():
+        state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
+        generated = ((table, images(frame)) for table, frame in generated_state(committed, job, commits))
+        for table, rows in chain(replicated_state(job, state), generated):
+            file = sink.write_state(state_folder, table, rows)
+            forms[file.relative_to(folder).as_posix()] = table_json(table)
     return forms
 
 
-def write_only_messages(place: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
-    """Messages, claim-check objects and the manifest; each event is encoded once.
+def write_only_messages(path: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+    """Write messages, claim-check objects and the manifest; each event is encoded once.
 
-    :return: what was written, and what was skipped.
-    :raises EncodeError: for an event that TiCDC refuses, where the scenario says stop; no folder is left.
+    :return: counts of the written messages, and the skipped events.
+    :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``; then no folder is
+        left.
     """
     plan = job.encode_plan(skip_refused=True)
     encoded = messages(events, plan)
-    seen = Observation()
-    watched = encoded.observe(seen, F.count_if(F.col("type") == REFUSED).alias("refused"))
-    with sink.golden_folder(place) as folder:
-        with limited_by_rows(events.sparkSession, plan.catalog):
-            sink.write_message_files(folder, watched.where(~F.col("type").isin(*NOTES)))
-        skipped = skipped_events(job, encoded, seen.get["refused"])
+    rejected = Observation()
+    observed = encoded.observe(rejected, F.count_if(F.col("type") == REFUSED).alias("refused"))
+    with sink.golden_folder(path) as folder:
+        with row_limited_batches(events.sparkSession, plan.catalog):
+            sink.write_message_files(folder, observed.where(~F.col("type").isin(*SIDE_ROWS)))
+        skipped = skipped_events(job, encoded, rejected.get["refused"])
         _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
@@ -116,7 +121,7 @@ def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowI
     """``(table, rows)`` of the tables that TiCDC replicates as a whole, in the changefeed's time zone."""
     tables = job.history.catalog.tables
     return [
-        shown_rows(
+        selected_rows(
             job,
             tables[table.version],
             local_rows(tables[table.version], table.rows, job.changefeed.time_zone),
@@ -126,14 +131,14 @@ def replicated_state(job: Job, state: State) -> list[tuple[TableInfo, tuple[RowI
     ]
 
 
-def shown_rows(
+def selected_rows(
     job: Job, table: TableInfo, rows: tuple[RowImage, ...]
 ) -> tuple[TableInfo, tuple[RowImage, ...]]:
-    """The table and its rows without the columns that no column selector asks for."""
-    places = kept_places(table, job.stream.selection)
-    if places is None:
+    """The table and its rows without the columns that the column selectors exclude."""
+    columns = selected_columns(table, job.stream.selection)
+    if columns is None:
         return table, rows
-    return job.stream.selection.of(table), tuple(tuple(row[place] for place in places) for row in rows)
+    return job.stream.selection.of(table), tuple(tuple(row[index] for index in columns) for row in rows)
 
 
 def _manifest(
@@ -152,22 +157,22 @@ def _manifest(
     }
 
 
-def check_same_run(place: Path, job: Job) -> None:
-    """A complete folder must be of this job.
+def check_same_run(path: Path, job: Job) -> None:
+    """Check that a complete folder was written by this job.
 
-    :raises FolderError: if it is of another one, or damaged.
+    :raises FolderError: if it belongs to another job or is damaged.
     """
     wanted = _manifest(job, Counts(), [], [])
-    found = source.manifest(place)
+    found = source.manifest(path)
     different = [key for key in ("tool", "scenario", "seed", "changefeed") if found.get(key) != wanted[key]]
     if different:
-        what = f"the folder is of another run: its {different[0]} differs"
-        raise FolderError(what, path=str(place), hint="name the folder of the run to resume")
+        what = f"the folder belongs to another run: its {different[0]} differs"
+        raise FolderError(what, path=str(path), hint="name the folder of the run to resume")
 
 
-def folder_messages(spark: SparkSession, place: Path) -> DataFrame:
-    """The messages of a golden folder, whose files were checked by ``source.folder.manifest``."""
-    parquet = place.absolute() / sink.MESSAGE_FILES
+def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
+    """The messages of a golden folder, whose files were checked by ``source.manifest``."""
+    parquet = path.absolute() / sink.MESSAGE_FILES
     if parquet.exists():
         return spark.read.parquet(str(parquet))
-    return message_frame(spark, source.records(place / "messages.jsonl"))
+    return messages_dataframe(spark, source.records(path / "messages.jsonl"))

@@ -1,4 +1,4 @@
-"""Playing a scenario: its steps run in order, and what was committed comes out."""
+"""Executes a scenario: runs its steps in order and returns the committed history."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ticdc_producer.scenario.data_step import DataPlan, bind_data
 from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
 from ticdc_producer.scenario.generate.bind_versions import with_table_versions
-from ticdc_producer.scenario.generate.ddl_form import DDLMix
-from ticdc_producer.scenario.generate.form import Generate
-from ticdc_producer.scenario.generate.places import Lines
+from ticdc_producer.scenario.generate.ddl_spec import DDLMix
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.generate.source_lines import SourceLines
+from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
-from ticdc_producer.scenario.new_arch_ddl import is_rebuilt, told_by_new
+from ticdc_producer.scenario.new_arch_ddl import is_rebuilt, new_arch_ddl
 from ticdc_producer.scenario.sql.session import Session
 
 
-def play(
+def execute(
     scenario: ScenarioFile,
     *,
     force_replicate: bool = False,
@@ -36,20 +36,20 @@ def play(
     """Run all steps.
 
     :param force_replicate: whether tables without a handle key are replicated too.
-    :param profile: the program that replicates.
-    :param state_at: time stamps at which the history shall hold the state of all tables.
-    :raises ScenarioError: placed in the file, for SQL that does not run and time stamps that do not grow.
+    :param profile: the TiCDC architecture that replicates.
+    :param state_at: time stamps for which the history contains the state of all tables.
+    :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _played(scenario, force_replicate, profile)
+    history = _execute_steps(scenario, force_replicate, profile)
     if not state_at:
         return history
-    # Only now is it known which commit has which time stamp.
+    # The number of commits up to a time stamp is known only after a first run.
     after = {commits_until(scenario, history, ts) for ts in state_at}
-    return _played(scenario, force_replicate, profile, after)
+    return _execute_steps(scenario, force_replicate, profile, after)
 
 
 def check_commits(scenario: ScenarioFile, history: History) -> None:
-    """Refuse a scenario of which there is nothing to write.
+    """Refuse a scenario that has no commits, and therefore no messages.
 
     :raises ScenarioError: if it commits nothing.
     """
@@ -59,11 +59,11 @@ def check_commits(scenario: ScenarioFile, history: History) -> None:
 
 
 def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
-    """How many commits of a played scenario have a commit-ts up to ``ts``."""
+    """The number of commits of an executed scenario with a commit-ts up to ``ts``."""
     return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)
 
 
-def _played(
+def _execute_steps(
     scenario: ScenarioFile, force_replicate: bool, profile: Profile, snapshots: Collection[int] = ()
 ) -> History:
     session = Session(
@@ -85,9 +85,9 @@ def _played(
             continue
         before = session.commits
         if isinstance(step, GenerateStep):
-            generated.extend(_generate(session, step, scenario, generated))
+            generated.extend(_bind_generate_step(session, step, scenario, generated))
         elif isinstance(step, DataStep):
-            data.append(_data(session, step, scenario))
+            data.append(_bind_data_step(session, step, scenario))
         else:
             _run(session, step)
         if step.commit_ts is not None:
@@ -102,39 +102,41 @@ def _played(
     )
 
 
-def told(catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original") -> Catalog:
-    """The catalog, its DDL events as TiCDC tells them.
+def rewrite_ddl_text(
+    catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original"
+) -> Catalog:
+    """Rewrite the DDL events of a catalog as TiCDC sends them.
 
-    :param file: the scenario, for messages.
+    :param file: the scenario file, for messages.
     :param text: ``original`` or ``tidb``, as in the changefeed's ``ddl-text``.
-    :raises ScenarioError: for a DDL whose text cannot be re-printed.
+    :raises ScenarioError: for a DDL whose text cannot be restored.
     """
     if profile == "new":
-        catalog = told_by_new(catalog, rebuilt=text == "tidb")
-    return catalog if text == "original" else _reprinted(catalog, file, profile)
+        catalog = new_arch_ddl(catalog, rebuilt=text == "tidb")
+    return catalog if text == "original" else _with_restored_text(catalog, file, profile)
 
 
-def _reprinted(catalog: Catalog, file: str, profile: Profile) -> Catalog:
-    """The catalog, its DDLs in the words in which current TiCDC sends them.
+def _with_restored_text(catalog: Catalog, file: str, profile: Profile) -> Catalog:
+    """The catalog with the DDL texts that current TiCDC sends: TiDB's parser restores them.
 
-    :raises ScenarioError: for a DDL whose text cannot be re-printed.
+    :raises ScenarioError: for a DDL whose text cannot be restored.
     """
 
-    from ticdc_producer.scenario.sql.restore import restored  # most scenarios do without its grammar
+    from ticdc_producer.scenario.sql.restore import print_ddl  # most scenarios do not need its grammar
 
-    def reprint(job: DDLJob) -> DDLJob:
+    def restore_text(job: DDLJob) -> DDLJob:
         if profile == "new" and is_rebuilt(job):
             return job
         try:
-            return replace(job, query=restored(job.query))
+            return replace(job, query=print_ddl(job.query))
         except ScenarioError as error:
             raise error.at(file, job.line) from error.__cause__
 
-    return replace(catalog, ddls=tuple(reprint(job) if job.sent else job for job in catalog.ddls))
+    return replace(catalog, ddls=tuple(restore_text(job) if job.sent else job for job in catalog.ddls))
 
 
 def clock_of(scenario: ScenarioFile, history: History) -> Clock:
-    """The commit clock of a played scenario."""
+    """The commit clock of an executed scenario."""
     return Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=history.pinned)
 
 
@@ -149,16 +151,16 @@ def _run(session: Session, step: SQLStep) -> None:
         session.run(step.text, line=step.line)
 
 
-def _generate(
+def _bind_generate_step(
     session: Session, step: GenerateStep, scenario: ScenarioFile, earlier: Sequence[GeneratePlan]
 ) -> tuple[GeneratePlan, ...]:
-    lines, first_commit = Lines(step.lines), session.commits
+    lines, first_commit = SourceLines(step.lines), session.commits
     names = {
-        work.table: (lines.of_table(number) if step.form.tables else lines).of("table")
-        for number, work in enumerate(step.form.works())
+        work.table: (lines.of_table(number) if step.spec.tables else lines).of("table")
+        for number, work in enumerate(step.spec.resolved_tables())
     }
     plans = bind(
-        step.form,
+        step.spec,
         [session.table(name, line=line) for name, line in names.items()],
         first_commit=first_commit,
         seed=scenario.seed,
@@ -167,36 +169,38 @@ def _generate(
         earlier=earlier,
     )
     for name, line in names.items():
-        session.leave(name, line=line)
-    if step.form.ddl is None:
-        session.pass_over(step.form.commits)
+        session.reserve_table(name, line=line)
+    if step.spec.ddl is None:
+        session.skip_commits(step.spec.commits)
         return plans
     [plan] = plans
-    versions = _changed(session, step.form, step.form.ddl, plan, lines.of("ddl"))
+    versions = _run_ddl_mix(session, step.spec, step.spec.ddl, plan, lines.of("ddl"))
     return (with_table_versions(plan, versions),)
 
 
-def _changed(session: Session, form: Generate, mix: DDLMix, plan: GeneratePlan, line: int) -> list[TableInfo]:
-    """The versions of a step's table, its DDLs being run between its transactions."""
+def _run_ddl_mix(
+    session: Session, spec: Generate, mix: DDLMix, plan: GeneratePlan, line: int
+) -> list[TableInfo]:
+    """Run the drawn DDLs of a step between its transactions; returns all versions of its table."""
     versions = [plan.table]
     drawn = Alterations(mix.weights(), plan.table, f"{plan.seed}/{plan.step_commit}")
-    session.pass_over(plan.first_transaction - session.commits)
-    for _ in range(form.ddls):
-        session.pass_over(mix.every)
+    session.skip_commits(plan.first_transaction - session.commits)
+    for _ in range(spec.ddls):
+        session.skip_commits(mix.every)
         try:
             alteration = drawn.next(versions[-1])
         except ScenarioError as error:
             raise error.at(plan.file, line) from None
-        versions.append(session.change(versions[-1], alteration.text, alteration.name, line=line))
-    session.pass_over(plan.commits_behind - session.commits)
+        versions.append(session.alter_reserved(versions[-1], alteration.text, alteration.name, line=line))
+    session.skip_commits(plan.commits_after - session.commits)
     return versions
 
 
-def _data(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
-    table = session.table(step.form.table, line=step.line)
-    plan = bind_data(step.form, table, first_commit=session.commits, file=scenario.file, line=step.line)
-    session.leave(step.form.table, line=step.line)
-    session.pass_over(step.form.transactions)
+def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
+    table = session.table(step.spec.table, line=step.line)
+    plan = bind_data(step.spec, table, first_commit=session.commits, file=scenario.file, line=step.line)
+    session.reserve_table(step.spec.table, line=step.line)
+    session.skip_commits(step.spec.transactions)
     return plan
 
 
@@ -214,8 +218,8 @@ def _check_pin(
     clock = Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=pinned)
     if before and clock.ts(before) <= clock.ts(before - 1):
         raise ScenarioError(
-            f"commit-ts {step.commit_ts} is not after that of the commit before, {clock.ts(before - 1)}",
+            f"commit-ts {step.commit_ts} must be greater than the previous commit-ts, {clock.ts(before - 1)}",
             file=scenario.file,
             line=step.line,
-            hint="commit-ts must grow; clock.every sets the distance of those without",
+            hint="clock.every is the time between commits without a commit-ts",
         )

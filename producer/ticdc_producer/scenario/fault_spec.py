@@ -1,4 +1,4 @@
-"""``faults:`` of a scenario, and ``--inject``: which traps are set, how often."""
+"""``faults:`` of a scenario, and ``--inject``: how often each trap is set."""
 
 from __future__ import annotations
 
@@ -6,30 +6,36 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ticdc_producer.scenario.strict_model import Part
+from ticdc_producer.scenario.strict_model import StrictModel
 
 MOST_TIMES = 10_000
-"""Single faults are placed on the driver."""
+"""Limit because the driver chooses the positions of single faults."""
 
 
-class Fault(Part):
-    """How often one trap is set: a share of the places where it can be, or a number of them."""
+class Fault(StrictModel):
+    """How often one trap is injected: a ratio of the positions where it is possible, or a number of them."""
 
     rate: float | None = Field(
-        default=None, gt=0, le=1, strict=False, description="Share of the places where it can be set."
+        default=None,
+        gt=0,
+        le=1,
+        strict=False,
+        description="Ratio of the possible positions where it is injected.",
     )
-    times: int | None = Field(default=None, ge=1, le=MOST_TIMES, description="How many times it is set.")
+    times: int | None = Field(
+        default=None, ge=1, le=MOST_TIMES, description="Number of times it is injected."
+    )
     window: int | None = Field(
         default=None,
         ge=2,
         le=1_000_000,
-        description="Commits that are delivered again at most; the largest of a scenario counts.",
+        description="Maximum number of commits that are delivered again; the largest of all traps applies.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _short(cls, value: Any) -> Any:
-        """A bare number is a rate, nothing at all the default."""
+        """Short forms: a bare number is the rate, no value means the default."""
         if value is None:
             return {}
         return {"rate": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value

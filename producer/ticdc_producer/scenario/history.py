@@ -1,7 +1,7 @@
-"""What a scenario gives the stream: the history that was committed upstream.
+"""The history that a scenario commits upstream: the input of the event stream.
 
-What SQL did is held here row by row, generated changes as a plan; the Spark stages take it from there
-(DESIGN "Change log").
+It contains the row changes of SQL one by one, and the changes of ``generate`` and ``data`` steps as plans.
+The Spark stages make the change log of it (``docs/design.md#change-log``).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ RowImage: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One row change as a statement made it; transactions are not collapsed yet.
+    """One row change of a statement; the changes of a transaction are not collapsed yet.
 
     :param commit_seq: number of its transaction among transactions and DDL jobs, from 0.
-    :param row_seq: place inside the transaction, as executed, from 0.
-    :param table_version: entry of the catalog.
-    :param table_id: physical table id: the table, or the partition the row lives in.
+    :param row_seq: position inside the transaction, in execution order, from 0.
+    :param table_version: index of the table version in the catalog.
+    :param table_id: physical table id: of the table, or of the partition that holds the row.
     :param row_key: order-preserving encoding of the key that the row is stored under (clustered
-        primary key under its collation, else the hidden row id); of the new image, or of the old one
-        for a delete.
+        primary key under its collation, otherwise the hidden row id): the key of the new image, or of the
+        old image for a delete.
     :param row_id: integer handle (clustered integer primary key or ``_tidb_rowid``), else 0; a BIGINT
         UNSIGNED key above the signed range is negative, as TiCDC sends it.
-    :param old_table_id: with ``old_row_key`` and ``old_row_id``: where an UPDATE took the row from, when
-        it moved to another key or partition; None otherwise.
+    :param old_table_id: with ``old_row_key`` and ``old_row_id``: the previous location of a row that an
+        UPDATE moved to another key or partition; None otherwise.
     :param line: line of the statement in the scenario file.
     """
 
@@ -55,9 +55,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """The rows of one table at one moment, sorted by physical table id and row key.
+    """The rows of one table at one point in time, sorted by physical table id and row key.
 
-    :param version: entry of the catalog that describes the columns.
+    :param version: index in the catalog of the table version that describes the columns.
     """
 
     version: int
@@ -70,15 +70,15 @@ State: TypeAlias = Mapping[tuple[str, str], TableState]
 
 @dataclass(slots=True, kw_only=True)
 class History:
-    """A scenario after its SQL was run.
+    """The result of executing a scenario.
 
-    :param commits: how many transactions and DDL jobs took a time stamp.
+    :param commits: number of commits: transactions and DDL jobs, each with a time stamp of its own.
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
-    :param resolved: explicit resolved steps: ``(after how many commits, ts)``.
-    :param generated: what ``generate`` steps add to ``changes`` and ``state``, as plans.
-    :param data: what ``data`` steps add.
-    :param state: rows at the end by ``(schema, table)``, eligible or not.
-    :param state_at: the same after so many commits, where it was asked for.
+    :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
+    :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
+    :param data: plans of the ``data`` steps, likewise.
+    :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
+    :param state_at: the state after each requested number of commits.
     """
 
     catalog: Catalog
@@ -93,19 +93,21 @@ class History:
 
     @property
     def row_changes(self) -> int:
-        """How many row changes there are, generated ones included; of ``data`` steps nobody knows."""
+        """Number of row changes, generated ones included; those of ``data`` steps are unknown."""
         return len(self.changes) + sum(plan.events for plan in self.generated)
 
-    def crowded(self, most: int) -> set[tuple[int, int]]:
-        """Commit number and physical table id where an update is one of more than ``most`` changes.
+    def large_transactions(self, limit: int) -> set[tuple[int, int]]:
+        """Transactions with more than ``limit`` changes of one table, at least one of them an update.
 
-        Generated changes are not looked at: their rows keep the stable order.
+        Generated changes are not included: their rows retain the stable order.
+
+        :return: commit numbers and physical table ids.
         """
         counts: Counter[tuple[int, int]] = Counter()
         updated: set[tuple[int, int]] = set()
         for change in self.changes:
-            place = change.commit_seq, change.table_id
-            counts[place] += 1
+            txn_table = change.commit_seq, change.table_id
+            counts[txn_table] += 1
             if change.op == Op.UPDATE:
-                updated.add(place)
-        return {place for place in updated if counts[place] > most}
+                updated.add(txn_table)
+        return {txn_table for txn_table in updated if counts[txn_table] > limit}

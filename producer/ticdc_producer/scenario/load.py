@@ -1,4 +1,4 @@
-"""Reading a scenario: a ``.yaml``, a ``.sql``, or the name of a shipped one."""
+"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, or a shipped scenario by name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ticdc_producer.config.model_errors import spell
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.fault_spec import Fault
-from ticdc_producer.scenario.generate.form import Generate
+from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.library import shipped
 from ticdc_producer.scenario.spec import Step
-from ticdc_producer.scenario.validate import check_form
+from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
 MAX_BYTES = 64 << 20
@@ -31,8 +31,8 @@ class SQLStep:
 
     :param text: one or more statements.
     :param line: line of the scenario file on which the text starts.
-    :param transaction: whether all of it is one transaction.
-    :param commit_ts: TSO of its commit, None to take the clock's.
+    :param transaction: whether all statements are one transaction.
+    :param commit_ts: TSO of its first commit; None: the clock's.
     """
 
     text: str
@@ -53,11 +53,11 @@ class ResolvedStep:
 class GenerateStep:
     """Changes to generate.
 
-    :param lines: lines of the keys inside of ``form``, by path; that of the step under ``()``.
-    :param commit_ts: TSO of the first commit, None to take the clock's.
+    :param lines: lines of the keys inside of ``spec``, by path; ``()`` is the line of the step.
+    :param commit_ts: TSO of the first commit; None: the clock's.
     """
 
-    form: Generate
+    spec: Generate
     lines: Mapping[tuple[str, ...], int]
     commit_ts: int | None = None
 
@@ -69,12 +69,12 @@ class GenerateStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataStep:
-    """Changes to read.
+    """Changes to read from a file or database.
 
-    :param commit_ts: TSO of the first commit, None to take the clock's.
+    :param commit_ts: TSO of the first commit; None: the clock's.
     """
 
-    form: Data
+    spec: Data
     line: int
     commit_ts: int | None = None
 
@@ -84,17 +84,19 @@ ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioFile:
-    """A scenario that was read and is of the right form; its SQL has not been looked at.
+    """A validated scenario; its SQL was not parsed yet.
 
-    :param file: as the user named it; errors are placed by it.
-    :param sha256: of the file's bytes, in hex.
-    :param start: TSO of the first commit; ``every`` is the time from one commit to the next.
-    :param start_given: whether ``start`` is more than a default.
-    :param build_time: when messages say they were built; None: each at its commit.
-    :param now: what ``NOW()`` returns, in UTC.
-    :param resolved_every: spacing of resolved events; None: one after each transaction.
+    :param file: the file as the user named it; errors name it, too.
+    :param sha256: SHA-256 of the file's bytes, in hex.
+    :param start: TSO of the first commit.
+    :param every: time from one commit to the next.
+    :param build_time: build time in messages; None: each message's commit time.
+    :param now: result of ``NOW()``, in UTC.
+    :param resolved_every: time between resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
-    :param faults: traps to set, by id; ``fault_lines`` are their lines in the file.
+    :param start_given: whether the scenario sets ``start``.
+    :param faults: traps to set, by id.
+    :param fault_lines: lines of the traps in the file, by id.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
     """
 
@@ -119,19 +121,19 @@ class ScenarioFile:
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
 
 
-def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> ScenarioFile:
-    """Reads a scenario and checks its form.
+def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> ScenarioFile:
+    """Read and validate a scenario.
 
     :param path_or_name: a ``.yaml`` or ``.sql`` file, or the name of a shipped scenario.
-    :param sets: settings of the form ``PATH=VALUE``, applied in order.
-    :raises ScenarioError: if there is none, or it cannot be read.
-    :raises ScenarioProblems: with everything that is wrong in it.
+    :param overrides: settings of the form ``PATH=VALUE``, applied in order.
+    :raises ScenarioError: if the scenario does not exist or cannot be read.
+    :raises ScenarioProblems: with all problems of its content.
     """
     source = _find(str(path_or_name))
     file = str(source)
     content = _read(source, file)
     tree = _tree(_text(content, file), file)
-    scenario = check_form(tree, file, sets)
+    scenario = validate_spec(tree, file, overrides)
     return ScenarioFile(
         file=file,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -146,7 +148,7 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = ()) -> Scenari
         now=scenario.session.now,
         resolved_every=scenario.resolved.every,
         changefeed=tree.data.get("changefeed") or {},
-        steps=tuple(_step(step, tree, place) for place, step in enumerate(scenario.steps)),
+        steps=tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
         faults=scenario.faults,
@@ -199,28 +201,28 @@ def _tree(text: str, file: str) -> YAMLTree:
     return tree
 
 
-def _step(step: Step, tree: YAMLTree, place: int) -> ScenarioStep:
+def _step(step: Step, tree: YAMLTree, index: int) -> ScenarioStep:
     if step.resolved is not None:
-        return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", place, "resolved"), 0))
+        return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", index, "resolved"), 0))
     if step.generate is not None:
         return GenerateStep(
-            form=step.generate,
-            lines=_lines_below(tree, ("steps", place, "generate")),
+            spec=step.generate,
+            lines=_lines_below(tree, ("steps", index, "generate")),
             commit_ts=step.commit_ts,
         )
     if step.data is not None:
-        line = tree.keys.get(("steps", place, "data"), 0)
-        return DataStep(form=step.data, line=line, commit_ts=step.commit_ts)
+        line = tree.keys.get(("steps", index, "data"), 0)
+        return DataStep(spec=step.data, line=line, commit_ts=step.commit_ts)
     text = step.sql if step.sql is not None else step.txn
     return SQLStep(
         text=text or "",
-        line=tree.lines.get(("steps", place, "sql" if step.sql is not None else "txn"), 0),
+        line=tree.lines.get(("steps", index, "sql" if step.sql is not None else "txn"), 0),
         transaction=step.txn is not None,
         commit_ts=step.commit_ts,
     )
 
 
 def _lines_below(tree: YAMLTree, above: KeyPath) -> dict[tuple[str, ...], int]:
-    """The line of each key below another, and of that key."""
+    """The line of a key and of each key below it, by their paths relative to the key."""
     depth = len(above)
     return {tuple(map(str, path[depth:])): line for path, line in tree.keys.items() if path[:depth] == above}

@@ -1,4 +1,4 @@
-"""How the new program tells DDL events that it makes itself; all others are the classic ones.
+"""DDL events whose content TiCDC new architecture builds itself; all others equal those of classic TiCDC.
 
 Source: ticdc ``pkg/common/event/ddl_event.go``, ``logservice/schemastore`` (persist storage DDL handlers).
 """
@@ -11,20 +11,20 @@ from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.ddl_action import Action
 
 
-def told_by_new(catalog: Catalog, *, rebuilt: bool) -> Catalog:
-    """The catalog with its DDL events as the new program tells them.
+def new_arch_ddl(catalog: Catalog, *, rebuilt: bool) -> Catalog:
+    """The catalog with the DDL events of TiCDC new architecture.
 
-    :param rebuilt: whether a RENAME of one table too is told in the program's words.
+    :param rebuilt: whether TiCDC also builds the text of a RENAME of one table.
     """
-    return replace(catalog, ddls=tuple(_told(job, rebuilt=rebuilt) for job in catalog.ddls))
+    return replace(catalog, ddls=tuple(_new_arch_job(job, rebuilt=rebuilt) for job in catalog.ddls))
 
 
 def is_rebuilt(job: DDLJob) -> bool:
-    """Whether the text of an event is the new program's own, which is not re-printed."""
+    """Whether TiCDC new architecture builds the text of an event itself, so that TiDB does not restore it."""
     return job.ddl_type == Action.RENAME_TABLE
 
 
-def _told(job: DDLJob, *, rebuilt: bool) -> DDLJob:
+def _new_arch_job(job: DDLJob, *, rebuilt: bool) -> DDLJob:
     match job.job_type:
         case Action.EXCHANGE_TABLE_PARTITION:  # named by the table whose rows became the partition
             return replace(

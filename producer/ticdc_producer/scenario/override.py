@@ -1,4 +1,4 @@
-"""``--set PATH=VALUE``: addresses any key of a scenario, of a plain ``.sql`` too."""
+"""``--set PATH=VALUE``: overrides any key of a scenario, also of a plain ``.sql``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _KEY = re.compile(r"([^.\[\]=]+)((?:\[\d{1,6}\])*)")
 _EITHER_OR: dict[Path, str] = {("resolved", "after"): "every", ("resolved", "every"): "after"}
 
 
-def set_key(tree: YAMLTree, setting: str) -> Path:
-    """Sets one key of a document.
+def override(tree: YAMLTree, setting: str) -> Path:
+    """Set one key of a document.
 
-    :param setting: ``changefeed.sink.dispatchers[0].partition=ts``; the value is YAML.
+    :param setting: such as ``changefeed.sink.dispatchers[0].partition=ts``; the value is YAML.
     :returns: the path that was set.
-    :raises ScenarioError: for another form, and for a path that leads through a value.
+    :raises ScenarioError: if the setting is not ``PATH=VALUE``, or a key of the path is below a plain value.
     """
     spelled, equals, text = setting.partition("=")
     if not equals:
-        raise ScenarioError("the form is --set PATH=VALUE", file=place_of(spelled))
+        raise ScenarioError("write --set PATH=VALUE", file=setting_label(spelled))
     path = _read_path(spelled.strip())
     _put(tree.data, path, _read_value(text, spelled), spelled)
     tree.unread.discard(path)
@@ -36,33 +36,35 @@ def _read_value(text: str, spelled: str) -> Any:
         value = read_yaml(text, "")
         if value.problems:
             raise value.problems[0]
-    except ScenarioError as error:  # neither its line nor its (empty) path means anything here
-        raise ScenarioError(error.what.removeprefix(": "), file=place_of(spelled), hint=error.hint) from None
+    except ScenarioError as error:  # its line and its empty path refer to the value alone
+        raise ScenarioError(
+            error.what.removeprefix(": "), file=setting_label(spelled), hint=error.hint
+        ) from None
     return value.data
 
 
-def place_of(spelled: str) -> str:
-    """How errors name a setting; without the value, which may be a secret."""
+def setting_label(spelled: str) -> str:
+    """The name of a setting in errors; without the value, which may be a secret."""
     return f"--set {spelled.strip()}"
 
 
 def _read_path(spelled: str) -> Path:
     parts: list[str | int] = []
-    for piece in spelled.split("."):
-        found = _KEY.fullmatch(piece)
+    for segment in spelled.split("."):
+        found = _KEY.fullmatch(segment)
         if not found:
             raise ScenarioError(
-                f"{spelled!r} is no path of keys",
-                file=place_of(spelled),
+                f"{spelled!r} is not a path of keys",
+                file=setting_label(spelled),
                 hint="such as clock.every or changefeed.sink.dispatchers[0].partition",
             )
         parts.append(found[1])
-        parts.extend(int(place) for place in re.findall(r"\d+", found[2]))
+        parts.extend(int(index) for index in re.findall(r"\d+", found[2]))
     return tuple(parts)
 
 
 def _put(data: Any, path: Path, value: Any, spelled: str) -> None:
-    """Puts a value in its place; makes the mappings and lists on the way that are missing."""
+    """Store a value at a path; missing mappings and lists on the path are created."""
     here = data
     for depth, part in enumerate(path):
         last = depth == len(path) - 1
@@ -81,10 +83,10 @@ def _put(data: Any, path: Path, value: Any, spelled: str) -> None:
 def _check_step(here: Any, part: str | int, above: Path, spelled: str) -> None:
     name = spell(above) or "the scenario"
     if isinstance(part, str) and not isinstance(here, dict):
-        raise ScenarioError(f"{name!r} holds no keys", file=place_of(spelled))
+        raise ScenarioError(f"{name!r} is not a mapping", file=setting_label(spelled))
     if isinstance(part, int) and not isinstance(here, list):
-        raise ScenarioError(f"{name!r} is no list", file=place_of(spelled))
+        raise ScenarioError(f"{name!r} is not a list", file=setting_label(spelled))
     if isinstance(part, int) and part > len(here):
         raise ScenarioError(
-            f"{name!r} has {len(here)} entries, so [{part}] is too far", file=place_of(spelled)
+            f"{name!r} has {len(here)} entries, so [{part}] is out of range", file=setting_label(spelled)
         )

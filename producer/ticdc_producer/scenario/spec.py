@@ -1,6 +1,6 @@
-"""The form of a scenario file; its JSON Schema is generated from these models.
+"""Models of a scenario file; its JSON Schema is generated from them.
 
-The defaults are those of a plain ``.sql``, and those the golden files of real TiCDC were made with.
+A plain ``.sql`` has the default values. The golden files of real TiCDC were recorded with them, too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.fault_spec import Fault
-from ticdc_producer.scenario.generate.form import Generate
-from ticdc_producer.scenario.strict_model import Part
+from ticdc_producer.scenario.generate.spec import Generate
+from ticdc_producer.scenario.strict_model import StrictModel
 
 DEFAULT_START = 429918007904436226
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
-"""Keys, without list places, that a later version brings; refused by name until then."""
+"""Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
 _STEPS = ("sql", "txn", "resolved", "generate", "data")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
@@ -41,10 +41,10 @@ _LONGEST = timedelta(days=3650)
 
 
 def read_duration(value: object) -> timedelta:
-    """A duration such as ``1s``, ``500ms`` or ``1h30m``: whole milliseconds, more than none."""
+    """Read a duration such as ``1s``, ``500ms`` or ``1h30m``: whole milliseconds, greater than zero."""
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not value or not found or any(part and len(part) > 12 for part in found.groups()):
-        raise ValueError(f"{value!r} is no duration; write 500ms, 1s, 5m or 1h30m")
+        raise ValueError(f"{value!r} is not a duration; write 500ms, 1s, 5m or 1h30m")
     hours, minutes, seconds, milliseconds = (int(part or 0) for part in found.groups())
     total = ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
     if not 1 <= total <= _LONGEST // timedelta(milliseconds=1):
@@ -53,24 +53,24 @@ def read_duration(value: object) -> timedelta:
 
 
 def read_time(value: object) -> datetime:
-    """A point in time; without a zone it is UTC."""
+    """Read a point in time; without a time zone it is UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise ValueError(f"{value!r} is no time; write 2021-12-20T13:30:49Z") from None
+            raise ValueError(f"{value!r} is not a time; write 2021-12-20T13:30:49Z") from None
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if not isinstance(value, datetime):
-        raise ValueError(f"{value!r} is no time; write 2021-12-20T13:30:49Z")
+        raise ValueError(f"{value!r} is not a time; write 2021-12-20T13:30:49Z")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 def read_tso(value: object) -> int:
-    """A TSO, or the one at a point in time."""
+    """Read a TSO, or a point in time as its TSO."""
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= tso.MAX_TS:
-            raise ValueError(f"{value} is no time stamp: 1 to {tso.MAX_TS}")
+            raise ValueError(f"{value} is not a time stamp: 1 to {tso.MAX_TS}")
         return value
     try:
         return tso.from_datetime(read_time(value))
@@ -105,32 +105,34 @@ def _exactly_one(*keys: str) -> JsonDict:
     return {"oneOf": [{"required": [key]} for key in keys]}
 
 
-class Clock(Part):
+class Clock(StrictModel):
     """When transactions and DDL jobs commit."""
 
-    start: TSO = Field(default=DEFAULT_START, description="Commit time of the first: a TSO, or a time.")
+    start: TSO = Field(
+        default=DEFAULT_START, description="Commit time of the first commit: a TSO, or a time."
+    )
     every: Duration = Field(
         default=timedelta(seconds=1),
-        description="Time from one to the next.",
+        description="Time between commits.",
         json_schema_extra={"default": "1s"},
     )
     build_time: BuildTime | None = Field(
         default=None,
-        description="When messages say they were built (Canal-JSON's ts, Debezium's ts_ms): a time, or now; "
-        "without it each at its commit.",
+        description="Build time in messages (Canal-JSON's ts, Debezium's ts_ms): a time, or now; "
+        "default: each message's commit time.",
     )
 
 
-class Session(Part):
-    """The SQL session at its start."""
+class Session(StrictModel):
+    """Initial state of the SQL session."""
 
     database: str = Field(default="test", min_length=1, description="Current database; exists and is empty.")
     time_zone: Zone = Field(default="+00:00", description="Session variable time_zone.")
-    now: Time = Field(default=DEFAULT_NOW, description="What NOW() returns; it does not move.")
+    now: Time = Field(default=DEFAULT_NOW, description="Constant result of NOW().")
 
 
-class Resolved(Part):
-    """When resolved events are sent, beside those of ``resolved`` steps."""
+class Resolved(StrictModel):
+    """When resolved events are sent, in addition to those of ``resolved`` steps."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("after", "every"))
 
@@ -139,7 +141,7 @@ class Resolved(Part):
     )
     every: Duration | None = Field(
         default=None,
-        description="One at each multiple of a duration after the start, after each DDL, and last.",
+        description="One at each multiple of a duration after the start, after each DDL, and at the end.",
     )
 
     @model_validator(mode="after")
@@ -149,17 +151,17 @@ class Resolved(Part):
         return self
 
 
-class Step(Part):
-    """One step: SQL that runs as it stands, one transaction, a resolved event, generated or given changes."""
+class Step(StrictModel):
+    """One step: SQL, one transaction, a resolved event, generated changes, or changes from a data source."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
 
-    sql: str | None = Field(default=None, description="Statements; BEGIN and COMMIT group them.")
+    sql: str | None = Field(default=None, description="SQL statements; BEGIN … COMMIT is one transaction.")
     txn: str | None = Field(default=None, description="Statements of one transaction.")
     resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
     generate: Generate | None = Field(default=None, description="Generated changes of tables.")
     data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
-    commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must grow.")
+    commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must increase.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Step:
@@ -168,19 +170,19 @@ class Step(Part):
             found = " and ".join(kinds) or "none of them"
             raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {found}")
         if self.resolved is not None and self.commit_ts is not None:
-            raise ValueError("a resolved step has its time stamp itself, and no commit-ts")
+            raise ValueError("a resolved step takes no commit-ts: its value is the time stamp")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
-            raise ValueError(f"{kinds[0]} holds no SQL")
+            raise ValueError(f"{kinds[0]} contains no SQL")
         return self
 
 
-class Scenario(Part):
+class Scenario(StrictModel):
     """A scenario file."""
 
-    version: Literal[1] = Field(description="Version of this form.")
-    name: str = Field(default="", max_length=200, description="Default: the file's name without its ending.")
+    version: Literal[1] = Field(description="Version of the scenario format.")
+    name: str = Field(default="", max_length=200, description="Default: the file's name without extension.")
     description: str = Field(default="", description="One line for the list of scenarios.")
-    seed: int = Field(default=0, ge=0, le=tso.MAX_TS, description="Seed of everything random.")
+    seed: int = Field(default=0, ge=0, le=tso.MAX_TS, description="Random seed.")
     clock: Clock = Field(default_factory=Clock)
     session: Session = Field(default_factory=Session)
     resolved: Resolved = Field(default_factory=lambda: Resolved(after="transaction"))
@@ -188,10 +190,10 @@ class Scenario(Part):
         default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."
     )
     steps: Annotated[tuple[Step, ...], Field(strict=False)] = Field(
-        description="What happens, in order.", json_schema_extra={"minItems": 1}
+        description="Steps, in order.", json_schema_extra={"minItems": 1}
     )
     faults: dict[str, Fault] = Field(
-        default_factory=dict, description="Traps to set, by id: see ticdc-producer traps list."
+        default_factory=dict, description="Traps to inject, by id: see ticdc-producer traps list."
     )
     on_error: Literal["stop", "skip"] = Field(
         default="stop", description="What to do where TiCDC's changefeed would stop."
@@ -201,7 +203,7 @@ class Scenario(Part):
     @classmethod
     def _some(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         if not steps:
-            raise ValueError("there are none")
+            raise ValueError("a scenario needs at least one step")
         return steps
 
 
@@ -218,7 +220,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _tidied(schema: Any) -> Any:
-    """Without titles that only repeat the keys, null for keys that are left out, and Python's details."""
+    """The schema without titles that repeat the keys, without null for optional keys and Python's details."""
     if isinstance(schema, list):
         return [_tidied(entry) for entry in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""What all mappings of a scenario file have in common."""
+"""Base class of the models of a scenario file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def _kebab(field: str) -> str:
     return field.replace("_", "-")
 
 
-class Part(BaseModel):
-    """A mapping of the file. Unknown keys are errors, values are never converted."""
+class StrictModel(BaseModel):
+    """A mapping of the file. Unknown keys are errors; values are not converted between types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=_kebab)

@@ -1,7 +1,7 @@
-"""YAML as plain values, with the line of each; everything that is wrong is collected.
+"""Reads YAML as plain values with the line of each value; collects all problems instead of the first.
 
-The values are those of ``yaml.safe_load``, except that numbers in base 60 (``+10:00``) stay text and that
-aliases are refused: a scenario needs none, and a few of them can stand for terabytes.
+The values are those of ``yaml.safe_load``, with two exceptions: numbers in base 60 (``+10:00``) remain text,
+and aliases are refused, because a few aliases can expand to terabytes and a scenario needs none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INT_TAG, _FLOAT_TAG = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 _NO_ALIASES = "aliases are not supported"
 _ADVICE = {
     "'\\t'": "indent with spaces: YAML takes no tabs",
-    "mapping values are not allowed": "a text with ': ' in it stands in quotes",
+    "mapping values are not allowed": "a text with ': ' in it needs quotes",
     "expected <block end>": "keys of one mapping start in the same column, and so do the entries of a list",
     "unexpected end of stream": "a quote is not closed",
 }
@@ -33,12 +33,12 @@ _ENVIRONMENT = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(slots=True)
 class YAMLTree:
-    """A document.
+    """A YAML document.
 
     :param data: its plain values.
-    :param lines: line, from 1, on which the value of a path starts; of a block text its first line.
-    :param keys: line of the key, or of the list entry's start.
-    :param problems: what was wrong on the way.
+    :param lines: per path the line, from 1, on which its value starts; for block text the text's first line.
+    :param keys: per path the line of its key, or of the start of its list entry.
+    :param problems: all problems that were found.
     :param unread: paths whose value is None only because it could not be read.
     """
 
@@ -69,15 +69,15 @@ class _Loader(yaml.SafeLoader):
         return yaml.composer.ComposerError(None, None, what, event.start_mark)
 
     def tag_of(self, text: str) -> str:
-        """The type that a plain scalar of this text has."""
+        """The YAML tag of a plain scalar with this text."""
         return str(self.resolve(ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]  # PyYAML's stubs
 
 
 def read_yaml(text: str, file: str) -> YAMLTree:
-    """The one document of a text.
+    """Read a text that is one YAML document.
 
-    :param file: what to name as its place.
-    :raises ScenarioError: for a text that is no YAML at all; all else stands in ``problems``.
+    :param file: name of the file in errors.
+    :raises ScenarioError: if the text is not YAML; ``problems`` has all other errors.
     """
     try:
         loader = _Loader(text)
@@ -95,14 +95,16 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     return tree
 
 
-def _not_yaml(told: str, file: str, line: int) -> ScenarioError:
-    """The parser's sentence, and what is mostly behind it."""
-    if told == "but found another document":
-        return ScenarioError("a scenario is one YAML document, and here starts another", file=file, line=line)
-    if told == _NO_ALIASES:
-        return ScenarioError(told, file=file, line=line, hint="write the value out")
-    hint = next((advice for part, advice in _ADVICE.items() if part in told), "")
-    return ScenarioError(f"not YAML: {told}", file=file, line=line, hint=hint)
+def _not_yaml(message: str, file: str, line: int) -> ScenarioError:
+    """The error of a text that is not YAML: the parser's message, with the usual cause as hint."""
+    if message == "but found another document":
+        return ScenarioError(
+            "a scenario is one YAML document; a second one starts here", file=file, line=line
+        )
+    if message == _NO_ALIASES:
+        return ScenarioError(message, file=file, line=line, hint="write the value out")
+    hint = next((advice for part, advice in _ADVICE.items() if part in message), "")
+    return ScenarioError(f"not YAML: {message}", file=file, line=line, hint=hint)
 
 
 class _Reader:
@@ -117,7 +119,7 @@ class _Reader:
         if isinstance(node, MappingNode) and node.tag == "tag:yaml.org,2002:map":
             return self._mapping(node, path)
         if isinstance(node, SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
-            return [self.value(entry, (*path, place)) for place, entry in enumerate(node.value)]
+            return [self.value(entry, (*path, index)) for index, entry in enumerate(node.value)]
         if isinstance(node, ScalarNode):
             return self._scalar(node, path)
         return self._problem(node, path, f"tag {node.tag!r} is not supported")
@@ -134,7 +136,7 @@ class _Reader:
                 continue
             below = (*path, key)
             if key in content:
-                self._problem(key_node, below, f"{spell(below)!r} stands there twice")
+                self._problem(key_node, below, f"duplicate key {spell(below)!r}")
                 continue
             self.tree.keys[below] = key_node.start_mark.line + 1
             content[key] = self.value(value_node, below)
@@ -158,7 +160,7 @@ class _Reader:
     def _with_environment(self, node: ScalarNode, path: Path) -> str:
         def substitute(found: re.Match[str]) -> str:
             if found[1]:
-                return f"${{{found[2]}}}"  # $${NAME} stands for itself
+                return f"${{{found[2]}}}"  # $${NAME} is an escaped ${NAME}
             if found[2] not in os.environ:
                 what = f"{spell(path)}: environment variable {found[2]!r} is not set"
                 self._problem(node, path, what, hint="write $${…} for the text itself")

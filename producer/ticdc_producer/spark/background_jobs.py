@@ -1,4 +1,4 @@
-"""Work that goes on beside other work of the same Spark session."""
+"""Spark jobs in background threads."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ticdc_producer.spark.materialize import SMALL
+from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
-class Begin(Protocol):
-    """Begins a piece of work; what it gives back waits for the result."""
+class Submit(Protocol):
+    """Starts a job and returns a function that waits for its result."""
 
-    def __call__(self, work: Callable[[], _Found], /) -> Callable[[], _Found]: ...
+    def __call__(self, work: Callable[[], _Result], /) -> Callable[[], _Result]: ...
 
 
 @contextmanager
-def aside(spark: SparkSession) -> Iterator[Begin]:
-    """Pieces of work beside what the caller does itself, all done when the block ends.
+def background_jobs(spark: SparkSession) -> Iterator[Submit]:
+    """Run Spark jobs in background threads (small data), or lazily (large data).
 
-    With small data most of the time goes into planning, which keeps one core busy and leaves the others to
-    somebody else. With much data the jobs need them all, and memory: a piece of work is then done when
-    its result is asked for.
+    With small data most of the time is spent on planning, which uses one core per job, so jobs run in
+    parallel. With large data each job uses all cores and much memory; it then runs in the caller's thread
+    when its result is requested. Background jobs have ended when the block ends.
     """
-    if spark.conf.get(SMALL, "false") != "true":
-        yield _when_asked
+    if spark.conf.get(LOCAL_SMALL_DATA, "false") != "true":
+        yield _submit_lazily
         return
     with ThreadPoolExecutor() as pool:
 
-        def begin(work: Callable[[], _Found]) -> Callable[[], _Found]:
+        def submit(work: Callable[[], _Result]) -> Callable[[], _Result]:
             return pool.submit(work).result
 
-        yield begin
+        yield submit
 
 
-def _when_asked(work: Callable[[], _Found]) -> Callable[[], _Found]:
+def _submit_lazily(work: Callable[[], _Result]) -> Callable[[], _Result]:
     return work

@@ -1,7 +1,7 @@
-"""What Spark's JVM has loaded, kept as it lay in memory, so that the next JVM need not load and check it.
+"""An archive of the classes that Spark's JVM has loaded, so that the next JVM starts faster.
 
-A JVM can write its classes to a file when it ends, and map that file when it starts (class data sharing).
-docs/performance.md has what it costs and what it saves.
+A JVM can write its loaded classes to a file when it ends, and map that file when it starts (class data
+sharing). docs/performance.md has the cost and the gain.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from subprocess import Popen, TimeoutExpired
 from ticdc_producer.cache import cache_folder
 
 _WRITE_SECONDS = 120
-"""How long the end of a program waits for the file at most; some ten seconds are usual."""
+"""How long the end of a program waits for the file at most; about ten seconds are usual."""
 
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The file of one Java and one Spark.
+    """The archive file of one Java and one Spark version.
 
-    A JVM compares the file with its own version and with size and time of each jar, and does without it if
-    any differs: a wrong file costs time and nothing else.
+    A JVM compares the archive with its own version and with size and time of each jar, and ignores the
+    archive if any differs. A wrong archive costs time and has no other effect.
 
     :param path: the file, which need not exist.
     """
@@ -32,71 +32,73 @@ class ClassArchive:
     path: Path
 
     @property
-    def there(self) -> bool:
-        """Whether a JVM can start with it."""
+    def exists(self) -> bool:
+        """Whether a JVM can be started with the archive."""
         return self.path.is_file()
 
-    def due(self) -> bool:
-        """Whether to write it now: it is not there, and somebody has asked before.
+    def is_due(self) -> bool:
+        """Whether this start should write the archive: it does not exist, and this is not the first start.
 
-        In a container or a CI job the first start is the last one: it would pay and gain nothing.
+        The first start is only recorded. In a container or a CI job no second start follows, so writing an
+        archive would take time without a gain.
         """
-        if self.there:
+        if self.exists:
             return False
-        noted = self.path.with_suffix(".started")
-        if noted.exists():
-            self._clear()  # a run that failed has written, but not put into place
+        first_start = self.path.with_suffix(".started")
+        if first_start.exists():
+            self._remove_temporary_files()  # a failed run may have left one
             return True
-        with suppress(OSError):  # where nothing can be noted, no archive can be written either
-            noted.parent.mkdir(parents=True, exist_ok=True)
-            noted.touch()
+        with suppress(OSError):  # if this folder cannot be written, no archive can be written either
+            first_start.parent.mkdir(parents=True, exist_ok=True)
+            first_start.touch()
         return False
 
     @property
-    def reading(self) -> str:
-        """The JVM's option to start with it."""
+    def read_option(self) -> str:
+        """The JVM option that starts the JVM with the archive."""
         return f"-XX:SharedArchiveFile={self.path}"
 
     @property
-    def writing(self) -> str:
-        """The JVM's option to write it at its end, beside its place."""
-        return f"-XX:ArchiveClassesAtExit={self._part}"
+    def write_option(self) -> str:
+        """The JVM option that writes the archive to a temporary file when the JVM ends."""
+        return f"-XX:ArchiveClassesAtExit={self._temporary_file}"
 
-    def put_into_place(self, jvm: Popen[bytes]) -> None:
-        """Wait for a JVM that was started with ``writing`` to end, and give its file the name.
+    def install(self, jvm: Popen[bytes]) -> None:
+        """Wait until a JVM that was started with ``write_option`` has ended, and rename its file to ``path``.
 
-        Two programs may do so at once: each has its own file, and one stays. What an interrupted one left is
-        removed. Where the JVM wrote nothing, or the waiting is interrupted, later starts are no quicker.
+        Two programs may do so at once: each has its own temporary file, and one of them remains. Temporary
+        files of interrupted programs are removed. If the JVM wrote no file, or the wait is interrupted, no
+        archive is installed and later starts are not faster.
 
-        :param jvm: it ends when its input does.
+        :param jvm: a process that ends when its standard input is closed.
         """
         with suppress(OSError, TimeoutExpired, KeyboardInterrupt):
             if jvm.stdin is not None:
                 jvm.stdin.close()
             jvm.wait(_WRITE_SECONDS)
-            self._part.replace(self.path)
-        self._clear()
+            self._temporary_file.replace(self.path)
+        self._remove_temporary_files()
 
-    def _clear(self) -> None:
+    def _remove_temporary_files(self) -> None:
         with suppress(OSError):
-            for left in self.path.parent.glob(f"{self.path.stem}.*.part"):
-                left.unlink()
+            for file in self.path.parent.glob(f"{self.path.stem}.*.part"):
+                file.unlink()
 
     @property
-    def _part(self) -> Path:
+    def _temporary_file(self) -> Path:
         return self.path.with_suffix(f".{os.getpid()}.part")
 
 
 def class_archive(java_home: Path) -> ClassArchive:
-    """Where the archive of this Java and of the Spark that this Python starts is, or would be.
+    """The archive of this Java and of the Spark that this Python starts; its file need not exist.
 
-    :param java_home: its ``release`` file tells one build from another.
+    :param java_home: the Java; the ``release`` file in it identifies the build.
     """
     import pyspark
 
     spark_home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    told = [str(java_home), _release(java_home), spark_home, pyspark.__version__]
-    name = hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+    identity = [str(java_home), _release(java_home), spark_home, pyspark.__version__]
+    name = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
     return ClassArchive(cache_folder() / "classes" / f"spark-{name}.jsa")
 
 

@@ -1,4 +1,4 @@
-"""Interrupts that wait for the end of what must not be cut off halfway."""
+"""Delays interrupts until the end of a block that must not be interrupted halfway."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def later_interrupt() -> Iterator[None]:
-    """An interrupt during the block comes behind it; a second one at once, as if there were no block.
+def defer_interrupts() -> Iterator[None]:
+    """Deliver SIGINT and SIGTERM that arrive during the block after it; a second one interrupts at once.
 
-    A handler that the block installs stays. Outside of the main thread, which alone is interrupted, nothing
-    is done.
+    A signal handler that the block installs is not replaced. Outside of the main thread the block runs
+    unchanged, because Python delivers signals to the main thread only.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
+    received: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    # None is a handler that Python did not install, and cannot put back.
-    before = {number: handler for number, handler in handlers.items() if handler is not None}
+    # None means a handler that Python did not install and cannot restore.
+    original = {number: handler for number, handler in handlers.items() if handler is not None}
 
-    def wait(number: int, _frame: FrameType | None) -> None:
-        if came:
+    def defer(number: int, _frame: FrameType | None) -> None:
+        if received:
             raise KeyboardInterrupt
-        came.append(number)
+        received.append(number)
 
-    for number in before:
-        signal.signal(number, wait)
+    for number in original:
+        signal.signal(number, defer)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            if signal.getsignal(number) is wait:
+        for number, handler in original.items():
+            if signal.getsignal(number) is defer:
                 signal.signal(number, handler)
-    if came:
-        signal.raise_signal(came[0])
+    if received:
+        signal.raise_signal(received[0])

@@ -1,4 +1,4 @@
-"""Keeping Spark's own log lines out of a command's output."""
+"""Redirects the log of Spark's JVM into a file, so that a command's output does not contain it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pathlib import Path
 
 
 def log_file() -> Path:
-    """Where the JVM that this process starts writes its log lines."""
+    """The log file of the JVM that this process starts."""
     return Path(tempfile.gettempdir()) / f"ticdc-producer-spark-{os.getpid()}.log"
 
 
 @contextmanager
 def stderr_to_log() -> Iterator[Path]:
-    """Processes started inside inherit a log file as their standard error, for as long as they live.
+    """Give processes that are started in the block a log file as their standard error.
 
-    The JVM prints warnings before any setting of its logging can be made.
+    The JVM prints warnings before its logging can be configured, so redirecting is the only way.
     """
-    place = log_file()
+    path = log_file()
     sys.stderr.flush()
-    saved = os.dup(2)
-    with place.open("ab") as log:
+    original_stderr = os.dup(2)
+    with path.open("ab") as log:
         os.dup2(log.fileno(), 2)
     try:
-        yield place
+        yield path
     finally:
         sys.stderr.flush()
-        os.dup2(saved, 2)
-        os.close(saved)
+        os.dup2(original_stderr, 2)
+        os.close(original_stderr)

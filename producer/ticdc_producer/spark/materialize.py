@@ -1,4 +1,4 @@
-"""Rows that several Spark jobs read, computed once."""
+"""Materializes a DataFrame that several Spark jobs read, so that it is computed once."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SMALL = "spark.ticdc-producer.small"
-"""Session setting: data is small, and stays on this machine."""
+LOCAL_SMALL_DATA = "spark.ticdc-producer.small"
+"""Session setting: ``true`` if the data is small and all executors are on this machine."""
 
 
 @contextmanager
-def kept(frame: DataFrame, *, in_order: bool = False) -> Iterator[DataFrame]:
-    """The frame, computed once for all jobs inside.
+def materialized(frame: DataFrame, *, in_order: bool = False) -> Iterator[DataFrame]:
+    """The frame, computed once for all jobs in the block.
 
-    On one machine its plan ends there, too: what is built on it is planned without all that made it, a third
-    of the work for small data, minutes for large (docs/decisions/0003). Not on a cluster: what an executor
-    has checkpointed is lost with it, and a file of one machine is not there for the others.
+    On a local master this also truncates the plan: queries on the result are planned without the steps that
+    computed it, which saves a third of the work for small data and minutes for large data
+    (docs/decisions/0003). On a cluster the frame is cached instead: a checkpoint is lost with its executor,
+    and other machines cannot read a local file.
 
-    :param frame: of a session that is set ``SMALL``, or any other.
-    :param in_order: its rows must stay in their partitions, and in order there.
+    :param frame: a DataFrame of any session; ``LOCAL_SMALL_DATA`` of its session selects a local checkpoint.
+    :param in_order: whether rows must keep their partition and their order in it.
     """
     spark = frame.sparkSession
-    if spark.conf.get(SMALL, "false") == "true":
+    if spark.conf.get(LOCAL_SMALL_DATA, "false") == "true":
         yield frame.localCheckpoint(eager=False)
     elif not in_order and str(spark.conf.get("spark.master")).startswith("local"):
-        with tempfile.TemporaryDirectory(prefix="ticdc-producer-", dir=_spill_place(spark)) as folder:
+        with tempfile.TemporaryDirectory(prefix="ticdc-producer-", dir=_spill_dir(spark)) as folder:
             rows = str(Path(folder, "rows"))
             frame.write.option("compression", "zstd").parquet(rows)
             yield spark.read.schema(frame.schema).parquet(rows)
@@ -49,7 +50,7 @@ def _cached(frame: DataFrame) -> Iterator[DataFrame]:
         persisted.unpersist()
 
 
-def _spill_place(spark: SparkSession) -> str:
-    """Where Spark itself puts what does not fit into memory."""
-    places = os.environ.get("SPARK_LOCAL_DIRS") or spark.conf.get("spark.local.dir", None)
-    return (places or tempfile.gettempdir()).partition(",")[0]
+def _spill_dir(spark: SparkSession) -> str:
+    """The directory in which Spark stores data that does not fit into memory."""
+    directories = os.environ.get("SPARK_LOCAL_DIRS") or spark.conf.get("spark.local.dir", None)
+    return (directories or tempfile.gettempdir()).partition(",")[0]

@@ -1,4 +1,4 @@
-"""Python workers that have loaded what they need while the driver still plans the first job."""
+"""Starts Python workers and imports modules in them while the driver still plans the first job."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 def warm_up(spark: SparkSession, modules: Sequence[str]) -> None:
-    """Have a worker for each core start and import modules, and the JVM load what speaks to workers.
+    """Start a worker per core that imports the modules, and make the JVM load its classes for workers.
 
-    Nobody waits for it, and nobody misses it if it fails: the first job would do the same.
+    Runs in a background thread. Errors are ignored, because the first job starts workers anyway.
     """
-    Thread(target=_warmed, args=(spark, tuple(modules)), daemon=True).start()
+    Thread(target=_start_workers, args=(spark, tuple(modules)), daemon=True).start()
 
 
-def _warmed(spark: SparkSession, modules: Sequence[str]) -> None:
+def _start_workers(spark: SparkSession, modules: Sequence[str]) -> None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     cores = spark.sparkContext.defaultParallelism
     with suppress(PySparkException, Py4JError, OSError):
-        nothing = spark.range(0, cores, 1, cores).mapInArrow(partial(_loaded, modules), "id long")
-        nothing.write.format("noop").mode("overwrite").save()
+        job = spark.range(0, cores, 1, cores).mapInArrow(partial(_import_modules, modules), "id long")
+        job.write.format("noop").mode("overwrite").save()
 
 
-def _loaded(modules: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _import_modules(modules: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for module in modules:
         import_module(module)
     yield from batches

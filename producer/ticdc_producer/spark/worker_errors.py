@@ -1,4 +1,4 @@
-"""Values that a column does not take, which nobody but Spark can find: while it works."""
+"""Translates Spark's exceptions for values that a column rejects while a job runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyspark.errors import PySparkException
 from ticdc_producer.errors import ScenarioError
 
 _RAISED = "USER_RAISED_EXCEPTION"
-"""Of what ``raise_error`` in one of our expressions says, or in one of the scenario's."""
+"""Spark's error condition of ``raise_error``, in our expressions or in those of a scenario."""
 
 
 @contextmanager
-def values_refused() -> Iterator[None]:
-    """Gives Spark's exception for such a value as what it is.
+def translate_worker_errors() -> Iterator[None]:
+    """Raise a ``ScenarioError`` in place of Spark's exception for a rejected value.
 
-    :raises ScenarioError: with the sentence, the column and the value.
+    :raises ScenarioError: with the message, the column and the value.
     """
     try:
         yield

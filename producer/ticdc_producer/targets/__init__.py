@@ -1,1 +1,1 @@
-"""Where messages go and where they are read from: Kafka, a golden folder, a storage sink."""
+"""Targets: writing messages to Kafka, golden folders and storage, and reading and decoding them."""

@@ -1,5 +1,5 @@
-"""For those who test a consumer: a pytest plugin and Hypothesis strategies.
+"""Tools for testing a consumer: a pytest plugin and Hypothesis strategies.
 
-Nothing heavy is imported until a fixture or a strategy is used: pytest loads the plugin in every project
-of an environment that has this package.
+Large libraries are imported only when a fixture or a strategy is used, because pytest loads the plugin in
+every project of an environment that has this package.
 """

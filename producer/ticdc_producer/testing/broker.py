@@ -1,4 +1,4 @@
-"""The broker of a pytest run: one of our own, or one that runs already."""
+"""The broker of a pytest run: an embedded one, or one that runs already."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ticdc_producer.kafka.client import Cluster
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A Kafka broker that serves.
+    """A running Kafka broker.
 
     :param bootstrap: ``host:port[,host:port]`` for clients.
-    :param embedded: whether it is gone with all its topics when the run ends.
-    :param client: what clients need beside the address, such as TLS and credentials, as librdkafka spells
-        it: ``Consumer({"bootstrap.servers": broker.bootstrap, **broker.client, …})``.
+    :param embedded: whether it is embedded; such a broker and its topics are removed when the run ends.
+    :param client: properties that clients need besides the address, such as TLS and credentials, as
+        librdkafka spells them: ``Consumer({"bootstrap.servers": broker.bootstrap, **broker.client, …})``.
     """
 
     bootstrap: str
@@ -25,26 +25,26 @@ class Broker:
 
     @property
     def cluster(self) -> Cluster:
-        """Address and properties in one."""
+        """Address and client properties as one object."""
         return Cluster(self.bootstrap, self.client)
 
 
 @contextmanager
 def broker(bootstrap: str | None, client: Iterable[str] = ()) -> Iterator[Broker]:
-    """A broker for as long as the block lasts.
+    """A broker for the duration of the block.
 
-    :param bootstrap: of one that runs; None starts an embedded one.
-    :param client: ``name=value`` each, properties for clients of the one that runs; ``${NAME}`` in a value is
+    :param bootstrap: address of a running broker; None starts an embedded one.
+    :param client: ``name=value`` each, properties for clients of a running broker; ``${NAME}`` in a value is
         an environment variable.
-    :raises BrokerError: if it does not answer, refuses the client, or does not start.
-    :raises ChangefeedError: if a property is wrong, or not for users to set.
-    :raises JavaError: if there is no Java to run it on.
+    :raises BrokerError: if the broker does not answer, refuses the client, or does not start.
+    :raises ChangefeedError: if a property is invalid, or cannot be set by users.
+    :raises JavaError: if no Java is found for an embedded broker.
     """
     if bootstrap is not None:
-        from ticdc_producer.config.kafka_properties import passed_properties
+        from ticdc_producer.config.kafka_properties import parse_kafka_properties
         from ticdc_producer.targets.kafka.topics import Topics
 
-        running = Broker(bootstrap, embedded=False, client=passed_properties(client))
+        running = Broker(bootstrap, embedded=False, client=parse_kafka_properties(client))
         Topics(running.cluster).existing()
         yield running
         return

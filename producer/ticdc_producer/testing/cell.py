@@ -1,4 +1,4 @@
-"""A value as a test compares it: canonical text where it is text."""
+"""The values that tests compare: canonical text, or bytes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TypeAlias
 from ticdc_producer.model.event import Value
 
 Cell: TypeAlias = str | bytes | None
-"""Canonical text of a value; bytes where it is not UTF-8; None for NULL."""
+"""Canonical text of a value; bytes if it is not UTF-8; None for NULL."""
 Rows: TypeAlias = list[dict[str, Cell]]
 
 
 def cell(value: Value) -> Cell:
-    """The text of a value as the pipeline holds it."""
+    """The cell of a value of the event stream."""
     if value is None:
         return None
     try:

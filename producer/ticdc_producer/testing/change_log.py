@@ -1,4 +1,4 @@
-"""What was committed upstream, as plain objects: what the strategies draw and the codecs encode."""
+"""A change log as plain objects, which the strategies draw and the codecs encode."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Image: TypeAlias = tuple[Value, ...]
 RowKey: TypeAlias = tuple[Value, ...]
 
 
-class _Told:
-    """What a failing example shows: Hypothesis would print every field of every table."""
+class _PrettyRepr:
+    """Makes Hypothesis print the ``repr`` in failing examples, not every field of every table."""
 
     __slots__ = ()
 
@@ -27,11 +27,11 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RowChange(_Told):
+class RowChange(_PrettyRepr):
     """One net change of one row.
 
-    :param before: None of an insert.
-    :param after: None of a delete.
+    :param before: old image; None for an insert.
+    :param after: new image; None for a delete.
     """
 
     table: TableInfo
@@ -40,25 +40,25 @@ class RowChange(_Told):
     after: Image | None = None
 
     @property
-    def shown(self) -> Image:
-        """The new image, of a delete the old one."""
+    def image(self) -> Image:
+        """The new image, for a delete the old one."""
         image = self.before if self.after is None else self.after
         if image is None:
-            raise ArgumentError("a change without any image", argument="before")
+            raise ArgumentError("a change without images", argument="before")
         return image
 
     def __repr__(self) -> str:
         images = [named(self.table, image) for image in (self.before, self.after) if image is not None]
-        return f"{self.op.word} {self.table.qualified_name} {' -> '.join(map(str, images))}"
+        return f"{self.op.label} {self.table.qualified_name} {' -> '.join(map(str, images))}"
 
     @property
     def physical_id(self) -> int:
-        """The id of the table, or of the partition that the row lives in."""
+        """The id of the table, or of the partition that contains the row."""
         return self.table.partitions[0].id if self.table.partitions else self.table.table_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Transaction(_Told):
+class Transaction(_PrettyRepr):
     """Changes with one commit-ts (TSO), in the order in which TiCDC sends them."""
 
     commit_ts: int
@@ -69,10 +69,10 @@ class Transaction(_Told):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ChangeLog(_Told):
+class ChangeLog(_PrettyRepr):
     """A history that starts with empty tables.
 
-    :param transactions: their commit-ts grow.
+    :param transactions: transactions with increasing commit-ts.
     """
 
     tables: tuple[TableInfo, ...]
@@ -83,14 +83,14 @@ class ChangeLog(_Told):
 
     @cached_property
     def state(self) -> Mapping[str, Rows]:
-        """``SCHEMA.TABLE`` to the rows at the end: column to canonical text, bytes where that is not UTF-8,
+        """``SCHEMA.TABLE`` → the rows at the end, each column → canonical text, bytes if that is not UTF-8,
         None for NULL.
         """
-        kept: dict[str, dict[RowKey, Image]] = {table.qualified_name: {} for table in self.tables}
+        rows: dict[str, dict[RowKey, Image]] = {table.qualified_name: {} for table in self.tables}
         for change in self.changes():
-            apply(change, kept[change.table.qualified_name])
+            apply(change, rows[change.table.qualified_name])
         return {
-            table.qualified_name: [named(table, image) for image in kept[table.qualified_name].values()]
+            table.qualified_name: [named(table, image) for image in rows[table.qualified_name].values()]
             for table in self.tables
         }
 
@@ -101,8 +101,8 @@ class ChangeLog(_Told):
 
 
 def apply(change: RowChange, rows: dict[RowKey, Image]) -> None:
-    """Change a table's rows."""
-    key = row_key(change.table, change.shown)
+    """Apply a change to a table's rows."""
+    key = row_key(change.table, change.image)
     if change.after is None:
         del rows[key]
     else:
@@ -114,11 +114,11 @@ def row_key(table: TableInfo, image: Image) -> RowKey:
 
     :raises ArgumentError: for a table without a handle key.
     """
-    return tuple(image[place] for place in key_places(table))
+    return tuple(image[index] for index in key_indexes(table))
 
 
-def key_places(table: TableInfo) -> Sequence[int]:
-    """Where the handle key's columns stand in an image.
+def key_indexes(table: TableInfo) -> Sequence[int]:
+    """The indexes of the handle key's columns in an image.
 
     :raises ArgumentError: for a table without a handle key.
     """
@@ -129,7 +129,7 @@ def key_places(table: TableInfo) -> Sequence[int]:
 
 
 def named(table: TableInfo, image: Image) -> dict[str, Cell]:
-    """A row as column name to text."""
+    """A row as column name → value."""
     names = [column.name for column in table.sent_columns]
     return dict(zip(names, map(cell, image), strict=True))
 

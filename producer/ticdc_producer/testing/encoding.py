@@ -1,4 +1,4 @@
-"""Rows of Python objects as the columns that an encoder takes, and a change log as messages."""
+"""Encodes Python objects: rows as an encoder's Arrow columns, and a change log as messages."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def row_batch(
     """Rows of one operation.
 
     :param before: the old image of each row; ignored for inserts.
-    :param after: the new ones; ignored for deletes.
-    :param commit_ts: of each row.
-    :param table_id: physical ids, or one for all.
-    :param row_id: integer handles, or one for all.
+    :param after: the new image of each row; ignored for deletes.
+    :param commit_ts: the commit-ts of each row.
+    :param table_id: physical ids, or one for all rows.
+    :param row_id: integer handles, or one for all rows.
     """
     rows = len(commit_ts)
     return RowBatch(
@@ -58,21 +58,21 @@ def _columns(images: Sequence[Values]) -> list[pa.Array]:
 
 
 def framed(encoder: Encoder, encoded: Iterable[EncodedRows]) -> list[Message]:
-    """The messages of rows."""
+    """The messages of encoded rows."""
     return [message for batch in encoder.messages(encoded) for message in batch.messages()]
 
 
 def encoder_of(protocol: str) -> Encoder:
     """The encoder of a protocol with its options.
 
-    :param protocol: a name, with further parameters of the sink URI behind ``&``.
-    :raises ChangefeedError: for a protocol or a parameter that there is not, and for Avro.
+    :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
+    :raises ChangefeedError: for an unknown protocol or parameter, and for Avro.
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
     if changefeed.protocol == "avro":
         what, hint = (
             "no messages of Avro can be drawn",
-            "they say nothing without a schema registry: use a run",
+            "they cannot be decoded without a schema registry: use a run",
         )
         raise ChangefeedError(what, parameter="protocol", hint=hint)
     options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
@@ -80,30 +80,30 @@ def encoder_of(protocol: str) -> Encoder:
 
 
 def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> list[Message]:
-    """The messages of a change log: after each transaction a resolved event, where the protocol has one.
+    """The messages of a change log, with a resolved event after each transaction if the protocol has one.
 
-    :param skip_refused: leave out the rows that TiCDC's encoder refuses.
-    :raises EncodeError: for the first of them, without ``skip_refused``.
+    :param skip_refused: leave out rows that TiCDC's encoder rejects.
+    :raises EncodeError: for the first rejected row, unless ``skip_refused``.
     """
     messages: list[Message] = []
     for transaction in log.transactions:
         encoded = list(_encoded(transaction, encoder))
         if skip_refused:
-            encoded = [rows.without([place for place, _ in rows.refused()]) for rows in encoded]
+            encoded = [rows.without([index for index, _ in rows.rejected()]) for rows in encoded]
         messages += framed(encoder, (rows for rows in encoded if len(rows)))
         resolved = encoder.resolved(transaction.commit_ts)
         messages += [] if resolved is None else [resolved]
     return messages
 
 
-def takes(encoder: Encoder, change: RowChange) -> bool:
-    """Whether TiCDC's encoder takes a row, and does not stop the changefeed."""
+def accepts(encoder: Encoder, change: RowChange) -> bool:
+    """Whether TiCDC's encoder accepts a row; otherwise it would stop the changefeed."""
     (rows,) = _encoded(Transaction(commit_ts=1, changes=(change,)), encoder)
-    return not any(rows.refused())
+    return not any(rows.rejected())
 
 
 def _encoded(transaction: Transaction, encoder: Encoder) -> Iterable[EncodedRows]:
-    """Each run of one table and operation in one call."""
+    """Encode consecutive changes of one table and operation in one call."""
     runs = groupby(transaction.changes, key=lambda change: (change.table, change.op))
     for (table, op), run in runs:
         changes = list(run)
@@ -113,13 +113,13 @@ def _encoded(transaction: Transaction, encoder: Encoder) -> Iterable[EncodedRows
             [change.after or () for change in changes],
             commit_ts=[transaction.commit_ts] * len(changes),
             table_id=changes[0].physical_id,
-            row_id=[_handle(table, change.shown) for change in changes],
+            row_id=[_handle(table, change.image) for change in changes],
         )
         yield encoder.rows(table, batch)
 
 
 def _handle(table: TableInfo, image: Image) -> int:
-    """The row's integer handle as TiDB has it, a signed number; 0 where rows have another kind of handle."""
+    """The row's integer handle as in TiDB, a signed number; 0 if the table has another kind of handle."""
     key = table.clustered_key
     if key is None or len(key.offsets) > 1 or table.columns[key.offsets[0]].type not in INTEGERS:
         return 0

@@ -1,4 +1,4 @@
-"""A golden folder as a test wants it: messages, expected events, expected rows."""
+"""A golden folder for tests: messages, expected events, expected rows."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from ticdc_producer.testing.cell import Cell, Rows, cell
 
 @dataclass(frozen=True)
 class Golden:
-    """What a run of a scenario left in a folder.
+    """The golden folder of a run.
 
-    :param folder: its manifest was checked.
-    :raises FolderError: for a folder that is damaged.
+    :param folder: path of the golden folder.
+    :raises FolderError: if the folder is damaged.
     """
 
     folder: Path
 
     @cached_property
     def changefeed(self) -> Changefeed:
-        """The changefeed that the messages were made with."""
+        """The changefeed of the run."""
         return source.changefeed(self.folder, source.manifest(self.folder))
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
         """The messages in the order of topic, partition and offset.
 
-        :raises ArgumentError: for a scenario with more messages than a test should hold.
+        :raises ArgumentError: if the folder stores its messages as Parquet, which is too much for a test.
         """
         path = self.folder / "messages.jsonl"
         if not path.exists():
-            what = "the scenario has too many messages for a test to hold"
-            hint = "a smaller one, by sets=[…], or ticdc-producer run for volume"
+            what = "the scenario has too many messages for a test"
+            hint = "make it smaller by overrides=[…], or use ticdc-producer run for volume"
             raise ArgumentError(what, argument="scenario", hint=hint)
         return tuple(source.records(path))
 
@@ -54,20 +54,20 @@ class Golden:
 
     @cached_property
     def state(self) -> Mapping[str, Rows]:
-        """``SCHEMA.TABLE`` to the rows that a consumer ends up with."""
+        """``SCHEMA.TABLE`` → the rows that a consumer must have at the end."""
         files = sorted((self.folder / "state").glob("*.jsonl"))
         return {unquote(path.stem): [_row(line) for line in _lines(path)] for path in files}
 
     @cached_property
     def keys(self) -> Mapping[str, tuple[str, ...]]:
-        """``SCHEMA.TABLE`` to the columns of its handle key, where the protocol tells them."""
-        told: dict[str, tuple[str, ...]] = {}
+        """``SCHEMA.TABLE`` → the columns of its handle key, if they are visible in the protocol."""
+        keys: dict[str, tuple[str, ...]] = {}
         for event in self.events:
             if event["kind"] == "row":
                 columns = event["columns"] or ()
                 key = tuple(name for name, _, flag in columns if flag & ColumnFlag.HANDLE_KEY)
-                told[f"{event['schema']}.{event['table']}"] = key
-        return told
+                keys[f"{event['schema']}.{event['table']}"] = key
+        return keys
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

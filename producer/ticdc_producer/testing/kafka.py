@@ -1,4 +1,4 @@
-"""Records into topics and topics away again, without Spark: a test's messages are few and made already."""
+"""Creates, fills and deletes topics without Spark, because a test's messages are few and already encoded."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.record import Record
-from ticdc_producer.protocols.message_batch import of_messages
+from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter
 
 
 def create(brokers: Brokers, changefeed: Changefeed, topics: Iterable[str]) -> None:
-    """Topics as the changefeed wants them: partitions, replicas, size of messages.
+    """Create topics with the changefeed's settings: partitions, replicas, maximum message size.
 
     :raises BrokerError: if no broker answers in time.
-    :raises TopicError: if one is there and holds messages.
+    :raises TopicError: if a topic exists and contains messages.
     """
     Topics(brokers).prepare(changefeed, topics, append=False)
 
 
 def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record]) -> None:
-    """Write records to their partitions, in their order; the topics hold nothing yet.
+    """Write records to their partitions, in their order, into empty topics.
 
-    :raises DeliveryError: for the first that the broker did not take.
+    :raises DeliveryError: for the first record that the broker did not accept.
     """
     properties = changefeed.producer_properties(brokers)
-    in_turn = sorted(records, key=_partition)
-    for (topic, partition), of_one in groupby(in_turn, key=_partition):
-        messages = of_messages([_message(record) for record in of_one])
+    by_partition = sorted(records, key=_partition)
+    for (topic, partition), group in groupby(by_partition, key=_partition):
+        messages = from_messages([_message(record) for record in group])
         PartitionWriter(brokers, properties, topic, partition).write([messages], start=0)
 
 
@@ -46,7 +46,7 @@ def _message(record: Record) -> Message:
 
 
 def delete(brokers: Brokers, topics: Iterable[str]) -> None:
-    """Ask for topics to be deleted; a broker that does not is none of the test's business."""
+    """Request the deletion of topics; errors are ignored, because they do not concern the test."""
     admin = AdminClient(connection(brokers))
     for answer in admin.delete_topics(sorted(topics), request_timeout=CONNECT_SECONDS).values():
         answer.exception(CONNECT_SECONDS)

@@ -1,4 +1,4 @@
-"""What ``@pytest.mark.ticdc(…)`` asks for."""
+"""The arguments of ``@pytest.mark.ticdc(…)``."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ArgumentError, nearest
 
-FORM = "ticdc(scenario=…, protocol=… or […], traps=[…], sets=[…])"
-_ARGUMENTS = ("scenario", "protocol", "traps", "sets")
+FORM = "ticdc(scenario=…, protocol=… or […], traps=[…], overrides=[…])"
+_ARGUMENTS = ("scenario", "protocol", "traps", "overrides")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A scenario, and how it is to be run.
+class MarkerArguments:
+    """A scenario, and how it is run.
 
-    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
-    :param protocols: each a name, with further parameters of the sink URI behind ``&``; none: the
+    :param scenario: a ``.yaml`` file, a ``.sql`` file or the name of a shipped scenario.
+    :param protocols: each a name, optionally followed by ``&`` and parameters of the sink URI; empty for the
         scenario's own.
-    :param several: whether the test is wanted once for each of them.
-    :param traps: as ``run --inject`` takes them.
-    :param sets: as ``run --set`` takes them.
+    :param several: whether the test runs once for each of the protocols.
+    :param traps: values of ``run --inject``.
+    :param overrides: values of ``run --set``.
     """
 
     scenario: str
     protocols: tuple[str, ...] = ()
     several: bool = False
     traps: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
 
 
-def asked(args: Sequence[object], kwargs: Mapping[str, object]) -> Asked:
+def parse_marker(args: Sequence[object], kwargs: Mapping[str, object]) -> MarkerArguments:
     """The arguments of a marker, checked.
 
-    :raises ArgumentError: for an unknown or missing argument, a value of the wrong type, and a protocol that
-        there is not.
+    :raises ArgumentError: for an unknown or missing argument, a value of the wrong type, and an unknown
+        protocol.
     """
     if args:
         raise _error("it takes keyword arguments only", "", hint=FORM)
@@ -48,22 +48,22 @@ def asked(args: Sequence[object], kwargs: Mapping[str, object]) -> Asked:
     protocols = (protocol,) if isinstance(protocol, str) else _texts("protocol", protocol)
     for one in protocols:
         check_protocol(one)
-    return Asked(
+    return MarkerArguments(
         scenario=scenario,
         protocols=protocols,
         several=not isinstance(protocol, str) and bool(protocols),
         traps=_texts("traps", kwargs.get("traps", ())),
-        sets=_texts("sets", kwargs.get("sets", ())),
+        overrides=_texts("overrides", kwargs.get("overrides", ())),
     )
 
 
 def protocol_name(protocol: str) -> str:
-    """The name of a protocol without the parameters behind it."""
+    """The name of a protocol without the parameters that follow it."""
     return protocol.partition("&")[0]
 
 
 def check_protocol(protocol: str) -> None:
-    """:raises ArgumentError: for a protocol that there is not."""
+    """:raises ArgumentError: for an unknown protocol."""
     from ticdc_producer.protocols.registry import DECODERS
 
     name = protocol_name(protocol)
@@ -73,9 +73,9 @@ def check_protocol(protocol: str) -> None:
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _error(f"{name} is no list", name, hint=f"{name}=[…]")
+        raise _error(f"{name} is not a list", name, hint=f"{name}=[…]")
     if not all(isinstance(one, str) for one in value):
-        raise _error(f"{name} holds something else than strings", name)
+        raise _error(f"{name} contains other values than strings", name)
     return tuple(value)
 
 

@@ -1,6 +1,6 @@
-"""The pytest plugin: topics of TiCDC's messages as fixtures. docs/testing.md shows it at work.
+"""The pytest plugin: topics of TiCDC's messages as fixtures. docs/testing.md has examples.
 
-Nothing but pytest is imported here; each fixture imports what it needs.
+Only pytest is imported here; each fixture imports what it needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from uuid import uuid4
 import pytest
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.testing.marker import FORM, Asked, asked, check_protocol, protocol_name
+from ticdc_producer.testing.marker import (
+    FORM,
+    MarkerArguments,
+    check_protocol,
+    parse_marker,
+    protocol_name,
+)
 
 if TYPE_CHECKING:
     from ticdc_producer.testing.broker import Broker
@@ -44,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="PROTOCOL",
-        help="skip what is of another protocol; may be given more than once",
+        help="skip tests of other protocols; may be given more than once",
     )
 
 
@@ -60,11 +66,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _check_client(config: pytest.Config) -> None:
     if not config.getoption("--ticdc-bootstrap"):
-        raise pytest.UsageError("--ticdc-client: the embedded Kafka needs none (add --ticdc-bootstrap)")
+        raise pytest.UsageError("--ticdc-client has no effect on the embedded Kafka (add --ticdc-bootstrap)")
     with _usage_error("--ticdc-client"):
-        from ticdc_producer.config.kafka_properties import passed_properties
+        from ticdc_producer.config.kafka_properties import parse_kafka_properties
 
-        passed_properties(config.getoption("--ticdc-client"))
+        parse_kafka_properties(config.getoption("--ticdc-client"))
 
 
 @contextmanager
@@ -76,22 +82,22 @@ def _usage_error(option: str) -> Iterator[None]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test of several protocols is run once for each."""
+    """Run a test with several protocols once for each."""
     marker = metafunc.definition.get_closest_marker(_MARKER)
     if marker is None:
         return
     try:
-        wanted = asked(marker.args, marker.kwargs)
+        arguments = parse_marker(marker.args, marker.kwargs)
     except ProducerError as error:
         raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
-    if wanted.several and "ticdc_protocol" in metafunc.fixturenames:
-        metafunc.parametrize("ticdc_protocol", wanted.protocols, ids=wanted.protocols)
+    if arguments.several and "ticdc_protocol" in metafunc.fixturenames:
+        metafunc.parametrize("ticdc_protocol", arguments.protocols, ids=arguments.protocols)
 
 
 @pytest.fixture
 def ticdc_protocol(request: pytest.FixtureRequest) -> str:
     """The protocol of this test, as its marker spells it; empty for the scenario's own."""
-    protocols = _asked(request).protocols
+    protocols = _marker_arguments(request).protocols
     return protocols[0] if protocols else ""
 
 
@@ -99,12 +105,12 @@ def ticdc_protocol(request: pytest.FixtureRequest) -> str:
 def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A Kafka broker for the whole run: an embedded one, or that of ``--ticdc-bootstrap``.
 
-    ``ticdc_broker.bootstrap`` is its ``host:port``, ``ticdc_broker.client`` what clients need beside it.
+    ``ticdc_broker.bootstrap`` is its ``host:port``, ``ticdc_broker.client`` the other properties for clients.
     """
     from ticdc_producer.testing.broker import broker
 
-    named = (request.config.getoption(f"--ticdc-{option}") for option in ("bootstrap", "client"))
-    with _told_plainly(), broker(*named) as running:
+    options = (request.config.getoption(f"--ticdc-{option}") for option in ("bootstrap", "client"))
+    with _fail_without_traceback(), broker(*options) as running:
         yield running
 
 
@@ -117,7 +123,7 @@ def _ticdc_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.fixture(scope="session")
 def _ticdc_numbers() -> Iterator[str]:
-    """Tells topics from those of other runs on the same Kafka, and from those of a test that is run again."""
+    """Suffixes that are unique among runs on the same Kafka and among repetitions of a test."""
     run = uuid4().hex[:8]
     return (f"{run}-{number}" for number in count(1))
 
@@ -130,57 +136,57 @@ def ticdc_topic(
     from ticdc_producer.testing.topic import filled
     from ticdc_producer.testing.topic_name import topic_name
 
-    wanted = _asked(request)
-    with _told_plainly():
-        protocol = ticdc_protocol or _runs_own(wanted, request.path.parent)
-        _skip_unless_asked_for(protocol, request.config.getoption("--ticdc-protocol"))
-        golden = _ticdc_runs.golden(wanted, ticdc_protocol, beside=request.path.parent)
+    arguments = _marker_arguments(request)
+    with _fail_without_traceback():
+        protocol = ticdc_protocol or _scenario_protocol(arguments, request.path.parent)
+        _skip_other_protocols(protocol, request.config.getoption("--ticdc-protocol"))
+        golden = _ticdc_runs.golden(arguments, ticdc_protocol, test_folder=request.path.parent)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     name = topic_name(request.node.nodeid, run=next(_ticdc_numbers), worker=worker)
-    broker: Broker = request.getfixturevalue("ticdc_broker")  # not before the test is known to be wanted
-    with _told_plainly(), filled(golden, broker.cluster, name, keep=broker.embedded) as topic:
-        place = f"topic {name} at {broker.bootstrap}, golden folder {golden.folder}"
-        request.node.add_report_section("setup", _MARKER, place)
+    broker: Broker = request.getfixturevalue("ticdc_broker")  # a skipped test must not start a broker
+    with _fail_without_traceback(), filled(golden, broker.cluster, name, keep=broker.embedded) as topic:
+        location = f"topic {name} at {broker.bootstrap}, golden folder {golden.folder}"
+        request.node.add_report_section("setup", _MARKER, location)
         yield topic
 
 
 @pytest.fixture
 def ticdc_assert_state(ticdc_topic: ScenarioTopic) -> Callable[[Any], None]:
-    """A function that takes a consumer's rows and fails with the differences from the expected ones."""
+    """A function that compares a consumer's rows with the expected rows and fails with the differences."""
     from ticdc_producer.testing.state_diff import state_diff
 
     def check(actual_rows: Any) -> None:
         __tracebackhide__ = True
-        with _told_plainly():
+        with _fail_without_traceback():
             differences = state_diff(ticdc_topic.expected_state, actual_rows, ticdc_topic.golden.keys)
         if differences:
-            raise AssertionError(f"the rows are not the expected ones\n{differences}")
+            raise AssertionError(f"the rows differ from the expected ones\n{differences}")
 
     return check
 
 
-def _asked(request: pytest.FixtureRequest) -> Asked:
+def _marker_arguments(request: pytest.FixtureRequest) -> MarkerArguments:
     marker = request.node.get_closest_marker(_MARKER)
     if marker is None:
         pytest.fail(f"the test needs a marker: @pytest.mark.{FORM}", pytrace=False)
-    with _told_plainly():
-        return asked(marker.args, marker.kwargs)
+    with _fail_without_traceback():
+        return parse_marker(marker.args, marker.kwargs)
 
 
-def _runs_own(wanted: Asked, beside: Path) -> str:
+def _scenario_protocol(arguments: MarkerArguments, test_folder: Path) -> str:
     from ticdc_producer.testing.runs import own_protocol
 
-    return own_protocol(wanted, beside=beside)
+    return own_protocol(arguments, test_folder=test_folder)
 
 
-def _skip_unless_asked_for(protocol: str, only: list[str]) -> None:
+def _skip_other_protocols(protocol: str, only: list[str]) -> None:
     if only and protocol_name(protocol) not in only:
         pytest.skip(f"the test is of {protocol_name(protocol)}, --ticdc-protocol={','.join(only)}")
 
 
 @contextmanager
-def _told_plainly() -> Iterator[None]:
-    """An error of ours says all there is to say; where it was raised does not help."""
+def _fail_without_traceback() -> Iterator[None]:
+    """Fail the test with the message of our error only; the traceback would not help users."""
     try:
         yield
     except ProducerError as error:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for transactions and histories: what the public ones are made of."""
+"""Hypothesis strategies for transactions and histories, on which the public strategies are built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ticdc_producer.testing.change_log import (
     RowKey,
     Transaction,
     apply,
-    key_places,
+    key_indexes,
     row_key,
 )
 from ticdc_producer.testing.random_values import values
@@ -29,14 +29,14 @@ State: TypeAlias = Mapping[str, dict[RowKey, Image]]
 """The rows of each table."""
 
 _STEPS = [1000 << 18, 1]
-"""Between two commit-ts: a second, or the smallest step there is."""
+"""Distances between two commit-ts: a second, or the smallest possible one."""
 _SENT_FIRST = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 
 def images(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
     """Any rows of a table.
 
-    :param invalid_utf8: text holds bytes that are not UTF-8, too.
+    :param invalid_utf8: text may contain bytes that are not UTF-8.
     """
     return st.tuples(*(_nullable(column, invalid_utf8) for column in table.sent_columns))
 
@@ -46,31 +46,33 @@ def _nullable(column: ColumnInfo, invalid_utf8: bool) -> st.SearchStrategy[Value
     return some | st.none() if column.nullable else some
 
 
-def taken_by(protocol: str) -> Images:
-    """Rows of a table that the encoder of a protocol takes.
+def accepted_by(protocol: str) -> Images:
+    """Rows of a table that the encoder of a protocol accepts.
 
-    :raises ChangefeedError: for a protocol or parameter that there is not.
+    :raises ChangefeedError: for an unknown protocol or parameter.
     """
-    from ticdc_producer.testing.encoding import encoder_of, takes
+    from ticdc_producer.testing.encoding import accepts, encoder_of
 
     encoder = encoder_of(protocol)
 
-    def taken(table: TableInfo) -> st.SearchStrategy[Image]:
+    def accepted(table: TableInfo) -> st.SearchStrategy[Image]:
         return images(table).filter(
-            lambda image: takes(encoder, RowChange(table=table, op=Op.UPDATE, before=image, after=image))
+            lambda image: accepts(encoder, RowChange(table=table, op=Op.UPDATE, before=image, after=image))
         )
 
-    return taken
+    return accepted
 
 
 @st.composite
-def random_transaction(draw: st.DrawFn, tables: Sequence[TableInfo], ts: int, most: int) -> Transaction:
-    """A transaction on tables that have rows already."""
+def random_transaction(
+    draw: st.DrawFn, tables: Sequence[TableInfo], ts: int, max_changes: int
+) -> Transaction:
+    """A transaction on tables that already have rows."""
     state = _empty(tables)
     for table in tables:
-        for image in draw(st.lists(images(table), max_size=most)):
+        for image in draw(st.lists(images(table), max_size=max_changes)):
             state[table.qualified_name][row_key(table, image)] = image
-    return draw(_changes(tables, state, ts, most, images).filter(lambda made: bool(made.changes)))
+    return draw(_changes(tables, state, ts, max_changes, images).filter(lambda made: bool(made.changes)))
 
 
 @st.composite
@@ -83,9 +85,9 @@ def random_history(
     rows: Images,
     start_ts: int,
 ) -> ChangeLog:
-    """Transactions on tables that are empty at first. Tables that none of them changes are left out: no
-    message speaks of them, and an example reads better without."""
-    # A number, then so many: that shrinks to one table, which a list with rejected members often does not.
+    """Transactions on tables that are empty at first. Unchanged tables are left out, because no message
+    mentions them and examples are shorter without them."""
+    # Drawing the number first shrinks to one table; a list with rejected members often does not.
     chosen = _distinct([draw(tables) for _ in range(draw(st.integers(1, max_tables)))])
     state, made, ts = _empty(chosen), [], start_ts
     for step in draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=max_transactions)):
@@ -96,22 +98,22 @@ def random_history(
             made.append(transaction)
             ts += step
     changed = {change.table.qualified_name for transaction in made for change in transaction.changes}
-    shown = [table for table in chosen if table.qualified_name in changed] or chosen[:1]
-    return ChangeLog(tables=tuple(shown), transactions=tuple(made))
+    changed_tables = [table for table in chosen if table.qualified_name in changed] or chosen[:1]
+    return ChangeLog(tables=tuple(changed_tables), transactions=tuple(made))
 
 
 def _distinct(drawn: Sequence[TableInfo]) -> list[TableInfo]:
-    """The first table of each name, with ids of its own."""
+    """The first table of each name, with distinct ids."""
     named: dict[str, TableInfo] = {}
     for table in drawn:
         named.setdefault(table.qualified_name.lower(), table)
-    return [_numbered(table, place) for place, table in enumerate(named.values())]
+    return [_numbered(table, number) for number, table in enumerate(named.values())]
 
 
-def _numbered(table: TableInfo, place: int) -> TableInfo:
-    first = table.table_id + 100 * place
-    partitions = tuple(PartitionInfo(id=one.id + 100 * place, name=one.name) for one in table.partitions)
-    return replace(table, table_id=first, partitions=partitions, version=place)
+def _numbered(table: TableInfo, number: int) -> TableInfo:
+    first = table.table_id + 100 * number
+    partitions = tuple(PartitionInfo(id=one.id + 100 * number, name=one.name) for one in table.partitions)
+    return replace(table, table_id=first, partitions=partitions, version=number)
 
 
 def _empty(tables: Sequence[TableInfo]) -> dict[str, dict[RowKey, Image]]:
@@ -120,11 +122,14 @@ def _empty(tables: Sequence[TableInfo]) -> dict[str, dict[RowKey, Image]]:
 
 @st.composite
 def _changes(
-    draw: st.DrawFn, tables: Sequence[TableInfo], state: State, ts: int, most: int, rows: Images
+    draw: st.DrawFn, tables: Sequence[TableInfo], state: State, ts: int, max_changes: int, rows: Images
 ) -> Transaction:
-    """One net change per row, in TiCDC's order: by table; deletes, updates, inserts. There may be none."""
+    """At most one net change per row, in TiCDC's order: by table, then deletes, updates, inserts.
+
+    The transaction may be empty.
+    """
     made: dict[tuple[str, RowKey], RowChange] = {}
-    for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=most)):
+    for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=max_changes)):
         free = [
             (table, before)
             for table in tables
@@ -137,10 +142,10 @@ def _changes(
         else:
             table, before = draw(st.sampled_from(free))
             change = _delete(table, before) if op == Op.DELETE else _update(table, before, draw(rows(table)))
-        key = row_key(table, change.shown)
-        there = key in state[table.qualified_name]
-        taken = (table.qualified_name, key) in made or (change.op == Op.INSERT and there)
-        if not taken and change.before != change.after:
+        key = row_key(table, change.image)
+        exists = key in state[table.qualified_name]
+        conflicts = (table.qualified_name, key) in made or (change.op == Op.INSERT and exists)
+        if not conflicts and change.before != change.after:
             made[table.qualified_name, key] = change
     ordered = sorted(made.values(), key=lambda change: (change.physical_id, _SENT_FIRST[change.op]))
     return Transaction(commit_ts=ts, changes=tuple(ordered))
@@ -155,8 +160,8 @@ def _delete(table: TableInfo, before: Image) -> RowChange:
 
 
 def _update(table: TableInfo, before: Image, drawn: Image) -> RowChange:
-    """An update that changed its handle key would be a delete and an insert."""
+    """An update that does not change the handle key; otherwise it would be a delete and an insert."""
     after = list(drawn)
-    for place in key_places(table):
-        after[place] = before[place]
+    for index in key_indexes(table):
+        after[index] = before[index]
     return RowChange(table=table, op=Op.UPDATE, before=before, after=tuple(after))

@@ -1,7 +1,6 @@
 """Hypothesis strategies for tables of any columns.
 
-Of several strategies the first is the one that examples shrink to: an ``int`` column named ``a``, a primary
-key.
+Examples shrink to the first of several strategies: an ``int`` column named ``a``, a primary key.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _WITHOUT_DEFAULT = LOBS | {T.JSON, T.VECTOR_FLOAT32}  # TiDB refuses one
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type that a column may have, as SQL names it without parameters."""
+    """A column type; its name is the SQL name without parameters."""
 
     name: str
     code: MySQLType
@@ -52,7 +51,7 @@ def _column_types() -> Sequence[ColumnType]:
 
 COLUMN_TYPES = _column_types()
 
-# What MySQL takes for an identifier between backquotes: no NUL, nothing beyond the BMP, no space at the end.
+# Identifiers that MySQL accepts between backquotes: no NUL, nothing beyond the BMP, no space at the end.
 _LETTERS = st.characters(min_codepoint=1, max_codepoint=0xFFFF, exclude_categories=["Cs"])
 NAMES = st.sampled_from(
     ["a", "b", "c", "order", "Select", "a b", "a.b", "é", "`", "x'", "%s", "名"]
@@ -68,15 +67,15 @@ def random_table(
     partitioned: Sequence[bool],
     names: st.SearchStrategy[str],
 ) -> TableInfo:
-    """A table; some have a virtual column, which no message shows."""
+    """A table; some have a virtual column, which messages do not contain."""
     distinct = draw(st.lists(names, min_size=1, max_size=max_columns, unique_by=str.lower))
     columns = [draw(_columns(name, types)) for name in distinct]
     offsets = draw(
         st.lists(st.integers(0, len(distinct) - 1), min_size=1, max_size=2, unique=True).map(tuple)
     )
     key = draw(st.sampled_from(keys))
-    for place in () if key == "none" else offsets:
-        columns[place] = replace(columns[place], nullable=False)
+    for offset in () if key == "none" else offsets:
+        columns[offset] = replace(columns[offset], nullable=False)
     primary = key == "primary"
     index = IndexInfo(id=1, name="k", offsets=offsets, unique=True, primary=primary, clustered=primary)
     virtual = ColumnInfo(name="virtual \u2028", type=T.LONG, generated="virtual")
@@ -112,7 +111,7 @@ def _columns(draw: st.DrawFn, name: str, types: Sequence[ColumnType]) -> ColumnI
 
 
 def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
-    """Length and decimals as the type has them."""
+    """Valid combinations of length and decimals of a type."""
     unspecified = st.just(-1)
     if code == T.BIT:
         return st.tuples(st.sampled_from([1, 8, 9, 63, 64]), unspecified)
@@ -126,10 +125,10 @@ def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
 
 
 def _elements(code: MySQLType) -> st.SearchStrategy[tuple[str, ...]]:
-    """Members differ even without regard to case; a SET's hold no comma.
+    """Members of an ENUM or SET, distinct even case-insensitively; members of a SET contain no comma.
 
-    Only the last one may end with a backslash: Debezium's list of members does not tell it from an
-    escaped comma.
+    Only the last one may end with a backslash: Debezium's list of members does not distinguish a backslash
+    before a separator from an escaped comma.
     """
     if code not in (T.ENUM, T.SET):
         return st.just(())
@@ -139,7 +138,7 @@ def _elements(code: MySQLType) -> st.SearchStrategy[tuple[str, ...]]:
     if code == T.ENUM:
         members |= st.just("a,b")
     few = st.lists(members, min_size=1, max_size=5, unique=True).map(_backslash_last)
-    return few if code == T.ENUM else few | st.just(tuple(f"m{place}" for place in range(64)))
+    return few if code == T.ENUM else few | st.just(tuple(f"m{number}" for number in range(64)))
 
 
 def _backslash_last(members: list[str]) -> tuple[str, ...]:

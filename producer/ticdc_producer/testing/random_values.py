@@ -1,6 +1,6 @@
-"""Hypothesis strategies for column values: canonical text of every type, the nasty ones often.
+"""Hypothesis strategies for column values: canonical text of every type, with frequent edge cases.
 
-Of several strategies the first is the one that examples shrink to, so plain values come first.
+Examples shrink to the first of several strategies, so plain values come first.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TEXTS = ["", " ", "NULL", "<>&", "\u2028\u2029", '"', "'", "\\", "\\x00", "%s%d
 _BYTES = [bytes(range(256)), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf0\x9f\x99", b"\xc0\x80", b"\\xff"]
 
 TEXTS = st.text(max_size=8) | st.sampled_from(_TEXTS)
-"""Any text, with what escapes, quotes and encodings trip over."""
+"""Any text, with frequent edge cases of escaping, quoting and encoding."""
 
 
 def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
-    """Values of a column, NULL apart: what TiDB takes in one ``sql_mode`` or another.
+    """Values of a column that TiDB accepts in some ``sql_mode``, without NULL.
 
-    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+    :param invalid_utf8: text may contain bytes that are not UTF-8, which TiDB accepts with
         ``tidb_skip_utf8_check``.
     """
     code = column.type
@@ -46,7 +46,7 @@ def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
     if code in STRINGS | LOBS:
         texts, any_bytes = TEXTS.map(str.encode), st.binary(max_size=12) | st.sampled_from(_BYTES)
         return texts | any_bytes if invalid_utf8 or column.binary else texts
-    return _FORMED[code](column)
+    return _BY_TYPE[code](column)
 
 
 def _range(column: ColumnInfo) -> tuple[int, int]:
@@ -75,7 +75,7 @@ def _floats(column: ColumnInfo) -> Text:
 
 
 def _float_text(number: float, code: MySQLType) -> bytes:
-    """TiKV keeps no sign of a zero."""
+    """The canonical text; TiKV does not store the sign of a zero."""
     if code == T.FLOAT:
         (number,) = struct.unpack("<f", struct.pack("<f", min(max(number, -3.4e38), 3.4e38)))
     return plain_text(number + 0.0, code)
@@ -108,7 +108,7 @@ def _datetimes(column: ColumnInfo) -> Text:
 
 
 def _timestamps(column: ColumnInfo) -> Text:
-    """What a zone of the Western hemisphere shows of the first second lies in 1969."""
+    """Values from 1970-01-02 on: in time zones west of UTC the first day of 1970 is still 1969."""
     days = st.sampled_from([b"2000-01-01", b"0000-00-00"])
     moments = st.datetimes(datetime(1970, 1, 2), datetime(2038, 1, 18))
     return moments.map(lambda moment: _moment(moment, column.decimal)) | days.map(
@@ -134,7 +134,7 @@ def _spans(column: ColumnInfo) -> Text:
 
 
 def _span(span: timedelta, fsp: int) -> bytes:
-    """A time that the fraction's digits cannot tell from zero has no sign."""
+    """The canonical text; a time that is zero after truncation to ``fsp`` digits has no sign."""
     micros = abs(span) // timedelta(microseconds=1) // 10 ** (6 - fsp) * 10 ** (6 - fsp)
     seconds, rest = divmod(micros, 1_000_000)
     clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -154,7 +154,7 @@ def _vectors(_: ColumnInfo) -> Text:
     return st.sampled_from([b"[]", b"[1,-2.5e-07]", b"[-0,3.4e+38]"])
 
 
-_FORMED = {
+_BY_TYPE = {
     T.NEW_DECIMAL: _decimals,
     T.DATE: _dates,
     T.DATETIME: _datetimes,

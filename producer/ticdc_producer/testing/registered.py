@@ -1,6 +1,6 @@
-"""Strategies by type, for ``st.from_type`` and ``@given`` with annotations.
+"""Registers strategies by type, for ``st.from_type`` and ``@given`` with annotations.
 
-Hypothesis calls this when it is imported, so the strategies themselves are made when one is asked for.
+Hypothesis calls this when it is imported, so the strategies themselves are created when they are needed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def register() -> None:
-    """Tells Hypothesis how to draw a table and a change log."""
+    """Register the strategies of tables and change logs with Hypothesis."""
     from hypothesis import strategies as st
 
     from ticdc_producer.model.table import TableInfo

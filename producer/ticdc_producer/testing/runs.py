@@ -1,4 +1,4 @@
-"""Runs of scenarios for tests: each is made once, however many tests want it."""
+"""Runs of scenarios for tests; each scenario is run once per pytest process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.testing.golden import Golden
-from ticdc_producer.testing.marker import Asked, protocol_name
+from ticdc_producer.testing.marker import MarkerArguments, protocol_name
 
 _Key: TypeAlias = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
@@ -22,57 +22,57 @@ _Key: TypeAlias = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 class Runs:
     """The golden folders of one pytest process.
 
-    :param new_folder: makes an empty folder.
+    :param new_folder: creates an empty folder.
     """
 
     new_folder: Callable[[], Path]
     _made: dict[_Key, Golden] = field(default_factory=dict)
 
-    def golden(self, wanted: Asked, protocol: str, *, beside: Path) -> Golden:
-        """The folder of a scenario in one protocol.
+    def golden(self, arguments: MarkerArguments, protocol: str, *, test_folder: Path) -> Golden:
+        """The golden folder of a scenario in one protocol.
 
-        :param protocol: a name, with parameters behind it; empty for the scenario's own.
-        :param beside: folder of the test, where a scenario file is looked for first.
+        :param protocol: a name, optionally followed by parameters; empty for the scenario's own.
+        :param test_folder: folder of the test, which is searched first for a scenario file.
         :raises ProducerError: if the scenario or one of the arguments is wrong, or Spark does not start.
         """
-        scenario = _found(wanted.scenario, beside)
-        key = (scenario, protocol, wanted.traps, wanted.sets)
+        scenario = _find_scenario(arguments.scenario, test_folder)
+        key = (scenario, protocol, arguments.traps, arguments.overrides)
         if key not in self._made:
             from ticdc_producer.api import run
 
-            uri = sink_uri(load_scenario(scenario, wanted.sets), protocol)
+            uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)
             folder = self.new_folder() / "golden"
-            run(scenario, sink_uri=uri, out=folder, sets=wanted.sets, inject=wanted.traps)
+            run(scenario, sink_uri=uri, out=folder, overrides=arguments.overrides, inject=arguments.traps)
             self._made[key] = Golden(folder)
         return self._made[key]
 
 
-def own_protocol(wanted: Asked, *, beside: Path) -> str:
+def own_protocol(arguments: MarkerArguments, *, test_folder: Path) -> str:
     """The protocol of a scenario's own changefeed.
 
     :raises ProducerError: if the scenario or its changefeed is wrong.
     """
-    read = load_scenario(_found(wanted.scenario, beside), wanted.sets)
+    read = load_scenario(_find_scenario(arguments.scenario, test_folder), arguments.overrides)
     return resolve(scenario=read.changefeed, name=read.name).protocol
 
 
 def sink_uri(scenario: ScenarioFile, protocol: str) -> str:
-    """The scenario's sink URI for another protocol, and without a broker.
+    """The scenario's sink URI with another protocol and without a broker.
 
-    Partitions and whatever else it sets stay, but for the options that the protocol does not have.
+    Other parameters are retained, except for options that the protocol does not have.
 
-    :param protocol: a name, with further parameters behind ``&``, which win over the scenario's; empty for
-        the scenario's own.
+    :param protocol: a name, optionally followed by ``&`` and parameters, which override the scenario's; empty
+        for the scenario's own.
     """
     own = str(scenario.changefeed.get("sink-uri") or default_sink_uri(scenario.name))
     path, _, query = own.partition("?")
     topic = path.rpartition("/")[2]
-    kept = dict(parse_qsl(query, keep_blank_values=True))
+    options = dict(parse_qsl(query, keep_blank_values=True))
     if protocol:
         name, given = protocol_name(protocol), parse_qsl(protocol.partition("&")[2], keep_blank_values=True)
-        kept = {option: value for option, value in kept.items() if _has(name, option)}
-        kept.update({"protocol": name, **dict(given)})
-    return f"kafka:///{topic}?{urlencode(kept)}" if kept else f"kafka:///{topic}"
+        options = {option: value for option, value in options.items() if _has(name, option)}
+        options.update({"protocol": name, **dict(given)})
+    return f"kafka:///{topic}?{urlencode(options)}" if options else f"kafka:///{topic}"
 
 
 def _has(protocol: str, option: str) -> bool:
@@ -80,7 +80,7 @@ def _has(protocol: str, option: str) -> bool:
     return parameter is None or not parameter.protocols or protocol in parameter.protocols
 
 
-def _found(scenario: str, beside: Path) -> str:
-    """A scenario file beside the test, or whatever the name means elsewhere."""
-    place = beside / scenario
-    return str(place) if place.is_file() else scenario
+def _find_scenario(scenario: str, test_folder: Path) -> str:
+    """The scenario file in the test's folder if it exists, else the name unchanged."""
+    file = test_folder / scenario
+    return str(file) if file.is_file() else scenario

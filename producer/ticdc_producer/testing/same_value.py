@@ -1,7 +1,7 @@
-"""Whether a consumer's value is the expected one, whatever type the consumer gave it.
+"""Compares a consumer's value of any Python type with the expected value.
 
-Expected values are canonical text. The consumer's type decides how it is read: a number is compared as a
-number, a date as a date, a document as a document.
+Expected values are canonical text. The type of the consumer's value decides how the text is parsed: numbers
+are compared as numbers, dates as dates, JSON documents as documents.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ticdc_producer.testing.cell import Cell
 def same(expected: Cell, actual: object) -> bool:
     """Whether both are the same value.
 
-    :param expected: canonical text; bytes where it is not UTF-8; None for NULL.
-    :param actual: None, str, bytes, bool, int, float, Decimal, date, datetime (its zone is not looked at),
-        time, timedelta, dict or list; of anything else, its ``str``.
+    :param expected: canonical text; bytes if it is not UTF-8; None for NULL.
+    :param actual: None, str, bytes, bool, int, float, Decimal, date, datetime (its time zone is ignored),
+        time, timedelta, dict or list; other types are compared by their ``str``.
     """
     if expected is None or actual is None:
         return expected is None and actual is None
@@ -48,18 +48,18 @@ def _plain(actual: object) -> object:
 
 
 def _clock(text: str) -> time:
-    """A TIME that a clock can show."""
+    """A TIME from 00:00:00 to 23:59:59."""
     return time.fromisoformat(text)
 
 
 def _span(text: str) -> timedelta:
-    """``[-]HHH:MM:SS[.ffffff]``"""
+    """A TIME in the form ``[-]HHH:MM:SS[.ffffff]``."""
     hours, minutes, seconds = text.removeprefix("-").split(":")
     span = timedelta(hours=int(hours), minutes=int(minutes), microseconds=int(Decimal(seconds) * 1_000_000))
     return -span if text.startswith("-") else span
 
 
-# A datetime is a date, too, and a bool an int: the first that fits counts.
+# A datetime is also a date, and a bool also an int: the first matching type is used.
 _READERS: dict[type | tuple[type, ...], Callable[[str], Any]] = {
     (int, Decimal): Decimal,
     float: float,

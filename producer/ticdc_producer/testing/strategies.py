@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ticdc_producer.errors import ArgumentError, nearest
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_places
+from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_indexes
 from ticdc_producer.testing.damage import DAMAGES, Damage, damaged_message
-from ticdc_producer.testing.random_history import images, random_history, random_transaction, taken_by
+from ticdc_producer.testing.random_history import accepted_by, images, random_history, random_transaction
 from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, ColumnType, Key, random_table
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 START_TS = 429918007904436226
-"""Commit-ts of the first transaction: that of a scenario which names none."""
+"""Commit-ts of the first transaction, the default of a scenario."""
 
 
 def tables(
@@ -44,14 +44,14 @@ def tables(
     partitioned: bool | None = None,
     names: st.SearchStrategy[str] = NAMES,
 ) -> st.SearchStrategy[TableInfo]:
-    """Tables of 1 to ``max_columns`` columns; some have a virtual column beside them.
+    """Tables of 1 to ``max_columns`` columns; some have an additional virtual column.
 
     :param types: SQL names of the column types, without parameters; default: all that TiCDC sends.
-    :param keys: ``primary`` key, ``unique`` key of columns that are not NULL, or ``none``, a table that TiCDC
-        does not replicate.
-    :param partitioned: whether they are; None: some.
-    :param names: of schemas, tables and columns; by default what MySQL takes between backquotes.
-    :raises ArgumentError: for an argument that makes no sense.
+    :param keys: ``primary`` key, ``unique`` key of NOT NULL columns, or ``none``, a table that TiCDC does not
+        replicate.
+    :param partitioned: whether tables are partitioned; None: some of them.
+    :param names: names of schemas, tables and columns; default: any that MySQL accepts between backquotes.
+    :raises ArgumentError: for an invalid argument.
     """
     _check_positive(max_columns=max_columns)
     for key in keys:
@@ -68,7 +68,7 @@ def _types(names: Collection[str] | None) -> Sequence[ColumnType]:
         return COLUMN_TYPES
     known = {kind.name for kind in COLUMN_TYPES}
     if isinstance(names, str) or not names:
-        raise ArgumentError("types is no list of type names", argument="types", hint="['int', 'varchar']")
+        raise ArgumentError("types is not a list of type names", argument="types", hint="['int', 'varchar']")
     for name in names:
         if name not in known:
             raise ArgumentError(f"unknown type {name!r}", argument="types", hint=nearest(name, known))
@@ -78,7 +78,7 @@ def _types(names: Collection[str] | None) -> Sequence[ColumnType]:
 def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
     """Rows of a table: the canonical text of every column of ``table.sent_columns``, None for NULL.
 
-    :param invalid_utf8: text holds bytes that are not UTF-8, too, as TiDB lets pass with
+    :param invalid_utf8: text may contain bytes that are not UTF-8, which TiDB accepts with
         ``tidb_skip_utf8_check``.
     """
     return images(table, invalid_utf8=invalid_utf8)
@@ -87,15 +87,15 @@ def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[I
 def transactions(
     tables: Sequence[TableInfo], *, commit_ts: int = START_TS, max_changes: int = 6
 ) -> st.SearchStrategy[Transaction]:
-    """Transactions with one net change of each row, in the order in which TiCDC sends them.
+    """Transactions with at most one net change per row, in the order in which TiCDC sends them.
 
-    An update keeps its handle key, or it would be a delete and an insert. Rows that are updated or deleted
-    were there before.
+    Updates do not change the handle key, otherwise they would be a delete and an insert. Updates and deletes
+    target rows that existed before the transaction.
 
-    :param tables: at least one; each with a handle key and a name of its own.
+    :param tables: at least one; each with a handle key and a distinct name.
     :param commit_ts: TSO, at least 1.
     :param max_changes: at least 1.
-    :raises ArgumentError: for an argument that makes no sense.
+    :raises ArgumentError: for an invalid argument.
     """
     _check_positive(commit_ts=commit_ts, max_changes=max_changes)
     if not tables:
@@ -103,7 +103,7 @@ def transactions(
     if len({table.qualified_name for table in tables}) < len(tables):
         raise ArgumentError("two tables have the same name", argument="tables")
     for table in tables:
-        key_places(table)
+        key_indexes(table)
     return random_transaction(tables, commit_ts, max_changes)
 
 
@@ -115,18 +115,23 @@ def changelogs(
     max_changes: int = 6,
     protocol: str | None = None,
 ) -> st.SearchStrategy[ChangeLog]:
-    """Histories of some tables, from empty tables on: an insert is of a new key, an update or delete of a row
-    that is there. ``state`` of the outcome is what a consumer must end up with.
+    """Histories of some tables that are empty at first.
 
-    :param tables: of each; default: ``tables()``. A table without a handle key is an error once it is drawn.
-    :param max_tables: like ``max_transactions``, and ``max_changes`` of a transaction, at least 1.
-    :param protocol: only rows that TiCDC's encoder of this protocol takes, such as
+    Inserts target absent rows; updates and deletes existing ones. The result's ``state`` has the rows that a
+    consumer must have at the end.
+
+    :param tables: strategy of the tables; default: ``tables()``. Drawing a table without a handle key is an
+        error.
+    :param max_tables: at least 1.
+    :param max_transactions: at least 1.
+    :param max_changes: maximum number of changes of a transaction, at least 1.
+    :param protocol: draw only rows that TiCDC's encoder of this protocol accepts, for example
         ``canal-json&enable-tidb-extension=true``; default: any rows.
-    :raises ArgumentError: for an argument that makes no sense.
-    :raises ChangefeedError: for a protocol or parameter that there is not.
+    :raises ArgumentError: for an invalid argument.
+    :raises ChangefeedError: for an unknown protocol or parameter.
     """
     _check_positive(max_tables=max_tables, max_transactions=max_transactions, max_changes=max_changes)
-    rows_of = images if protocol is None else taken_by(protocol)
+    rows_of = images if protocol is None else accepted_by(protocol)
     each = _tables() if tables is None else tables
     return random_history(each, max_tables, max_transactions, max_changes, rows_of, START_TS)
 
@@ -136,13 +141,13 @@ def _tables() -> st.SearchStrategy[TableInfo]:
 
 
 def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
-    """The messages of a change log, as TiCDC sends them into one partition.
+    """The messages of a change log, as TiCDC sends them to one partition.
 
-    Behind each transaction stands a resolved event, where the protocol has one. There are no DDL events.
+    A resolved event follows each transaction if the protocol has resolved events. There are no DDL events.
 
-    :param protocol: a name, with further parameters of the sink URI behind ``&``.
-    :raises ChangefeedError: for a protocol or parameter that there is not.
-    :raises EncodeError: for a row that TiCDC's encoder refuses; ``changelogs(protocol=…)`` has none.
+    :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
+    :raises ChangefeedError: for an unknown protocol or parameter.
+    :raises EncodeError: for a row that TiCDC's encoder rejects; ``changelogs(protocol=…)`` has none.
     """
     from ticdc_producer.testing.encoding import encoder_of, log_messages
 
@@ -152,19 +157,19 @@ def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
 def messages(
     *, protocol: str, logs: st.SearchStrategy[ChangeLog] | None = None
 ) -> st.SearchStrategy[list[Message]]:
-    """Messages of some history, at least one, without the rows that TiCDC's encoder refuses.
+    """At least one message of a history, without the rows that TiCDC's encoder rejects.
 
-    :param protocol: a name, with further parameters of the sink URI behind ``&``.
-    :param logs: what they are of; default: ``changelogs()``.
-    :raises ChangefeedError: for a protocol or parameter that there is not.
+    :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
+    :param logs: strategy of the histories; default: ``changelogs()``.
+    :raises ChangefeedError: for an unknown protocol or parameter.
     """
     from ticdc_producer.testing.encoding import encoder_of, log_messages
 
-    encoder_of(protocol)  # so that a protocol that there is not is refused here
+    encoder_of(protocol)  # raises here and not when an example is drawn
     histories = changelogs() if logs is None else logs
 
     def of_one(log: ChangeLog) -> list[Message]:
-        # Each history has an encoder of its own, which describes its tables where the protocol does that.
+        # A new encoder per history, because an encoder of Simple sends each table's schema once.
         return log_messages(log, encoder_of(protocol), skip_refused=True)
 
     return histories.map(of_one).filter(bool)
@@ -173,10 +178,10 @@ def messages(
 def corrupted(
     messages: st.SearchStrategy[list[Message]], *, damages: Collection[Damage] = DAMAGES
 ) -> st.SearchStrategy[Message]:
-    """One of the messages with its key or value damaged. It may still decode.
+    """One of the messages with its key or value damaged. Decoding it may still succeed.
 
-    :param damages: ``cut`` (short), ``flip`` (some bits), ``splice`` (bytes replaced, left out or put in).
-    :raises ArgumentError: for a damage that there is not, or none.
+    :param damages: ``cut`` (truncate), ``flip`` (some bits), ``splice`` (replace, remove or insert bytes).
+    :raises ArgumentError: for an unknown damage, or an empty collection.
     """
     for one in damages:
         if one not in DAMAGES:

@@ -1,4 +1,4 @@
-"""A topic of one test: filled with a scenario's messages, and what a consumer must make of them."""
+"""The topic of one test: a scenario's messages, and the expected events and rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ticdc_producer.testing.topic_name import own_topics
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioTopic:
-    """A topic on a broker, with its truth.
+    """A topic on a broker, with its expected events and rows.
 
     :param bootstrap: ``host:port`` for clients.
-    :param topic: its name; of several that the dispatch rules lead to, the sink URI's.
-    :param topics: all names, by those of the scenario.
+    :param topic: the topic's name; if the dispatch rules lead to several topics, that of the sink URI's.
+    :param topics: topic of the scenario → topic on the broker, for all topics.
     """
 
     bootstrap: str
@@ -32,7 +32,7 @@ class ScenarioTopic:
 
     @property
     def protocol(self) -> str:
-        """As the sink URI names it, such as ``canal-json``."""
+        """The protocol's name in a sink URI, such as ``canal-json``."""
         return self.golden.changefeed.protocol
 
     @property
@@ -41,17 +41,17 @@ class ScenarioTopic:
         return self.golden.folder
 
     def messages(self) -> list[Record]:
-        """What the topic holds, by topic, partition and offset."""
+        """The messages of the topics, ordered by topic, partition and offset."""
         return [replace(record, topic=self.topics[record.topic]) for record in self.golden.records]
 
     @cached_property
     def expected_events(self) -> list[dict[str, Any]]:
-        """What the messages decode to: lines of the golden folder's ``events.jsonl``, in its order."""
+        """The events of the messages: lines of the golden folder's ``events.jsonl``, in its order."""
         return [{**event, "topic": self.topics[event["topic"]]} for event in self.golden.events]
 
     @property
     def expected_state(self) -> Mapping[str, Rows]:
-        """``SCHEMA.TABLE`` to its rows at the end: column to canonical text, bytes where that is not UTF-8,
+        """``SCHEMA.TABLE`` → its rows at the end, each column → canonical text, bytes if that is not UTF-8,
         None for NULL.
         """
         return self.golden.state
@@ -59,12 +59,12 @@ class ScenarioTopic:
 
 @contextmanager
 def filled(golden: Golden, brokers: Brokers, name: str, *, keep: bool) -> Iterator[ScenarioTopic]:
-    """A topic that holds the messages of a golden folder.
+    """A topic with the messages of a golden folder.
 
-    :param name: of the topic.
-    :param keep: leave it there; else it is deleted at the end.
+    :param name: name of the topic.
+    :param keep: do not delete the topic at the end.
     :raises BrokerError: if no broker answers, or it refuses the client.
-    :raises DeliveryError: if it does not take a message.
+    :raises DeliveryError: if it does not accept a message.
     """
     from ticdc_producer.testing.kafka import create, delete, send
 

@@ -1,4 +1,4 @@
-"""Names of topics that no two tests share, even where several runs use one Kafka."""
+"""Names of topics that are unique per test, even if several runs use the same Kafka."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def topic_name(test: str, *, run: str, worker: str) -> str:
     """The topic of one test.
 
     :param test: the test's node id.
-    :param run: of the pytest run; the topics of an earlier run may still be there.
-    :param worker: of pytest-xdist; empty without it.
+    :param run: identifies the pytest run; topics of an earlier run may still exist.
+    :param worker: the worker's name in pytest-xdist; empty without it.
     """
     readable = _plain(test)[-_LONGEST_TEST:].strip("-")
     return "-".join(part for part in ("ticdc", run, worker, readable, _digest(test)) if part)
 
 
 def own_topics(topics: Iterable[str], default: str, name: str) -> Mapping[str, str]:
-    """A scenario's topics to those of one test.
+    """Topic of the scenario → topic of the test.
 
     :param topics: every topic that the dispatch rules lead to.
-    :param default: the one of the sink URI, which becomes ``name``; others get longer names.
+    :param default: the sink URI's topic, which is mapped to ``name``; others get longer names.
     """
     return {topic: name if topic == default else f"{name}-{_routed(topic)}" for topic in {*topics, default}}
 
@@ -36,7 +36,7 @@ def _routed(topic: str) -> str:
 
 
 def _plain(text: str) -> str:
-    # Kafka's metrics take a dot for an underscore, so topics that differ in these alone collide.
+    # Kafka's metrics replace dots by underscores, so topics that differ only in these would collide.
     return re.sub(r"[^A-Za-z0-9_]+", "-", text)
 
 

@@ -1,9 +1,9 @@
-"""A stream is proved right, by Spark jobs that are the same for ten messages and for a hundred million."""
+"""Verifies a stream of decoded events; the same Spark jobs serve ten messages and a hundred million."""
 
 from __future__ import annotations
 
 from ticdc_producer.verifier.checking import check
-from ticdc_producer.verifier.finding import EventRef, Finding, Witness
+from ticdc_producer.verifier.finding import EventRef, Example, Finding
 from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
 
-__all__ = ["DispatchRule", "EventRef", "Finding", "VerifyOptions", "Witness", "check"]
+__all__ = ["DispatchRule", "EventRef", "Example", "Finding", "VerifyOptions", "check"]

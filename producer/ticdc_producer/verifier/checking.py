@@ -1,4 +1,4 @@
-"""Runs the invariants over a stream: three jobs when all is well, and two more to name witnesses."""
+"""Runs the invariants over a stream: three Spark jobs, and two more to collect examples of violations."""
 
 from __future__ import annotations
 
@@ -11,81 +11,82 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
-from ticdc_producer.spark.background_jobs import aside
-from ticdc_producer.spark.materialize import kept
-from ticdc_producer.verifier.finding import EventRef, Finding, Witness
+from ticdc_producer.spark.background_jobs import background_jobs
+from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.verifier.finding import EventRef, Example, Finding
 from ticdc_producer.verifier.identity import text
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.registry import INVARIANTS, Invariant
-from ticdc_producer.verifier.row_history import broken_links, suspect
-from ticdc_producer.verifier.stream import PARTITION, PLACE, Stream, Violation, classify
-from ticdc_producer.verifier.stream_stats import Census, take_census, topics
+from ticdc_producer.verifier.row_history import count_invalid, invalid_transitions
+from ticdc_producer.verifier.stream import OFFSET_INDEX, PARTITION, Stream, Violation, classify
+from ticdc_producer.verifier.stream_stats import StreamStats, collect_stats, topics
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 _REF = ("kind", "commit_ts", "schema", "table", "op", "text")
 
 
 def check(events: DataFrame, options: VerifyOptions) -> list[Finding]:
-    """Checks decoded events against every invariant, the gravest findings first.
+    """Checks decoded events against every enabled invariant; the most severe findings come first.
 
-    An invariant that could not be checked is a finding of severity ``not checked``; one that holds
+    An invariant that could not be checked gives a finding of severity ``not checked``; one that holds
     gives none.
 
-    :param events: columns as the decoding stage gives them; read once, or twice if
-        ``options.rules`` is a function.
+    :param events: decoded events (``DECODED``); read once, or twice if ``options.rules`` is a function.
     """
-    return examine(events, options)[0]
+    return check_with_stats(events, options)[0]
 
 
-def examine(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], Census]:
-    """As :func:`check`, with the census of the stream."""
+def check_with_stats(events: DataFrame, options: VerifyOptions) -> tuple[list[Finding], StreamStats]:
+    """Like :func:`check`, with the statistics of the stream."""
     spark = events.sparkSession
-    with kept(classify(events, options)) as classified, aside(spark) as begin:
-        counted = begin(partial(take_census, classified))
-        planned = broken_links(classified, options)
-        census = counted()
-        known = topics(spark, census, options)
-        with kept(planned) as links:
-            census = replace(census, links=suspect(links))
-            stream = Stream(classified, events, options, known, links)
-            findings = [*_findings(stream, census), *_not_checked(options, census)]
-    return sorted(findings, key=lambda finding: _RANK[finding.severity]), census
+    with materialized(classify(events, options)) as classified, background_jobs(spark) as begin:
+        counted = begin(partial(collect_stats, classified))
+        invalid = invalid_transitions(classified, options)
+        stats = counted()
+        known = topics(spark, stats, options)
+        with materialized(invalid) as transitions:
+            stats = replace(stats, transitions=count_invalid(transitions))
+            stream = Stream(classified, events, options, known, transitions)
+            findings = [*_findings(stream, stats), *_not_checked(options, stats)]
+    return sorted(findings, key=lambda finding: _RANK[finding.severity]), stats
 
 
-def asked(options: VerifyOptions) -> list[Invariant]:
-    """The invariants that are looked at."""
-    return [one for one in INVARIANTS if one.asked(options)]
+def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
+    """The invariants that the options enable."""
+    return [one for one in INVARIANTS if one.enabled(options)]
 
 
-def _not_checked(options: VerifyOptions, census: Census) -> Iterator[Finding]:
-    for invariant in asked(options):
-        for gap in invariant.missing(options, census):
+def _not_checked(options: VerifyOptions, stats: StreamStats) -> Iterator[Finding]:
+    for invariant in enabled_invariants(options):
+        for unmet in invariant.unmet(options, stats):
             yield Finding(
                 id=invariant.id,
                 severity="not checked",
-                count=gap.rows,
+                count=unmet.rows,
                 statement=invariant.statement,
-                hint=gap.reason,
+                hint=unmet.reason,
             )
 
 
-def _runnable(options: VerifyOptions, census: Census) -> list[Invariant]:
-    """Invariants that have something to check: a gap with rows leaves the others to be checked."""
-    return [one for one in asked(options) if all(gap.rows for gap in one.missing(options, census))]
+def _runnable(options: VerifyOptions, stats: StreamStats) -> list[Invariant]:
+    """Invariants that can be checked: an unmet precondition with a number of rows leaves the other rows."""
+    return [
+        one for one in enabled_invariants(options) if all(unmet.rows for unmet in one.unmet(options, stats))
+    ]
 
 
-def _findings(stream: Stream, census: Census) -> list[Finding]:
+def _findings(stream: Stream, stats: StreamStats) -> list[Finding]:
     invariants = [
-        one for one in _runnable(stream.options, census) if not one.suspects or one.suspects(census)
+        one for one in _runnable(stream.options, stats) if not one.candidates or one.candidates(stats)
     ]
     counted = _violations(stream, invariants, ("severity",)).groupBy("id", "severity").count().collect()
     broken = [one for one in invariants if any(row["id"] == one.id for row in counted)]
-    witnesses = _witnesses(stream, broken) if broken else {}
-    return [_finding(one, row, witnesses) for one in broken for row in counted if row["id"] == one.id]
+    examples = _examples(stream, broken) if broken else {}
+    return [_finding(one, row, examples) for one in broken for row in counted if row["id"] == one.id]
 
 
 def _violations(stream: Stream, invariants: Sequence[Invariant], fields: Sequence[str]) -> DataFrame:
-    """Violations of all invariants: ``id`` and some fields of ``Violation.found``."""
+    """Violations of all invariants: ``id`` and the given columns of ``Violation.found``."""
     by_event = {one.id: one.by_event(stream.options) for one in invariants if one.by_event}
     frames = [_by_event(stream, by_event, fields)] if by_event else []
     for one in invariants:
@@ -95,7 +96,7 @@ def _violations(stream: Stream, invariants: Sequence[Invariant], fields: Sequenc
 
 
 def _by_event(stream: Stream, violations: dict[str, Violation], fields: Sequence[str]) -> DataFrame:
-    """One scan for all: rendering is left to the few events that break something."""
+    """All checks of single events in one scan; details are rendered for violating events only."""
     wrong = {
         name: sf.coalesce(one.wrong, sf.lit(False))
         for name, one in violations.items()
@@ -112,45 +113,45 @@ def _named(invariant: str, violation: Violation, fields: Sequence[str]) -> Colum
     return sf.struct(sf.lit(invariant).alias("id"), *(found[name].alias(name) for name in fields))
 
 
-def _finding(invariant: Invariant, counted: Row, witnesses: dict[tuple[str, str], list[Witness]]) -> Finding:
+def _finding(invariant: Invariant, counted: Row, examples: dict[tuple[str, str], list[Example]]) -> Finding:
     return Finding(
         id=invariant.id,
         severity=counted["severity"],
         count=counted["count"],
         statement=invariant.statement,
         hint=invariant.hint,
-        witnesses=tuple(witnesses[invariant.id, counted["severity"]]),
+        examples=tuple(examples[invariant.id, counted["severity"]]),
     )
 
 
-def _witnesses(stream: Stream, broken: Sequence[Invariant]) -> dict[tuple[str, str], list[Witness]]:
+def _examples(stream: Stream, broken: Sequence[Invariant]) -> dict[tuple[str, str], list[Example]]:
     """The first violations of each invariant and severity."""
     violations = _violations(stream, broken, ("severity", "events", "detail"))
     in_order = Window.partitionBy("id", "severity").orderBy("events", "detail")
     ranked = violations.withColumn("rank", sf.row_number().over(in_order))
-    shown = (
-        ranked.filter(sf.col("rank") <= stream.options.witnesses).orderBy("id", "severity", "rank").collect()
+    selected = (
+        ranked.filter(sf.col("rank") <= stream.options.examples).orderBy("id", "severity", "rank").collect()
     )
-    events = _events_at({tuple(place) for row in shown for place in row["events"]}, stream)
-    witnesses: dict[tuple[str, str], list[Witness]] = defaultdict(list)
-    for row in shown:
-        named = tuple(events[tuple(place)] for place in row["events"])
-        witnesses[row["id"], row["severity"]].append(Witness(named, row["detail"]))
-    return witnesses
+    events = _decoded_events({tuple(ref) for row in selected for ref in row["events"]}, stream)
+    examples: dict[tuple[str, str], list[Example]] = defaultdict(list)
+    for row in selected:
+        named = tuple(events[tuple(ref)] for ref in row["events"])
+        examples[row["id"], row["severity"]].append(Example(named, row["detail"]))
+    return examples
 
 
-def _events_at(
-    places: set[tuple[str, int, int, int]], stream: Stream
+def _decoded_events(
+    refs: set[tuple[str, int, int, int]], stream: Stream
 ) -> dict[tuple[str, int, int, int], EventRef]:
-    """The events at a few places, as they were decoded."""
+    """The decoded events at some topics, partitions, offsets and indexes."""
     wanted = stream.decoded.sparkSession.createDataFrame(
-        sorted(places), "topic string, partition int, offset long, index int"
+        sorted(refs), "topic string, partition int, offset long, index int"
     )
-    found = stream.decoded.join(sf.broadcast(wanted), [*PARTITION, *PLACE], "left_semi")
+    found = stream.decoded.join(sf.broadcast(wanted), [*PARTITION, *OFFSET_INDEX], "left_semi")
     texts = {name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table", "op")}
-    shown = found.withColumns({**texts, "text": text()}).select(*PARTITION, *PLACE, *_REF)
-    return {_place(row): EventRef(**row.asDict()) for row in shown.collect()}
+    described = found.withColumns({**texts, "text": text()}).select(*PARTITION, *OFFSET_INDEX, *_REF)
+    return {_ref(row): EventRef(**row.asDict()) for row in described.collect()}
 
 
-def _place(row: Row) -> tuple[str, int, int, int]:
+def _ref(row: Row) -> tuple[str, int, int, int]:
     return row["topic"], row["partition"], row["offset"], row["index"]

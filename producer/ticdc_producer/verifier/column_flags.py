@@ -1,4 +1,4 @@
-"""Column flags as TiDB gives them: which combinations cannot be (stream-semantics §11, INV-FLAGS)."""
+"""Combinations of column flags that TiDB never produces (docs/stream-semantics.md §11, INV-FLAGS)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BINARY = (
 
 
 def odd_flags() -> Column:
-    """Names of the event's columns with flags that no TiDB gives; NULL where there are none.
+    """Names of the event's columns with flags that TiDB never produces; NULL if there are none.
 
     A primary key is not nullable; the handle key is a primary or unique key; BIT and YEAR are unsigned;
     numbers, dates and JSON are binary.

@@ -1,7 +1,7 @@
-"""Expected events against those that came: what is missing, what nobody expected, what is out of order.
+"""Compares expected events with the delivered ones: missing, unexpected and out-of-order events.
 
-Events are matched inside their partition, by identity and by what they say of their columns. More copies
-than expected are duplicates, which at-least-once delivery allows.
+Events are matched within their partition, by identity and by their columns (names, types, flags). More
+copies than expected are duplicates, which at-least-once delivery allows.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.verifier.identity import fingerprint, identity
-from ticdc_producer.verifier.stream import PARTITION, PLACE
+from ticdc_producer.verifier.stream import OFFSET_INDEX, PARTITION
 
-SHOWN = 5
-"""Examples of each kind of difference."""
+MAX_EXAMPLES = 5
+"""Maximum number of examples of each kind of difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The outcome; all counts are events.
+    """The result of a comparison; all counts are numbers of events.
 
-    :param duplicates: copies beyond what was expected of an event that was.
-    :param out_of_order: events that stand before one they were expected behind.
-    :param diff: examples, ``-`` expected and missing, ``+`` come and not expected, ``~`` out of order.
+    :param duplicates: copies of an expected event beyond the expected number.
+    :param out_of_order: events that come before an event that they were expected after.
+    :param diff: examples: ``-`` missing, ``+`` unexpected, ``~`` out of order.
     """
 
     expected: int
@@ -50,16 +50,21 @@ class Comparison:
 def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
     """Compare two sets of decoded events.
 
-    :param expected: columns of ``DECODED``, offsets counted from the first expected message.
-    :param actual: likewise, as the topic has them; damaged messages are nobody's expected event.
+    :param expected: events of shape ``DECODED``; offsets count from the first expected message.
+    :param actual: the delivered events, likewise; messages that do not decode are ignored.
     """
-    # Examples of a difference are looked up in what was expected, which would be drawn and encoded once more.
-    with kept(expected) as wanted, kept(_matched(wanted, actual.where(sf.col("kind") != "error"))) as both:
+    # Examples are looked up in the expected events, which otherwise would be generated and encoded again.
+    with (
+        materialized(expected) as wanted,
+        materialized(_matched(wanted, actual.where(sf.col("kind") != "error"))) as both,
+    ):
         sums = both.agg(
             _total(_wanted()).alias("expected"),
-            _total(sf.greatest(_wanted() - _there(), sf.lit(0))).alias("missing"),
-            _total(sf.when(_wanted() == 0, _there()).otherwise(0)).alias("unexpected"),
-            _total(sf.when(_wanted() > 0, sf.greatest(_there() - _wanted(), sf.lit(0)))).alias("duplicates"),
+            _total(sf.greatest(_wanted() - _delivered(), sf.lit(0))).alias("missing"),
+            _total(sf.when(_wanted() == 0, _delivered()).otherwise(0)).alias("unexpected"),
+            _total(sf.when(_wanted() > 0, sf.greatest(_delivered() - _wanted(), sf.lit(0)))).alias(
+                "duplicates"
+            ),
             _total(sf.col("late").cast("long")).alias("out_of_order"),
         ).collect()[0]
         found = Comparison(**sums.asDict())
@@ -74,36 +79,36 @@ def _wanted() -> Column:
     return sf.coalesce("wanted", sf.lit(0))
 
 
-def _there() -> Column:
-    return sf.coalesce("there", sf.lit(0))
+def _delivered() -> Column:
+    return sf.coalesce("delivered", sf.lit(0))
 
 
 def _matched(expected: DataFrame, actual: DataFrame) -> DataFrame:
-    """One row per identity: how often it was wanted, how often it came, whether it came too late."""
+    """One row per identity: expected and delivered number of events, and whether it was delivered late."""
     wanted = _counted(expected, "wanted", "wanted_at")
-    there = _counted(actual, "there", "there_at")
-    both = wanted.join(there, [*PARTITION, "identity"], "full_outer")
+    delivered = _counted(actual, "delivered", "delivered_at")
+    both = wanted.join(delivered, [*PARTITION, "identity"], "full_outer")
     before = (
-        Window.partitionBy(*PARTITION, sf.col("there_at").isNull() | sf.col("wanted_at").isNull())
+        Window.partitionBy(*PARTITION, sf.col("delivered_at").isNull() | sf.col("wanted_at").isNull())
         .orderBy("wanted_at")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    late = (sf.max("there_at").over(before) > sf.col("there_at")) & sf.col("wanted_at").isNotNull()
+    late = (sf.max("delivered_at").over(before) > sf.col("delivered_at")) & sf.col("wanted_at").isNotNull()
     return both.withColumn("late", sf.coalesce(late, sf.lit(False)))
 
 
 def _counted(events: DataFrame, count: str, first: str) -> DataFrame:
     named = events.withColumns({name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table")})
     named = named.withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
-    told = fingerprint(identity(), sf.array_sort("columns"))
-    grouped = named.withColumn("identity", told).groupBy(*PARTITION, "identity")
-    return grouped.agg(sf.count("*").alias(count), sf.min(sf.struct(*PLACE)).alias(first))
+    content = fingerprint(identity(), sf.array_sort("columns"))
+    grouped = named.withColumn("identity", content).groupBy(*PARTITION, "identity")
+    return grouped.agg(sf.count("*").alias(count), sf.min(sf.struct(*OFFSET_INDEX)).alias(first))
 
 
 def _with_diff(found: Comparison, both: DataFrame, expected: DataFrame, actual: DataFrame) -> Comparison:
-    missing = both.where(_wanted() > _there()).select(*PARTITION, "wanted_at.*")
-    unexpected = both.where(_wanted() == 0).select(*PARTITION, "there_at.*")
-    late = both.where("late").select(*PARTITION, "there_at.*")
+    missing = both.where(_wanted() > _delivered()).select(*PARTITION, "wanted_at.*")
+    unexpected = both.where(_wanted() == 0).select(*PARTITION, "delivered_at.*")
+    late = both.where("late").select(*PARTITION, "delivered_at.*")
     lines = [
         *_examples("-", missing, expected),
         *_examples("+", unexpected, actual),
@@ -114,9 +119,9 @@ def _with_diff(found: Comparison, both: DataFrame, expected: DataFrame, actual: 
     return Comparison(**counts, diff=diff)
 
 
-def _examples(sign: str, places: DataFrame, events: DataFrame) -> list[tuple[tuple[Any, ...], str]]:
-    chosen = places.orderBy(*PARTITION, *PLACE).limit(SHOWN)
-    rows = events.join(sf.broadcast(chosen), [*PARTITION, *PLACE], "left_semi").collect()
+def _examples(sign: str, offsets: DataFrame, events: DataFrame) -> list[tuple[tuple[Any, ...], str]]:
+    chosen = offsets.orderBy(*PARTITION, *OFFSET_INDEX).limit(MAX_EXAMPLES)
+    rows = events.join(sf.broadcast(chosen), [*PARTITION, *OFFSET_INDEX], "left_semi").collect()
     return [
         ((row["commit_ts"], row["topic"], row["partition"]), f"{sign} {event_text(row.asDict())}")
         for row in rows

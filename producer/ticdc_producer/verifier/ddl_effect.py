@@ -1,4 +1,4 @@
-"""What a DDL does to the rows that a reader knows of its table, as far as its event tells."""
+"""The effect of a DDL on the known rows of its table, derived from its event."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.model.ddl_action import CLEARS_TABLES, Action
 
-_SEVERAL = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
-_SEVERAL_WORDS = r"(?i)\b(rename|exchange)\b"
+_MOVES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
+_MOVES_TEXT = r"(?i)\b(rename|exchange)\b"
 _CREATES = r"(?i)^\s*create\s+table\b"
 _CLEARS = r"(?i)^\s*(truncate|drop\s+(table|database|schema))\b"
 
@@ -16,21 +16,21 @@ _CLEARS = r"(?i)^\s*(truncate|drop\s+(table|database|schema))\b"
 def ddl_effect() -> Column:
     """One of:
 
-    * ``creates``: the table has no rows yet;
-    * ``clears``: the table, or all of the database's, have no rows any more;
-    * ``moves``: rows of several tables change places; the event names one of the tables only;
-    * ``changes``: anything else. A column's values may be others then, or another key may be the handle key.
+    * ``creates``: a new table without rows;
+    * ``clears``: the table, or all tables of the database, lose all rows;
+    * ``moves``: rows move between tables; the event names only one of them;
+    * ``changes``: anything else. The values of a column, or the handle key, may have changed.
 
-    Where a protocol does not tell TiDB's action code, the first words of the query do.
+    If a protocol has no action code of TiDB, the first words of the query decide.
     """
     action = sf.coalesce(sf.col("ddl_type"), sf.lit(0))
-    moves = action.isin([int(one) for one in _SEVERAL]) | sf.rlike("query", sf.lit(_SEVERAL_WORDS))
-    untold = action == 0
-    creates = (action == int(Action.CREATE_TABLE)) | (untold & sf.rlike("query", sf.lit(_CREATES)))
+    moves = action.isin([int(one) for one in _MOVES]) | sf.rlike("query", sf.lit(_MOVES_TEXT))
+    unverifiable = action == 0
+    creates = (action == int(Action.CREATE_TABLE)) | (unverifiable & sf.rlike("query", sf.lit(_CREATES)))
     clears = action.isin(sorted(int(one) for one in CLEARS_TABLES))
     return (
         sf.when(creates, "creates")
-        .when(clears | (untold & sf.rlike("query", sf.lit(_CLEARS))), "clears")
+        .when(clears | (unverifiable & sf.rlike("query", sf.lit(_CLEARS))), "clears")
         .when(moves, "moves")
         .otherwise("changes")
     )

@@ -1,4 +1,4 @@
-"""What a check found: findings, and the events that bear witness to them."""
+"""Findings of the checks, with the events that show them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Severity: TypeAlias = Literal["error", "warning", "info", "not checked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRef:
-    """One event and its place.
+    """One event and its location.
 
-    :param offset: Kafka offset of its message, None where the event was expected and never seen.
-    :param index: place in the message.
-    :param text: handle key of a row, query of a DDL, code of a message that does not decode.
+    :param offset: Kafka offset of its message; None for an expected event that was not delivered.
+    :param index: index of the event in its message.
+    :param text: handle key of a row, query of a DDL, error code of a message that does not decode.
     """
 
     topic: str
@@ -29,7 +29,7 @@ class EventRef:
     text: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """``topic/partition@offset[index]``."""
         where = f"{self.topic}/{self.partition}"
         return where if self.offset is None else f"{where}@{self.offset}[{self.index}]"
@@ -42,7 +42,7 @@ class EventRef:
             self.text,
             "" if self.commit_ts is None else f"ts={self.commit_ts}",
         )
-        return f"{self.place} {' '.join(word for word in words if word)}"
+        return f"{self.location} {' '.join(word for word in words if word)}"
 
     def to_json(self) -> dict[str, Any]:
         """The reference with its fields as keys."""
@@ -50,8 +50,8 @@ class EventRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """One example of a violation: the events concerned, in stream order, and what is wrong with them."""
+class Example:
+    """One example of a violation: the events concerned in stream order, and a description."""
 
     events: tuple[EventRef, ...]
     detail: str
@@ -63,9 +63,9 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One invariant that does not hold, at one severity; or one that could not be checked.
+    """One invariant that does not hold at one severity, or that could not be checked.
 
-    :param count: violations in the whole stream; of ``not checked`` the rows concerned, 0 for all.
+    :param count: violations in the whole stream; for ``not checked`` the rows concerned, 0 for all.
     :param statement: the invariant, as a sentence.
     :param hint: usual cause of a violation, or the reason why nothing was checked.
     """
@@ -75,7 +75,7 @@ class Finding:
     count: int
     statement: str
     hint: str
-    witnesses: tuple[Witness, ...] = ()
+    examples: tuple[Example, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The finding with its fields as keys."""
@@ -85,5 +85,5 @@ class Finding:
             "count": self.count,
             "statement": self.statement,
             "hint": self.hint,
-            "witnesses": [witness.to_json() for witness in self.witnesses],
+            "examples": [example.to_json() for example in self.examples],
         }

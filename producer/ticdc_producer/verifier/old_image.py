@@ -1,4 +1,4 @@
-"""Old images: what an update or delete says the row was, against what the event before it left."""
+"""Compares the old image of an update or delete with the values of the row's previous event."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.verifier.identity import readable
-from ticdc_producer.verifier.stream import Stream, Violation, old_image, place, position
+from ticdc_producer.verifier.stream import Stream, Violation, event_ref, old_image, position
 
 
-def old_images_differ(stream: Stream) -> DataFrame:
+def check_old_image(stream: Stream) -> DataFrame:
     """INV-OLD-IMAGE: old images with other values than the row's last new image.
 
-    Fingerprints name the suspects. Only their images are looked at, column by column: those that both
-    have, JSON by value. An error in a stream ``from_beginning``; elsewhere filters and the start-ts hide
-    events, and it is a warning.
+    Fingerprints select the candidates. Only their images are compared, column by column: the columns that
+    both images have, JSON by value. It is an error in a stream ``from_beginning``, and otherwise a
+    warning, because filters and the start-ts hide events.
     """
-    links = stream.links.where("wrong_old").select("topic", "partition", "position", "previous")
+    transitions = stream.transitions.where("wrong_old").select("topic", "partition", "position", "previous")
     old = _images(stream, old_image(stream.options), "old").withColumn("json", _json())
     new = _images(stream, sf.col("after"), "new").withColumnsRenamed(
         {"partition": "new_partition", "position": "new_position"}
     )
     found = (
-        old.join(sf.broadcast(links), ["topic", "partition", "position"])
+        old.join(sf.broadcast(transitions), ["topic", "partition", "position"])
         .withColumns(
             {"new_partition": sf.expr("previous.partition"), "new_position": sf.expr("previous.position")}
         )
@@ -33,18 +33,18 @@ def old_images_differ(stream: Stream) -> DataFrame:
         .withColumn("differing", sf.filter(sf.map_keys("old"), _differs))
     )
     severity = sf.lit("error" if stream.options.from_beginning else "warning")
-    events = (place(sf.col("new_position"), sf.col("new_partition")), place())
-    detail = sf.array_join(sf.transform(sf.sort_array("differing"), _told), "; ")
+    events = (event_ref(sf.col("new_position"), sf.col("new_partition")), event_ref())
+    detail = sf.array_join(sf.transform(sf.sort_array("differing"), _difference), "; ")
     return found.where("size(differing) > 0").select(*Violation(severity, events, detail).found())
 
 
 def _images(stream: Stream, image: Column, name: str) -> DataFrame:
     rows = stream.decoded.where("kind = 'row'")
-    place = ("topic", "partition", position().alias("position"))
+    event = ("topic", "partition", position().alias("position"))
     return (
-        rows.select(*place, image.alias(name), "columns")
+        rows.select(*event, image.alias(name), "columns")
         if name == "old"
-        else rows.select(*place, image.alias(name))
+        else rows.select(*event, image.alias(name))
     )
 
 
@@ -62,10 +62,10 @@ def _differs(name: Column) -> Column:
 
 
 def _value(document: Column) -> Column:
-    """A document with its members in one order and without blanks."""
+    """A document with its members in a fixed order and without blanks."""
     return sf.to_json(sf.try_parse_json(document.cast("string")))
 
 
-def _told(name: Column) -> Column:
+def _difference(name: Column) -> Column:
     old, new = (readable(sf.try_element_at(sf.col(image), name)) for image in ("old", "new"))
-    return sf.concat(name, sf.lit(": the old image has "), old, sf.lit(", the event before left "), new)
+    return sf.concat(name, sf.lit(": the old image has "), old, sf.lit(", the previous event left "), new)

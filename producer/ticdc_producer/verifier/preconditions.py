@@ -1,4 +1,4 @@
-"""What an invariant cannot check in a given stream: told with a reason, never taken for passed."""
+"""Preconditions of invariants: what cannot be checked is reported with a reason, never counted as passed."""
 
 from __future__ import annotations
 
@@ -7,202 +7,212 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream_stats import Census
+from ticdc_producer.verifier.stream_stats import StreamStats
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """What an invariant does not cover in this stream.
+class Unmet:
+    """A precondition that this stream does not meet.
 
-    :param rows: rows concerned; 0: the whole invariant, which then is not run.
+    :param rows: number of rows that are not checked; 0: the whole invariant, which then is not run.
     """
 
     reason: str
     rows: int = 0
 
 
-Gaps: TypeAlias = Callable[[VerifyOptions, Census], Iterator[Gap]]
+Preconditions: TypeAlias = Callable[[VerifyOptions, StreamStats], Iterator[Unmet]]
 
 
-def always(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001 - one signature for all
-    """Needs nothing: covers every stream."""
+def nothing(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:  # noqa: ARG001 - one signature for all
+    """No precondition: every stream can be checked."""
     yield from ()
 
 
-def needs(*kinds: str) -> Gaps:
-    """Needs events of these kinds; without them nothing was proved."""
+def events_of_kind(*kinds: str) -> Preconditions:
+    """Requires events of these kinds: a stream without them proves nothing."""
 
-    def gaps(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    def unmet(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
         for kind in kinds:
             if kind == "resolved" and not options.resolved:
-                yield Gap("the protocol has no resolved events")
-            elif not census.count(kind):
-                yield Gap(f"the stream has no {kind} events")
+                yield Unmet("the protocol has no resolved events")
+            elif not stats.count(kind):
+                yield Unmet(f"the stream has no {kind} events")
 
-    return gaps
+    return unmet
 
 
-def limits(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001 - one signature for all
-    """Needs one of the limits."""
+def message_limits(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:  # noqa: ARG001 - one signature for all
+    """Requires ``max_batch_size`` or ``max_message_bytes``."""
     if options.max_batch_size is None and options.max_message_bytes is None:
-        yield Gap("max-batch-size and max-message-bytes are unknown")
+        yield Unmet("max-batch-size and max-message-bytes are unknown")
 
 
-def keyed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs rows, and covers those with a handle key."""
-    yield from needs("row")(options, census)
-    if unkeyed := census.rows("unkeyed"):
-        yield Gap("rows of tables without handle key cannot be told apart", unkeyed)
+def handle_key_rows(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires rows; those without a handle key are not checked."""
+    yield from events_of_kind("row")(options, stats)
+    if unkeyed := stats.rows("unkeyed"):
+        yield Unmet("rows of tables without handle key cannot be distinguished", unkeyed)
 
 
-def transactions(gaps: Gaps) -> Gaps:
-    """Needs, beside others, the commit-ts that tells one transaction from the next."""
+def exact_commit_ts(unmet: Preconditions) -> Preconditions:
+    """Requires exact commit-ts, which distinguish transactions, in addition to ``unmet``."""
 
-    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    def both(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
         if options.commit_ts != "exact":
-            yield Gap("commit-ts is told in milliseconds only; enable-tidb-extension tells it whole")
-        yield from gaps(options, census)
+            yield Unmet(
+                "the protocol sends commit-ts in milliseconds only; enable-tidb-extension sends it exactly"
+            )
+        yield from unmet(options, stats)
 
     return both
 
 
-def everywhere(kind: str) -> Gaps:
-    """Needs the number of partitions of each topic."""
+def partition_counts(kind: str) -> Preconditions:
+    """Requires events of a kind, and the number of partitions of each topic."""
 
-    def gaps(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-        yield from needs(kind)(options, census)
-        yield from _uncounted(options, census)
+    def unmet(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+        yield from events_of_kind(kind)(options, stats)
+        yield from _uncounted(options, stats)
 
-    return gaps
+    return unmet
 
 
-def _uncounted(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    for topic in census.topics:
+def _uncounted(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    for topic in stats.topics:
         if topic not in options.partitions:
-            here = sum(tally.count for tally in census.tallies if tally.topic == topic)
-            yield Gap(f"the number of partitions of topic {topic} is unknown", here)
+            rows = sum(one.count for one in stats.counts if one.topic == topic)
+            yield Unmet(f"the number of partitions of topic {topic} is unknown", rows)
 
 
-def routed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs dispatch rules and partition numbers."""
+def dispatch_rules(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires dispatch rules and numbers of partitions; covers rows whose dispatch key is known."""
     if options.rules is None:
-        yield Gap("the dispatch rules are unknown; give the changefeed's configuration")
+        yield Unmet("the dispatch rules are unknown; give the changefeed's configuration")
         return
-    yield from needs("row")(options, census)
-    yield from _uncounted(options, census)
-    if unruled := census.rows("unruled"):
-        yield Gap("no dispatch rule is known for the rows' table", unruled)
-    if unhashed := census.rows("unhashed"):
-        what = "the message leaves out a column that the rule hashes, or tells it in another form"
-        yield Gap(what, unhashed)
+    yield from events_of_kind("row")(options, stats)
+    yield from _uncounted(options, stats)
+    if unruled := stats.rows("unruled"):
+        yield Unmet("no dispatch rule is known for the rows' table", unruled)
+    if unhashed := stats.rows("unhashed"):
+        what = "the message lacks a column that the rule hashes, or has its value in another form"
+        yield Unmet(what, unhashed)
 
 
-def split(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs old images, and an upstream that splits."""
+def key_update_split(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires old images, and a changefeed that splits key updates."""
     if options.raw_key_update:
-        yield Gap("output-raw-change-event sends key-changing updates as they are")
+        yield Unmet("output-raw-change-event sends key-changing updates as they are")
     elif not options.old_value:
-        yield Gap("updates carry no old image")
+        yield Unmet("updates carry no old image")
     else:
-        yield from needs("row")(options, census)
+        yield from events_of_kind("row")(options, stats)
         if not options.unique_columns:
-            yield Gap("the protocol tells no unique columns beside its key", census.count("row"))
+            yield Unmet("the protocol does not mark unique columns other than its key", stats.count("row"))
 
 
-def anything(options: VerifyOptions, census: Census) -> Iterator[Gap]:  # noqa: ARG001 - one signature
-    """Needs events of whatever kind."""
-    if not any(census.count(kind) for kind in ("row", "ddl", "resolved")):
-        yield Gap("the stream has no events")
+def any_events(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:  # noqa: ARG001 - one signature
+    """Requires at least one event."""
+    if not any(stats.count(kind) for kind in ("row", "ddl", "resolved")):
+        yield Unmet("the stream has no events")
 
 
-def without(missing: Callable[[VerifyOptions], bool], reason: str, gaps: Gaps) -> Gaps:
-    """Needs, beside others, something that the options tell."""
+def requires_option(
+    missing: Callable[[VerifyOptions], bool], reason: str, unmet: Preconditions
+) -> Preconditions:
+    """Requires an option, in addition to ``unmet``.
 
-    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
+    :param missing: whether the option is missing.
+    :param reason: the reason to report in that case.
+    """
+
+    def both(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
         if missing(options):
-            yield Gap(reason)
+            yield Unmet(reason)
         else:
-            yield from gaps(options, census)
+            yield from unmet(options, stats)
 
     return both
 
 
-def traced(gaps: Gaps) -> Gaps:
-    """Needs, beside others, tables whose rows and columns the stream tells from one DDL to the next."""
+def tracked_tables(unmet: Preconditions) -> Preconditions:
+    """Requires tables whose rows and columns can be tracked from DDL to DDL, in addition to ``unmet``."""
 
-    def both(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-        if options.untraced is None:
-            yield Gap("the stream tells no DDL, and so not what changes a table's rows or columns")
+    def both(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+        if options.untracked is None:
+            yield Unmet(
+                "the protocol sends no DDL events, so changes of rows and columns by a DDL are not visible"
+            )
             return
-        yield from gaps(options, census)
-        if rows := census.rows("untraced"):
-            yield Gap("rows of the table were left out, or a DDL of it is not told", rows)
+        yield from unmet(options, stats)
+        if rows := stats.rows("untracked"):
+            yield Unmet("rows of the table were left out, or a DDL of it is not visible", rows)
 
     return both
 
 
-def known_rows(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs rows that can be followed from event to event."""
-    yield from traced(keyed)(options, census)
-    if options.commit_ts != "exact" and (rows := census.rows("roaming") + census.rows("unruled")):
-        yield Gap("of one millisecond in two partitions nobody knows which came first", rows)
+def row_histories(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires rows that can be tracked from event to event."""
+    yield from tracked_tables(handle_key_rows)(options, stats)
+    if options.commit_ts != "exact" and (rows := stats.rows("partition_varies") + stats.rows("unruled")):
+        yield Unmet("events of one millisecond in two partitions have no known order", rows)
 
 
-def states(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs rows that can be followed, and covers inserts that are no updates."""
-    yield from known_rows(options, census)
-    if not options.names_operation and (rows := census.count("row")):
-        yield Gap("an update reads as an insert: inserts of rows that are there are not looked at", rows)
+def row_states(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires rows that can be tracked; inserts that may be updates are not checked."""
+    yield from row_histories(options, stats)
+    if not options.names_operation and (rows := stats.count("row")):
+        yield Unmet("updates read as inserts, so inserts of existing rows are not checked", rows)
 
 
-def old_images(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs old images, and covers those that are whole."""
+def old_images(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires old images; those with the handle key only are not checked."""
     if not options.old_value:
-        yield Gap("updates carry no old image")
+        yield Unmet("updates carry no old image")
         return
-    yield from known_rows(options, census)
-    if rows := census.rows("without_old"):
-        yield Gap("the event shows its handle key alone", rows)
+    yield from row_histories(options, stats)
+    if rows := stats.rows("without_old"):
+        yield Unmet("the event has the handle key columns only", rows)
 
 
-def stays(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs rows that a dispatch rule keeps in one partition."""
-    yield from keyed(options, census)
-    if rows := census.rows("roaming"):
-        yield Gap("the dispatch rule moves a row from partition to partition", rows)
+def fixed_partition(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires a dispatch rule that sends all events of a row to one partition."""
+    yield from handle_key_rows(options, stats)
+    if rows := stats.rows("partition_varies"):
+        yield Unmet("the dispatch rule sends events of one row to several partitions", rows)
 
 
-def batches(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs a batcher that keeps dispatch keys apart, and covers rows whose dispatch key is known."""
+def batch_keys(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires a batcher that separates dispatch keys; covers rows whose dispatch key is known."""
     if not options.batched_by_key:
-        yield Gap("batch-by=partition puts rows of any dispatch key into one message")
+        yield Unmet("batch-by=partition puts rows of any dispatch key into one message")
         return
-    yield from needs("row")(options, census)
-    if rows := census.rows("unruled") + census.rows("unhashed"):
-        yield Gap("the dispatch key is unknown, so that only the table is looked at", rows)
+    yield from events_of_kind("row")(options, stats)
+    if rows := stats.rows("unruled") + stats.rows("unhashed"):
+        yield Unmet("the dispatch key is unknown, so only the table is compared", rows)
 
 
-def placed(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs topic rules."""
+def topic_rules(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires topic rules."""
     if options.rules is None or options.default_topic is None:
-        yield Gap("the topic rules are unknown; give the changefeed's configuration")
+        yield Unmet("the topic rules are unknown; give the changefeed's configuration")
         return
-    yield from needs("row")(options, census)
-    if unruled := census.rows("unruled"):
-        yield Gap("no dispatch rule is known for the rows' table", unruled)
+    yield from events_of_kind("row")(options, stats)
+    if unruled := stats.rows("unruled"):
+        yield Unmet("no dispatch rule is known for the rows' table", unruled)
 
 
-def handles(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs handle keys that the protocol tells."""
+def handle_keys(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires a protocol that marks the handle key."""
     if not options.handle_keys:
-        yield Gap("the protocol tells primary keys only, not which other key is the handle key")
+        yield Unmet("the protocol marks primary keys only, not which other key is the handle key")
         return
-    yield from needs("row")(options, census)
-    if options.force_replicate and (rows := census.rows("unkeyed")):
-        yield Gap("force-replicate sends tables without handle key", rows)
+    yield from events_of_kind("row")(options, stats)
+    if options.force_replicate and (rows := stats.rows("unkeyed")):
+        yield Unmet("force-replicate sends tables without handle key", rows)
 
 
-def covered(options: VerifyOptions, census: Census) -> Iterator[Gap]:
-    """Needs rows, and resolved events of topics whose partitions are known."""
-    yield from needs("row")(options, census)
-    yield from everywhere("resolved")(options, census)
+def resolved_coverage(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
+    """Requires rows, and resolved events of topics whose partitions are known."""
+    yield from events_of_kind("row")(options, stats)
+    yield from partition_counts("resolved")(options, stats)

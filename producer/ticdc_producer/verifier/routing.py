@@ -1,7 +1,7 @@
-"""Where a row belongs: dispatch key and expected partition, as Spark expressions.
+"""Dispatch key and expected partition of a row, as Spark expressions.
 
 H(a, b) is CRC-32 of the bytes of a followed by b; the parts are combined by xor; the partition is the
-unsigned result modulo the number of partitions (stream-semantics §6).
+unsigned result modulo the number of partitions (docs/stream-semantics.md §6).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _RULES = (
 )
 
 
-def routed(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """The events with the rule of their table: the columns of ``_RULES``, NULL where none is known."""
+def with_rules(events: DataFrame, options: VerifyOptions) -> DataFrame:
+    """The events with the rule of their table (the columns of ``_RULES``, NULL if unknown)."""
     rules = _rules(events, options)
     rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain, _hash(r), r.topic) for r in rules]
     table = events.sparkSession.createDataFrame(rows, _RULES)
@@ -63,9 +63,10 @@ def hashed_columns() -> Column:
 
 
 def dispatch_key(columns: Column, hashed_types: Mapping[str, AsHashed] | None = None) -> Column:
-    """The number that decides the partition; NULL if no rule is known or a hashed column is not told.
+    """The number that decides the partition; NULL if the rule or a hashed value is unknown.
 
-    :param columns: those that the rule hashes; ``hashed_types`` as in ``VerifyOptions``.
+    :param columns: the columns that the rule hashes.
+    :param hashed_types: as in ``VerifyOptions``.
     """
     image = sf.col("key_image")
     values = sf.aggregate(
@@ -83,11 +84,11 @@ def dispatch_key(columns: Column, hashed_types: Mapping[str, AsHashed] | None = 
     return (
         sf.when(sf.col("rule") == "table", sf.col("table_hash"))
         .when(sf.col("rule") == "ts", sf.col("commit_ts"))
-        .when(sf.col("rule").isNotNull() & _all_told(columns, image, hashed_types), values)
+        .when(sf.col("rule").isNotNull() & _all_known(columns, image, hashed_types), values)
     )
 
 
-def _all_told(columns: Column, image: Column, hashed_types: Mapping[str, AsHashed] | None) -> Column:
+def _all_known(columns: Column, image: Column, hashed_types: Mapping[str, AsHashed] | None) -> Column:
     if hashed_types is None:
         return _all_present(columns, image)
 
@@ -109,7 +110,7 @@ def _all_present(columns: Column, image: Column) -> Column:
 
 
 def certain(columns: Column) -> Column:
-    """False where TiCDC's result is disputed: NULLs (its programs differ), reduced rows, doubted rules."""
+    """False if TiCDC's result is uncertain: NULLs (classic and new differ), reduced rows, uncertain rules."""
     image = sf.col("key_image")
     null = sf.exists(columns, lambda column: sf.try_element_at(image, column["name"]).isNull())
     reduced = sf.coalesce(sf.col("handle_key_only"), sf.lit(0)) != 0
@@ -118,7 +119,7 @@ def certain(columns: Column) -> Column:
 
 
 def expected_partition(key: Column, partitions: Mapping[str, int]) -> Column:
-    """Partition of a dispatch key; NULL where the key or the topic's partition number is unknown."""
+    """Partition of a dispatch key; NULL if the key or the topic's number of partitions is unknown."""
     result = sf.lit(None).cast("int")
     for topic, count in partitions.items():
         result = sf.when(sf.col("topic") == topic, sf.pmod(key, sf.lit(count)).cast("int")).otherwise(result)

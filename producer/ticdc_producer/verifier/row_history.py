@@ -1,8 +1,8 @@
-"""What is known of a row when its next event comes: whether it is there, and its last values.
+"""Tracks each row from event to event: whether it exists, and its last values.
 
-The events of a row stand in one line, by commit-ts and, inside a transaction, deletes before inserts. One
-window compares each with the one before it. All that can be wrong between two neighbours is found in this
-one pass; what is found is little, and the invariants look at that alone.
+The events of a row are ordered by commit-ts; within a transaction, deletes come before inserts. One window
+compares each event with the previous one and finds all invalid transitions in one pass. They are few, and
+the checks of the invariants read only them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import FIRST_ROW, TABLE, Stream, Violation, place
+from ticdc_producer.verifier.stream import FIRST_ROW, TABLE, Stream, Violation, event_ref
 from ticdc_producer.verifier.table_epochs import EMPTY, with_epoch
 
-_KEPT = (
+_EVENT_COLUMNS = (
     "topic",
     "partition",
     "position",
@@ -23,31 +23,33 @@ _KEPT = (
     "commit_ts",
     "rule",
     "hashes_handle",
-    "untraced",
+    "untracked",
 )
-BROKEN = ("wrong_state", "wrong_old", "wrong_copy", "wrong_partition")
+TRANSITION_ERRORS = ("wrong_state", "wrong_old", "wrong_copy", "wrong_partition")
 
 
-def broken_links(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """Events that do not go with the event before them of the same row.
+def invalid_transitions(events: DataFrame, options: VerifyOptions) -> DataFrame:
+    """Events that contradict the previous event of the same row.
 
-    Columns: those of :data:`_KEPT`, ``op``, ``present`` (NULL: unknown), ``previous`` (``partition``,
-    ``position``, ``commit_ts``, ``op``…) and, true where it is wrong, :data:`BROKEN`.
+    Columns: :data:`_EVENT_COLUMNS`, ``op``, ``present`` (NULL: unknown), ``previous`` (``partition``,
+    ``position``, ``commit_ts``, ``op``…) and the booleans of :data:`TRANSITION_ERRORS`.
     """
     per_row = Window.partitionBy("topic", "row_key").orderBy(*_order(options))
     before = ("partition", "position", "commit_ts", "op", "old", "new", "moves")
     linked = _steps(events).withColumn("previous", sf.lag(sf.struct(*before)).over(per_row))
-    told = with_epoch(linked, events, options).withColumn("known", _known(options))
-    judged = told.withColumn("present", _present(options)).withColumns(_broken(options))
-    return judged.where(" or ".join(BROKEN)).select(*_KEPT, "op", "present", "previous", *BROKEN)
+    tracked = with_epoch(linked, events, options).withColumn("known", _known(options))
+    checked = tracked.withColumn("present", _present(options)).withColumns(_transition_errors(options))
+    return checked.where(" or ".join(TRANSITION_ERRORS)).select(
+        *_EVENT_COLUMNS, "op", "present", "previous", *TRANSITION_ERRORS
+    )
 
 
 def _steps(events: DataFrame) -> DataFrame:
-    """What happens to each row; an update of the handle key ends one row and begins another."""
+    """The changes of each row; an update of the handle key deletes one row and inserts another."""
     rows = events.where(f"{FIRST_ROW} and row_key is not null")
     moves = sf.expr("coalesce(old_row_key != row_key, false)")
     steps = rows.select(
-        *_KEPT,
+        *_EVENT_COLUMNS,
         sf.when(moves, "insert").otherwise(sf.col("op")).alias("op"),
         sf.when(~moves, sf.col("old")).alias("old"),
         "new",
@@ -55,22 +57,25 @@ def _steps(events: DataFrame) -> DataFrame:
     )
     left = rows.where(moves).withColumns({"row_key": sf.col("old_row_key"), "op": sf.lit("delete")})
     ends = left.select(
-        *_KEPT, "op", "old", sf.lit(None).cast("long").alias("new"), sf.lit(True).alias("moves")
+        *_EVENT_COLUMNS, "op", "old", sf.lit(None).cast("long").alias("new"), sf.lit(True).alias("moves")
     )
     return steps.union(ends)
 
 
 def _order(options: VerifyOptions) -> list[Column]:
-    """Where transactions of one millisecond cannot be told apart, the order in the partition decides."""
+    """The order of a row's events.
+
+    If transactions of one millisecond cannot be distinguished, the position in the partition decides.
+    """
     inside = sf.expr("case op when 'delete' then 0 when 'update' then 1 else 2 end")
     exact = options.commit_ts == "exact"
     return [sf.col("commit_ts"), *([inside] if exact else []), sf.col("position"), sf.col("partition")]
 
 
 def _known(options: VerifyOptions) -> Column:
-    """Whether the event before tells what the row is like: none of the table's DDLs is between them.
+    """Whether the previous event determines the row: no DDL of the table is between the two.
 
-    Two events of one transaction are left to INV-COLLAPSE; those of one millisecond in two partitions
+    Two events of one transaction are checked by INV-COLLAPSE; events of one millisecond in two partitions
     have no order.
     """
     apart = "commit_ts > previous.commit_ts"
@@ -91,76 +96,80 @@ def _present(options: VerifyOptions) -> Column:
     return present
 
 
-def _broken(options: VerifyOptions) -> dict[str, Column]:
-    """Why the two do not go together; see the functions of the same invariants below."""
-    traced = "not untraced"
+def _transition_errors(options: VerifyOptions) -> dict[str, Column]:
+    """The contradictions between two events; the checks below describe them."""
+    tracked = "not untracked"
     again = "op = 'insert' and present" if options.names_operation else "false"
     gone = "op != 'insert' and not present"
     stay = "not moves and not previous.moves"
     same = f"commit_ts = previous.commit_ts and op = previous.op and {stay}"
     differ = "not (old <=> previous.old and new <=> previous.new)"
     fixed = "coalesce(rule = 'table' or (rule = 'index-value' and hashes_handle), rule is null)"
-    broken = {
-        "wrong_state": f"{traced} and ({again} or {gone})",
-        "wrong_old": f"{traced} and known and present and op != 'insert' and old != previous.new",
+    errors = {
+        "wrong_state": f"{tracked} and ({again} or {gone})",
+        "wrong_old": f"{tracked} and known and present and op != 'insert' and old != previous.new",
         "wrong_copy": f"{same} and (partition = previous.partition or {differ})",
         "wrong_partition": f"{fixed} and partition != previous.partition and {stay}",
     }
     if options.commit_ts != "exact":
-        broken["wrong_copy"] = "false"
-    return {name: sf.coalesce(sf.expr(wrong), sf.lit(False)) for name, wrong in broken.items()}
+        errors["wrong_copy"] = "false"
+    return {name: sf.coalesce(sf.expr(wrong), sf.lit(False)) for name, wrong in errors.items()}
 
 
-def suspect(links: DataFrame) -> dict[str, int]:
-    """How many links are broken in each way."""
-    return links.agg(*(sf.count_if(name).alias(name) for name in BROKEN)).collect()[0].asDict()
+def count_invalid(transitions: DataFrame) -> dict[str, int]:
+    """Number of invalid transitions by kind of error."""
+    return (
+        transitions.agg(*(sf.count_if(name).alias(name) for name in TRANSITION_ERRORS)).collect()[0].asDict()
+    )
 
 
-def _both() -> tuple[Column, Column]:
-    """The event before and the event, which need not stand in this order if partitions differ."""
+def _event_pair() -> tuple[Column, Column]:
+    """References to the previous event and the event; in two partitions they have no order."""
     previous = sf.col("previous")
-    return place(previous["position"], previous["partition"]), place()
+    return event_ref(previous["position"], previous["partition"]), event_ref()
 
 
 def _severity(options: VerifyOptions) -> Column:
     return sf.lit("error" if options.from_beginning else "warning")
 
 
-def state_broken(stream: Stream) -> DataFrame:
-    """INV-ROW-STATE: inserts of a row that is there, updates and deletes of one that is not.
+def check_row_state(stream: Stream) -> DataFrame:
+    """INV-ROW-STATE: inserts of existing rows, updates and deletes of absent rows.
 
-    At the start of a stream nothing is known of a row until its first event, unless the stream is one
-    ``from_beginning``. Filters and the start-ts hide events, so that elsewhere this is a warning.
+    At the start of a stream a row is unknown until its first event, unless the stream is
+    ``from_beginning``. Otherwise this is a warning, because filters and the start-ts hide events.
     """
-    there = "insert of a row that is there since commit-ts %d; the delete of a split update may be missing"
+    existing = "insert of a row that exists since commit-ts %d; the delete of a split update may be missing"
     gone = "%s of a row that was deleted at commit-ts %d"
     before = sf.col("previous")["commit_ts"]
     detail = (
-        sf.when(sf.col("present"), sf.format_string(there, before))
+        sf.when(sf.col("present"), sf.format_string(existing, before))
         .when(sf.expr("known"), sf.format_string(gone, "op", before))
         .otherwise(sf.format_string("%s of a row that was never inserted", "op"))
     )
-    links = stream.links.where("wrong_state").withColumn("known", sf.expr("previous.op = 'delete'"))
-    previous, event = _both()
-    shown = sf.when(sf.col("previous").isNotNull(), previous)
-    return links.select(*Violation(_severity(stream.options), (shown, event), detail).found())
+    transitions = stream.transitions.where("wrong_state").withColumn(
+        "known", sf.expr("previous.op = 'delete'")
+    )
+    previous, event = _event_pair()
+    example = sf.when(sf.col("previous").isNotNull(), previous)
+    return transitions.select(*Violation(_severity(stream.options), (example, event), detail).found())
 
 
-def copies_differ(stream: Stream) -> DataFrame:
+def check_dup_content(stream: Stream) -> DataFrame:
     """INV-DUP-CONTENT: events of one row, commit-ts and operation with different images."""
     detail = sf.format_string("two %ss with commit-ts %d differ", "op", "commit_ts")
-    links = stream.links.where("wrong_copy")
-    return links.select(*Violation(sf.lit("error"), _both(), detail).found())
+    transitions = stream.transitions.where("wrong_copy")
+    return transitions.select(*Violation(sf.lit("error"), _event_pair(), detail).found())
 
 
-def scattered(stream: Stream) -> DataFrame:
-    """INV-KEY-PARTITION: a row that goes on in another partition.
+def check_key_partition(stream: Stream) -> DataFrame:
+    """INV-KEY-PARTITION: rows whose next event is in another partition.
 
-    Dispatch by ``ts`` or by columns that are not the handle key does so by design; where the rule is
-    unknown it is a warning.
+    Dispatch by ``ts`` or by columns other than the handle key does so by design; it is a warning if the
+    rule is unknown.
     """
     severity = sf.when(sf.col("rule").isNull(), "warning").otherwise("error")
     previous = sf.col("previous")["partition"]
-    detail = sf.format_string("the row goes on in partition %d, it was in %d", "partition", previous)
-    links = stream.links.where("wrong_partition")
-    return links.select(*Violation(severity, _both(), detail).found())
+    detail = sf.format_string("the row is in partition %d, its previous event in %d", "partition", previous)
+    transitions = stream.transitions.where("wrong_partition")
+    return transitions.select(*Violation(severity, _event_pair(), detail).found())

@@ -1,23 +1,25 @@
-"""The stream as the invariants see it: events reduced to what is compared, classified, and suspected.
+"""The stream as the invariants read it: classified events without their images, with marks.
 
 ``Stream.events`` has one row per decoded event and these columns:
 
 * ``topic``, ``partition``, ``position`` (offset and index in one number, see :func:`position`);
 * ``kind``, ``commit_ts``, ``schema``, ``table``, ``table_id``, ``op``;
-* ``identity``: fingerprint that identical events share; ``first``: none came before in the partition;
-* ``row_key``: fingerprint, NULL without handle key; ``old_row_key``: where an update changes columns of it;
-* ``old``, ``new``: 64 bits of the images, NULL where they are not there or not whole; an old image of the
-  updated columns alone is completed by those that did not change;
-* ``shape``: 64 bits of names, types and flags of the columns, NULL where not all columns are there;
-* ``odd_flags``: names of columns whose flags no TiDB gives; ``null_handle``: a handle column is NULL;
+* ``identity``: fingerprint that identical events share; ``first_delivery``: no identical event came before in
+  the partition;
+* ``row_key``: fingerprint, NULL without handle key; ``old_row_key``: if an update changes columns of it;
+* ``old``, ``new``: 64 bits of the images, NULL if absent or incomplete; an old image of the updated columns
+  only is completed with the columns that did not change;
+* ``shape``: 64 bits of names, types and flags of the columns, NULL if the event lacks columns;
+* ``odd_flags``: names of columns with flags that TiDB never produces; ``null_handle``: a handle
+  column is NULL;
 * ``rule``, ``hashes_handle``, ``dispatch_key``, ``certain``, ``rule_topic``: see ``routing``;
-* ``ddl_effect``: see ``ddl_effect``; ``untraced``: nobody can follow the rows of the table;
+* ``ddl_effect``: see ``ddl_effect``; ``untracked``: the rows of the table cannot be tracked;
 * ``key_change``: names of the unique or handle columns that an update changes;
 * ``events``, ``size``, ``error``, ``error_byte``, ``error_expected`` of the message;
-* the marks of :func:`_marked`: what one pass over each partition finds wrong, or suspects.
+* the marks of :func:`_marked`: violations, and candidates for them, that one pass per partition finds.
 
-An event that is late in any group of its partition is late in the partition. So one pass tells the few
-groups that have to be looked at; where it suspects nothing, the invariants of all groups hold.
+An event that is late in any group of its partition is late in the partition. One pass over the partitions
+therefore finds the few groups that need a closer check; if it finds none, the invariants of all groups hold.
 """
 
 from __future__ import annotations
@@ -34,48 +36,49 @@ from ticdc_producer.verifier.ddl_effect import ddl_effect
 from ticdc_producer.verifier.options import VerifyOptions
 
 PARTITION = ("topic", "partition")
-PLACE = ("offset", "index")
+OFFSET_INDEX = ("offset", "index")
 TABLE = ("schema", "table")
 TABLE_PART = (*TABLE, "table_id")
-FIRST_ROW = "kind = 'row' and first"
+FIRST_ROW = "kind = 'row' and first_delivery"
 _MESSAGE = ("events", "size", "error", "error_byte", "error_expected")
 _INDEX_BITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Classified events, and what is known of them.
+    """Classified events and the data that the checks derive from them.
 
-    :param decoded: the events as they were given.
-    :param topics: one row per topic whose number of partitions is known, see ``census.topics``.
-    :param links: broken links between a row's events, see ``row_history.broken_links``.
+    :param decoded: the decoded events with their images.
+    :param topics: one row per topic whose number of partitions is known, see ``stream_stats.topics``.
+    :param transitions: the invalid transitions of rows, see ``row_history.invalid_transitions``.
     """
 
     events: DataFrame
     decoded: DataFrame
     options: VerifyOptions
     topics: DataFrame
-    links: DataFrame
+    transitions: DataFrame
 
     @property
     def batched_rows(self) -> DataFrame:
-        """:attr:`rows` with ``batch_value``: what rows of a table must share for TiCDC's batcher to keep
-        their order; -1 where that is the table alone. With :data:`TABLE_PART` it is the batch.
+        """:attr:`rows` with ``batch_value``, see :func:`batch_value`.
+
+        TiCDC's batcher preserves the order of rows with equal :data:`TABLE_PART` and ``batch_value``.
         """
         return self.rows.withColumn("batch_value", batch_value())
 
     @property
     def rows(self) -> DataFrame:
-        """First-time row events; duplicates are exempt from what they were judged by already."""
+        """First-time row events; their duplicates are not checked again."""
         return self.events.filter(FIRST_ROW)
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """How an event, or a group of events, breaks an invariant.
+    """How an event or a group of events violates an invariant, as Spark expressions.
 
-    :param events: references (:func:`place`) to the events concerned, in stream order; NULL is left out.
-    :param wrong: whether it does.
+    :param events: references (:func:`event_ref`) to the events concerned, in stream order; NULLs are dropped.
+    :param wrong: whether the event violates the invariant; None: every row of the DataFrame does.
     """
 
     severity: Column
@@ -90,15 +93,15 @@ class Violation:
 
 
 def batch_value() -> Column:
-    """What beside the table rows must share to be in one batch; -1 where that is the table alone."""
+    """The value that rows of a table must share to be in one batch; -1 if the table alone decides."""
     by_value = sf.col("rule").isin("index-value", "columns")
     shared = sf.when(by_value, sf.col("dispatch_key")).otherwise(sf.lit(-1))
     return sf.coalesce(shared, sf.lit(-1))
 
 
 def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
-    """The events to check. They are shuffled once, by Kafka partition, which all windows keep."""
-    shuffled = _reduced(routing.routed(_named(decoded), options), options).repartition(*PARTITION)
+    """The events to check, shuffled once by Kafka partition, which all windows use."""
+    shuffled = _reduced(routing.with_rules(_named(decoded), options), options).repartition(*PARTITION)
     keys = {
         "row_key": identity.row_key(sf.col("handle")),
         "old_row_key": identity.row_key(sf.col("old_handle")),
@@ -107,24 +110,24 @@ def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
     reduced = shuffled.withColumns(keys).drop("handle", "old_handle")
     by_identity = Window.partitionBy(*PARTITION, "identity").orderBy("position")
     first = (sf.row_number().over(by_identity) == 1) | (sf.col("kind") == "error")
-    if not options.times_rows:  # a row may come back as it was, and reads as the same event then
+    if not options.rows_have_commit_ts:  # a row deleted and inserted again reads as the same event
         first |= sf.expr("kind = 'row' and commit_ts = 0")
-    return _marked(reduced.withColumn("first", first), options)
+    return _marked(reduced.withColumn("first_delivery", first), options)
 
 
-def barred(options: VerifyOptions) -> str:
-    """How the commit-ts of a row that should not come after a DDL compares with the DDL's.
+def ddl_barrier_operator(options: VerifyOptions) -> str:
+    """The comparison of a row's commit-ts with the ts of an earlier DDL that makes the row a violation.
 
-    Of one millisecond nobody can tell which was first.
+    Within one millisecond the order of the two is unknown.
     """
     return "<=" if options.commit_ts == "exact" else "<"
 
 
-_FALLS = "commit_ts < resolved_before.commit_ts"
+_RESOLVED_DECREASES = "commit_ts < resolved_before.commit_ts"
 
 
-def stalled(options: VerifyOptions) -> str:
-    """Whether a resolved event comes too long after the newest before it."""
+def stall_condition(options: VerifyOptions) -> str:
+    """Condition: a resolved event comes too long after the newest one before it."""
     if options.resolved_gap_ms is None:
         return "false"
     gap = "shiftright(commit_ts, 18) - shiftright(resolved_before.commit_ts, 18)"
@@ -132,13 +135,13 @@ def stalled(options: VerifyOptions) -> str:
 
 
 def _marked(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """Adds what comes too late, judged by the newest events before it in the partition.
+    """Adds marks of late events, found by comparison with the newest earlier events of the partition.
 
-    ``newer_row``, ``resolved_before``, ``ddl_before``: such an event, NULL if it is not newer (the latter
-    two: nor of the same commit-ts); ``after_insert``: a delete behind an insert that is as new.
-    ``mixed_kind``, ``mixed_key``: see :func:`_mixed`.
+    ``newer_row``, ``resolved_before``, ``ddl_before``: the newest such event before, NULL if it is not newer
+    (the latter two: nor of equal commit-ts); ``after_insert``: a delete after an insert that is at least as
+    new. ``mixed_kind``, ``mixed_key``: see :func:`_mixed`.
     """
-    before = so_far()
+    before = preceding_events()
     newest = {
         "newer_row": latest(sf.expr(FIRST_ROW)).over(before),
         "resolved_before": latest(sf.col("kind") == "resolved").over(before),
@@ -148,11 +151,12 @@ def _marked(events: DataFrame, options: VerifyOptions) -> DataFrame:
         ),
     }
     wrong = {
-        "newer_row": "first and kind in ('row', 'ddl') and commit_ts < newer_row.commit_ts",
-        "resolved_before": "first and kind in ('row', 'ddl') and commit_ts <= resolved_before.commit_ts or "
-        f"first and kind = 'resolved' and ({_FALLS} or {stalled(options)})",
-        "ddl_before": f"{FIRST_ROW} and commit_ts {barred(options)} ddl_before.commit_ts or "
-        "first and kind = 'ddl' and commit_ts < ddl_before.commit_ts",
+        "newer_row": "first_delivery and kind in ('row', 'ddl') and commit_ts < newer_row.commit_ts",
+        "resolved_before": "first_delivery and kind in ('row', 'ddl') "
+        "and commit_ts <= resolved_before.commit_ts or "
+        f"first_delivery and kind = 'resolved' and ({_RESOLVED_DECREASES} or {stall_condition(options)})",
+        "ddl_before": f"{FIRST_ROW} and commit_ts {ddl_barrier_operator(options)} ddl_before.commit_ts or "
+        "first_delivery and kind = 'ddl' and commit_ts < ddl_before.commit_ts",
     }
     after_insert = sf.expr(f"{FIRST_ROW} and op = 'delete' and commit_ts <= insert_ts")
     marks = {name: sf.when(sf.expr(condition), sf.col(name)) for name, condition in wrong.items()}
@@ -168,16 +172,16 @@ def _marked(events: DataFrame, options: VerifyOptions) -> DataFrame:
 
 
 def _batch() -> Column:
-    """What rows of a message share; NULL where nobody knows.
+    """The value that rows of a message share; NULL if unknown.
 
-    Values are dispatched by a hash alone, and rows of two tables may have the same.
+    Rules by value dispatch by the hash alone, and rows of two tables may have the same hash.
     """
     by_value = sf.col("rule").isin("index-value", "columns", "ts")
     return sf.when(by_value, sf.col("dispatch_key")).otherwise(sf.xxhash64(*TABLE))
 
 
 def _mixed() -> dict[str, Column]:
-    """Events of another kind, or rows of another dispatch key, than the event before them in the message."""
+    """Events whose kind or dispatch key differs from that of the previous event in the message."""
     offset, before = (f"shiftright({one}, {_INDEX_BITS})" for one in ("position", "neighbour.position"))
     same = f"kind != 'error' and {offset} = {before}"
     kind = sf.expr(f"{same} and (kind != 'row' or neighbour.kind != 'row')")
@@ -185,30 +189,31 @@ def _mixed() -> dict[str, Column]:
 
 
 def _named(decoded: DataFrame) -> DataFrame:
-    """The events with '' and 0 where a protocol has no name or no table id, so that they compare."""
+    """The events with '' for missing names and 0 for missing table ids, so that they compare."""
     plain = {name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table", "op")}
     return decoded.withColumns({**plain, "table_id": sf.coalesce(sf.col("table_id"), sf.lit(0))})
 
 
 def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """Events without their images. Columns are NULL for DDL and resolved events, as ``columns`` is.
+    """Events without their images. ``columns`` and what depends on it are NULL for DDL and resolved events.
 
-    The JVM does not compile methods above 8000 bytes, and all of this is one: what is used twice is a
-    column of its own, what needs no image is left to later steps, and no text is rendered.
+    Spark compiles this projection to one method, and the JVM does not compile methods above 8000 bytes.
+    Therefore shared expressions are columns of their own, expressions without images are left to later
+    steps, and no text is rendered.
     """
-    imaged = events.withColumns(
+    with_images = events.withColumns(
         {
             "key_image": identity.key_image(),
             "old_image": old_image(options),
-            "old_print": identity.image_print(sf.col("before")),
-            "new_print": identity.image_print(sf.col("after")),
+            "old_fingerprint": identity.image_fingerprint(sf.col("before")),
+            "new_fingerprint": identity.image_fingerprint(sf.col("after")),
             "key_change": _key_change(),
         }
     )
-    prepared = imaged.withColumns(
+    prepared = with_images.withColumns(
         {"handle": identity.handle_entries(sf.col("key_image")), "hashed": routing.hashed_columns()}
     )
-    prepared = prepared.withColumn("in_part", _in_part(options))
+    prepared = prepared.withColumn("key_columns_only", _key_columns_only(options))
     keyed = prepared.withColumn("dispatch_key", routing.dispatch_key(sf.col("hashed"), options.hashed_types))
     return keyed.select(
         *PARTITION,
@@ -218,11 +223,11 @@ def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
         *TABLE,
         "table_id",
         "op",
-        identity.identity(sf.col("old_print"), sf.col("new_print")).alias("identity"),
+        identity.identity(sf.col("old_fingerprint"), sf.col("new_fingerprint")).alias("identity"),
         "handle",
         sf.when(sf.size("key_change") > 0, identity.handle_entries(sf.col("old_image"))).alias("old_handle"),
-        *_prints(options),
-        _untraced(options).alias("untraced"),
+        *_fingerprints(options),
+        _untracked(options).alias("untracked"),
         sf.when(sf.col("kind") == "ddl", ddl_effect()).alias("ddl_effect"),
         "rule",
         "rule_topic",
@@ -235,7 +240,7 @@ def _reduced(events: DataFrame, options: VerifyOptions) -> DataFrame:
 
 
 def old_image(options: VerifyOptions) -> Column:
-    """The old image, completed by what did not change where only updated columns are sent."""
+    """The old image; completed with the unchanged columns if only updated columns are sent."""
     before, after = sf.col("before"), sf.col("after")
     if options.old_columns == "all":
         return before
@@ -243,39 +248,39 @@ def old_image(options: VerifyOptions) -> Column:
     return sf.when(sf.col("op") == "update", sf.map_concat(before, others)).otherwise(before)
 
 
-def _in_part(options: VerifyOptions) -> Column:
-    """Whether an event shows its handle key alone: large rows may, and deletes if so configured."""
+def _key_columns_only(options: VerifyOptions) -> Column:
+    """Whether an event has the handle key columns only: large rows may, and deletes if configured."""
     large = sf.coalesce(sf.col("handle_key_only"), sf.lit(0)) != 0
     delete = sf.col("op") == "delete"
     keys = sf.forall("columns", lambda column: identity.has_flag(column.flag, ColumnFlag.HANDLE_KEY))
     return large | (delete & (keys if options.whole_deletes else sf.lit(True)))
 
 
-def _prints(options: VerifyOptions) -> tuple[Column, ...]:
-    """``old``, ``new``, ``shape``, ``odd_flags``: what is compared with other events of the row or table."""
-    whole = ~sf.col("in_part")
-    old = sf.col("old_print")
+def _fingerprints(options: VerifyOptions) -> tuple[Column, ...]:
+    """``old``, ``new``, ``shape``, ``odd_flags``: compared with other events of the row or table."""
+    whole = ~sf.col("key_columns_only")
+    old = sf.col("old_fingerprint")
     if options.old_columns != "all":
-        old = identity.image_print(sf.col("old_image"))
+        old = identity.image_fingerprint(sf.col("old_image"))
     odd = odd_flags() if options.flags else sf.lit(None).cast("array<string>")
     return (
         sf.when(whole, old["high"]).alias("old"),
-        sf.when(whole, sf.col("new_print")["high"]).alias("new"),
+        sf.when(whole, sf.col("new_fingerprint")["high"]).alias("new"),
         sf.when(whole & (sf.col("kind") == "row"), sf.xxhash64(sf.array_sort("columns"))).alias("shape"),
         odd.alias("odd_flags"),
     )
 
 
-def _untraced(options: VerifyOptions) -> Column:
-    if options.untraced is None:
+def _untracked(options: VerifyOptions) -> Column:
+    if options.untracked is None:
         return sf.lit(True)
-    return sf.concat("schema", sf.lit("."), "table").isin([*options.untraced])
+    return sf.concat("schema", sf.lit("."), "table").isin([*options.untracked])
 
 
 def _key_change() -> Column:
     """Names of the handle and unique columns that differ between an update's images.
 
-    An old image reduced to the updated columns lacks the others: those did not change.
+    An old image of the updated columns lacks the other columns, which did not change.
     """
     before, after = sf.col("before"), sf.col("after")
     keys = ColumnFlag.HANDLE_KEY | ColumnFlag.UNIQUE_KEY
@@ -290,26 +295,30 @@ def _key_change() -> Column:
 
 
 def position() -> Column:
-    """Offset and index in a message as one number, which sorts and hashes as fast as any.
+    """Offset and index in the message as one number, which sorts and hashes fast.
 
-    It holds a million events per message and 2^43 messages per partition.
+    The range is a million events per message and 2^43 messages per partition.
     """
     return sf.shiftleft(sf.col("offset"), _INDEX_BITS) + sf.col("index")
 
 
-def place(position: Column | None = None, partition: Column | None = None) -> Column:
-    """Reference to this event, or to the one at a position of its topic and its or another partition."""
-    at = sf.col("position") if position is None else position
+def event_ref(position: Column | None = None, partition: Column | None = None) -> Column:
+    """Reference to an event as a struct of topic, partition, offset and index.
+
+    :param position: position of the event; None: of this event.
+    :param partition: partition of the event; None: of this event.
+    """
+    number = sf.col("position") if position is None else position
     return sf.struct(
         sf.col("topic"),
         (sf.col("partition") if partition is None else partition).alias("partition"),
-        sf.shiftright(at, _INDEX_BITS).alias("offset"),
-        at.bitwiseAND(sf.lit((1 << _INDEX_BITS) - 1)).cast("int").alias("index"),
+        sf.shiftright(number, _INDEX_BITS).alias("offset"),
+        number.bitwiseAND(sf.lit((1 << _INDEX_BITS) - 1)).cast("int").alias("index"),
     )
 
 
-def so_far(*group: str) -> WindowSpec:
-    """All events before this one in its partition, of the same group."""
+def preceding_events(*group: str) -> WindowSpec:
+    """Window: the earlier events of the same partition and group."""
     before = Window.partitionBy(*PARTITION, *group).orderBy("position")
     return before.rowsBetween(Window.unboundedPreceding, -1)
 

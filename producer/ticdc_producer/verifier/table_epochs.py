@@ -1,8 +1,8 @@
-"""DDLs as the borders of what a reader knows of a table's rows and columns.
+"""Table epochs: the time between two DDLs of a table.
 
-Nothing is compared across a DDL of the table: it may add columns with their default, turn values into
-others, or give the table another handle key, all without a row event. DDLs that move rows between tables
-count for all tables, those without table for all of their database (TiCDC puts them into another topic).
+Events of different epochs are not compared: a DDL may add columns with their default, change values, or
+change the handle key, all without a row event. A DDL that moves rows between tables counts for all tables;
+a DDL without table counts for all tables of its database (TiCDC sends it to another topic).
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ _DDLS = "array<struct<commit_ts: bigint, leaves: string>>"
 
 
 def with_epoch(rows: DataFrame, events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """The rows with ``epoch``: commit-ts of the last DDL before them that concerns their table, and in
-    which state it leaves the table, ``empty`` or ``unknown``. NULL: the start of the stream.
+    """Adds ``epoch``: the last DDL of the row's table before the row; NULL: the start of the stream.
 
-    A row with the ts of a DDL belongs before it; of one millisecond nobody knows.
+    It has the DDL's commit-ts and the state in which the DDL leaves the table, ``empty`` or ``unknown``. A
+    row with the ts of a DDL belongs before it; if both are exact to the millisecond only, their order is
+    unknown.
 
-    :param events: those of ``Stream``, with the DDLs.
+    :param events: the events of ``Stream``, with the DDLs.
     """
     ddls = events.where("kind = 'ddl'").select("topic", *TABLE, "ddl_effect", _leaves(options).alias("ddl"))
     by_table = "ddl_effect != 'moves' and table != ''"
     own = ddls.where(by_table).groupBy("topic", *TABLE).agg(sf.collect_set("ddl").alias("own_ddls"))
-    anyone = sf.when(sf.col("ddl_effect") != "moves", sf.col("schema")).alias("of")
-    others = ddls.where(f"not ({by_table})").select(sf.struct(anyone, "ddl").alias("other"))
+    database = sf.when(sf.col("ddl_effect") != "moves", sf.col("schema")).alias("of")
+    others = ddls.where(f"not ({by_table})").select(sf.struct(database, "ddl").alias("other"))
     collected = others.agg(sf.collect_set("other").alias("other_ddls"))
     joined = rows.join(sf.broadcast(own), ["topic", *TABLE], "left").crossJoin(sf.broadcast(collected))
     return joined.withColumn("epoch", _last(options)).drop("own_ddls", "other_ddls")
 
 
 def _leaves(options: VerifyOptions) -> Column:
-    """A created table is empty, but whoever begins to read somewhere may have missed how it was filled."""
+    """A created table is empty; but a stream read from the middle may lack the rows inserted after CREATE."""
     empty = ["clears", "creates"] if options.from_beginning else ["clears"]
     leaves = sf.when(sf.col("ddl_effect").isin(empty), EMPTY).otherwise(UNKNOWN)
     return sf.struct("commit_ts", leaves.alias("leaves"))
 
 
 def _last(options: VerifyOptions) -> Column:
-    """The last DDL; of several with one ts, one that leaves the table unknown."""
+    """The last DDL; if several have its ts, one that leaves the table unknown."""
     concerned = sf.filter(
         "other_ddls", lambda other: sf.coalesce(other["of"] == sf.col("schema"), sf.lit(True))
     )

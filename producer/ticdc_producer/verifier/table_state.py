@@ -1,8 +1,8 @@
-"""The reference consumer: the rows that a reader of the topic ends up with.
+"""The reference consumer: computes the rows of a topic's tables at its end.
 
-Per row key the event with the highest commit-ts decides; of one commit-ts a delete comes before an
-insert. DROP and TRUNCATE remove what was committed up to them. It shares no code with the scenario's own
-expected state: that is the check.
+Per row key the event with the highest commit-ts decides; at one commit-ts a delete comes before an insert.
+DROP and TRUNCATE remove the rows committed up to them. It shares no code with the computation of the
+scenario's expected state, so that each checks the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from ticdc_producer.spark.materialize import kept
+from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.verifier.identity import (
     entries,
     fingerprint,
@@ -23,9 +23,9 @@ from ticdc_producer.verifier.identity import (
     row_key,
 )
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import PLACE
+from ticdc_producer.verifier.stream import OFFSET_INDEX
 
-SHOWN = 5
+MAX_EXAMPLES = 5
 _EXACT = VerifyOptions()
 _DROP_SCHEMA, _DROP_TABLE, _TRUNCATE_TABLE = 2, 4, 11
 STATE = "schema string, table string, row map<string,binary>"
@@ -33,12 +33,12 @@ STATE = "schema string, table string, row map<string,binary>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateComparison:
-    """Expected rows against those of the reference consumer.
+    """Result of the comparison of expected rows with those of the reference consumer.
 
-    :param tables: how many tables were compared.
-    :param not_compared: tables whose rows the stream alone does not tell: a DDL changed them, or the
-        protocol does not tell their key.
-    :param diff: examples, ``-`` expected and missing, ``+`` there and not expected.
+    :param tables: number of tables compared.
+    :param not_compared: tables whose final rows cannot be derived from the stream: a DDL changed them, or
+        the protocol does not mark their key.
+    :param diff: examples: ``-`` missing rows, ``+`` unexpected rows.
     """
 
     tables: int
@@ -59,16 +59,16 @@ class StateComparison:
 
 
 def final_state(events: DataFrame, options: VerifyOptions = _EXACT) -> DataFrame:
-    """Rows at the end of the stream (``STATE``), of tables with a handle key.
+    """Rows at the end of the stream (shape ``STATE``), of tables with a handle key.
 
-    :param events: decoded events; duplicates do no harm.
+    :param events: decoded events; duplicates do not change the result.
     """
     rows = events.where("kind = 'row'").withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
     keyed = rows.withColumn("row_key", row_key(handle_entries())).where("row_key is not null")
-    # Where transactions of one millisecond cannot be told apart, the order in the partition decides.
-    inside = [(sf.col("op") != "delete").cast("int")] if options.commit_ts == "exact" else PLACE
-    # Where rows do not tell when they were committed, it alone does.
-    order = sf.struct("commit_ts", *inside) if options.times_rows else sf.struct(*PLACE)
+    # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
+    inside = [(sf.col("op") != "delete").cast("int")] if options.commit_ts == "exact" else OFFSET_INDEX
+    # If rows have no commit-ts, only the position decides.
+    order = sf.struct("commit_ts", *inside) if options.rows_have_commit_ts else sf.struct(*OFFSET_INDEX)
     last = keyed.groupBy("schema", "table", "row_key").agg(
         sf.max_by("after", order).alias("row"), sf.max("commit_ts").alias("commit_ts")
     )
@@ -91,23 +91,23 @@ def compare_state(
 ) -> StateComparison:
     """Compare two table states row by row.
 
-    :param expected: ``STATE``; only its tables are compared.
-    :param actual: ``STATE``.
-    :param not_compared: tables that were left out of ``expected``, for the report.
+    :param expected: rows of shape ``STATE``; only its tables are compared.
+    :param actual: rows of shape ``STATE``.
+    :param not_compared: tables missing in ``expected``, for the report.
     """
     tables = expected.select("schema", "table").distinct()
     wanted = _counted(expected.where("row is not null"), "wanted")
-    there = _counted(actual.join(sf.broadcast(tables), ["schema", "table"], "left_semi"), "there")
-    both = wanted.join(there, ["schema", "table", "identity", "text"], "full_outer").fillna(0)
-    lacking = sf.greatest(sf.col("wanted") - sf.col("there"), sf.lit(0))
-    surplus = sf.greatest(sf.col("there") - sf.col("wanted"), sf.lit(0))
+    found = _counted(actual.join(sf.broadcast(tables), ["schema", "table"], "left_semi"), "found")
+    both = wanted.join(found, ["schema", "table", "identity", "text"], "full_outer").fillna(0)
+    lacking = sf.greatest(sf.col("wanted") - sf.col("found"), sf.lit(0))
+    surplus = sf.greatest(sf.col("found") - sf.col("wanted"), sf.lit(0))
     sums = both.agg(
         *(sf.coalesce(sf.sum(column), sf.lit(0)).alias(name)
           for name, column in (("rows", sf.col("wanted")), ("missing", lacking), ("unexpected", surplus)))
     ).collect()[0]  # fmt: skip
     diff: tuple[str, ...] = ()
     if sums["missing"] or sums["unexpected"]:
-        with kept(both.where("wanted != there")) as different:
+        with materialized(both.where("wanted != found")) as different:
             diff = (
                 *_examples("-", different.where(lacking > 0)),
                 *_examples("+", different.where(surplus > 0)),
@@ -124,5 +124,5 @@ def _counted(state: DataFrame, count: str) -> DataFrame:
 
 
 def _examples(sign: str, rows: DataFrame) -> list[str]:
-    shown = rows.orderBy("schema", "table", "text").limit(SHOWN).collect()
-    return [f"{sign} {row['schema']}.{row['table']} {row['text']}" for row in shown]
+    selected = rows.orderBy("schema", "table", "text").limit(MAX_EXAMPLES).collect()
+    return [f"{sign} {row['schema']}.{row['table']} {row['text']}" for row in selected]

@@ -1,4 +1,4 @@
-"""The verdict on a stream: findings, comparison, state, in one object."""
+"""The verdict on a stream: findings, comparison with expected events, and comparison of states."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ticdc_producer.verifier.table_state import StateComparison
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was checked and found.
+    """The result of a verification.
 
-    :param findings: violated invariants, the gravest first, and those that could not be checked.
+    :param findings: violated invariants, the most severe first, and those that could not be checked.
     :param checked: ids of the invariants that were checked.
     :param kinds: events by kind, and duplicates among them.
-    :param comparison: against a scenario's expected events; None without a scenario.
-    :param state: against its expected rows; None without a scenario.
-    :param states: the same at time stamps that were asked for.
+    :param comparison: comparison with a scenario's expected events; None without a scenario.
+    :param state: comparison with its expected rows; None without a scenario.
+    :param states: the same at the requested time stamps (TSO).
     """
 
     findings: tuple[Finding, ...]
@@ -32,10 +32,10 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Nothing of severity error, and no difference to what was expected."""
+        """No finding of severity error, and no difference from the expected events and rows."""
         parts = (self.comparison, self.state, *self.states.values())
-        judged = [part.ok for part in parts if part is not None]
-        return all(judged) and not any(finding.severity == "error" for finding in self.findings)
+        results = [part.ok for part in parts if part is not None]
+        return all(results) and not any(finding.severity == "error" for finding in self.findings)
 
     def of_severity(self, *severities: str) -> list[Finding]:
         """The findings of these severities."""

@@ -1,4 +1,4 @@
-"""Every column type: Spark's values become what ``coerce`` makes of the same values."""
+"""For every column type the conversion of Spark's values equals ``coerce``."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Case:
     def exact(self) -> bool:
         return self.spark.startswith("decimal")
 
-    def given(self, place: int) -> Any:
-        """One value as it is handed to Spark; NULL beyond the last."""
-        value = self.values[place] if place < len(self.values) else None
+    def given(self, index: int) -> Any:
+        """The value at an index as Spark gets it; NULL beyond the last."""
+        value = self.values[index] if index < len(self.values) else None
         return f"{value:f}" if self.exact and value is not None else value
 
     def __str__(self) -> str:
@@ -112,9 +112,9 @@ CASES = [
 
 
 def canonical_values(spark: SparkSession, cases: list[Case]) -> dict[Case, list[Any]]:
-    """What becomes of all values, from one job."""
+    """The canonical values of all cases, from one Spark job."""
     typed = StructType.fromDDL(", ".join(f"c{n} {case.spark}" for n, case in enumerate(cases)))
-    # PySpark rounds a Decimal of more than 34 digits on its way to the JVM.
+    # PySpark rounds a Decimal of more than 34 digits when it passes it to the JVM.
     plain = [
         StructType.fromDDL(f"c{n} {'string' if case.exact else case.spark}")[0]
         for n, case in enumerate(cases)
@@ -156,13 +156,13 @@ def test_the_ansi_mode_of_the_session_does_not_count(spark: SparkSession) -> Non
         assert found[case][: len(case.values)] == [coerce(case.column, value) for value in case.values], case
 
 
-def test_null_stays_null(texts: dict[Case, list[Any]]) -> None:
+def test_null_remains_null(texts: dict[Case, list[Any]]) -> None:
     shorter = [found[len(case.values) :] for case, found in texts.items() if len(case.values) < len(found)]
     assert len(shorter) > 20
     assert not any(any(rest) for rest in shorter)
 
 
-def test_some_forms_outright(texts: dict[Case, list[Any]]) -> None:
+def test_examples(texts: dict[Case, list[Any]]) -> None:
     found = {str(case): values for case, values in texts.items()}
     assert found["DECIMAL(10,2) from decimal(12,5)"][:2] == [b"0.01", b"-0.01"]
     assert found["DECIMAL(10,2) from decimal(12,5)"][3] == b"0.00"
@@ -226,7 +226,7 @@ def test_a_value_that_does_not_fit_stops_the_job(
         rows.collect()
 
 
-def test_bytes_that_are_no_text_stop_the_job(spark: SparkSession) -> None:
+def test_bytes_that_are_not_text_stop_the_job(spark: SparkSession) -> None:
     broken: Column = F.lit(b"a\xff").cast("string")
     column = Case("TEXT", "string", ()).column
     rows = spark.range(1).select(canonical(column, broken, StructType.fromDDL("v string")[0].dataType))

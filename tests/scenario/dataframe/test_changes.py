@@ -1,4 +1,4 @@
-"""A change log from a typed DataFrame is the one that the SQL session makes of the same statements."""
+"""The change log of a typed DataFrame equals that of the SQL session for the same statements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STEPS = "op string, txn int, place int, id int, name string, note string"
 
 
 def as_rows(history: list[Change], offset: int) -> list[tuple[Any, ...]]:
-    """What the session recorded, as rows of the change log."""
+    """The changes of a session as rows of the change log."""
     return [
         (
             change.commit_seq - offset, change.row_seq, change.table_version, change.table_id, change.row_key,
@@ -100,7 +100,7 @@ BEGIN; DELETE FROM people WHERE id=1; INSERT INTO people VALUES (1,'new','c'); C
 """
 
 
-def test_old_rows_are_what_the_change_before_left(steps: DataFrame) -> None:
+def test_old_rows_are_the_result_of_the_previous_change(steps: DataFrame) -> None:
     log = changes(steps, tables(_PEOPLE)["people"], op="op", order=["txn", "place"])
     assert collected(log) == session_rows(_PEOPLE, _STEPS_SQL)
     assert [(field.name, field.dataType) for field in log.schema] == [
@@ -135,10 +135,10 @@ def test_given_old_rows_and_a_key_that_changes(spark: SparkSession) -> None:
     log = changes(df, tables(_PEOPLE)["people"], op="op", order=["txn", "place"], before="old")
     expected = session_rows(_PEOPLE, dml)
     assert collected(log) == expected
-    assert expected[1][-1] == 1  # the session too says where the row came from
+    assert expected[1][-1] == 1  # the session also records the previous location of the row
 
 
-def test_a_table_without_clustered_key_goes_by_its_handle_key(spark: SparkSession) -> None:
+def test_a_table_without_clustered_key_uses_its_handle_key(spark: SparkSession) -> None:
     table = tables("CREATE TABLE t (a INT, b VARCHAR(9) NOT NULL UNIQUE)")["t"]
     df = spark.createDataFrame([("i", 0, 1, "x"), ("u", 1, 2, "x ")], "op string, n int, a int, b string")
     first, second = collected(changes(df, table, op="op", order="n"))
@@ -168,19 +168,19 @@ def test_the_operation_may_be_computed_from_a_column_that_is_not_the_tables(spar
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("upsert", 0, 0, 1, "a", "")], "column 'op' says what is done, .* not 'upsert'"),
-        ([(None, 0, 0, 1, "a", "")], "column 'op' says what is done, .* not 'NULL'"),
+        ([("upsert", 0, 0, 1, "a", "")], "column 'op' must be insert, .* not 'upsert'"),
+        ([(None, 0, 0, 1, "a", "")], "column 'op' must be insert, .* not 'NULL'"),
         ([("i", -1, 0, 1, "a", "")], "order column 'txn' counts from 0: '-1'"),
         ([("i", 0, None, 1, "a", "")], "order column 'place' counts from 0: 'NULL'"),
         ([("i", 0, 0, 1, None, "")], "Column 'name' cannot be null"),
         ([("i", 0, 0, None, "a", "")], "Column 'id' cannot be null"),
-        ([("u", 0, 0, 1, "a", "")], "no change before made .*row '1'"),
+        ([("u", 0, 0, 1, "a", "")], "no earlier change inserted .*row '1'"),
         (
             [("i", 0, 0, 1, "a", ""), ("d", 1, 0, 1, "a", ""), ("d", 2, 0, 1, "a", "")],
-            "no change before made",
+            "no earlier change inserted",
         ),
         ([("i", 0, 0, 1, "a", ""), ("i", 1, 0, 1, "a", "")], "insert of a row that exists, row '1'"),
-        ([("i", 0, 0, 1, "a", ""), ("u", 0, 0, 1, "b", "")], "same place in the order, those of row '1'"),
+        ([("i", 0, 0, 1, "a", ""), ("u", 0, 0, 1, "b", "")], "same position in the order, those of row '1'"),
         ([("i", 0, 0, 1, "0123456789", "")], "Data too long .* for column 'name': '0123456789'"),
     ],
 )
@@ -214,8 +214,8 @@ _ORDERED = "op string, n int"
         (_PEOPLE, f"{_ORDERED}, id int", "Field 'name' doesn't have a default value"),
         (_PEOPLE, f"{_ORDERED}, id string, name string", "column 'id' is int and cannot be made from string"),
         (_PEOPLE, "n int, id int, name string", "the DataFrame has no column 'op'"),
-        (_PEOPLE, "op int, n int, id int, name string", "the operation is text, not Spark's int"),
-        (_PEOPLE, "op string, n string, id int, name string", "order column 'n' must be of integers"),
+        (_PEOPLE, "op int, n int, id int, name string", "the operation must be text, not Spark's int"),
+        (_PEOPLE, "op string, n string, id int, name string", "order column 'n' must be an integer column"),
         (_PEOPLE, f"{_ORDERED}, id int, ID int, name string", "two columns for one: 'id' and 'ID'"),
         (
             "CREATE TABLE people (id INT AUTO_INCREMENT PRIMARY KEY)",
@@ -233,7 +233,7 @@ def test_frames_that_do_not_fit_are_refused_at_once(
 
 
 def test_generated_columns(spark: SparkSession) -> None:
-    """A virtual one is in no image; a stored one must be there, since nothing computes it."""
+    """A virtual column is in no image; a stored one must be a column of the DataFrame: it is not computed."""
     plain = tables("CREATE TABLE g (id INT PRIMARY KEY, v INT)")["g"]
     key, other = plain.columns
     virtual = replace(plain, columns=(key, replace(other, generated="virtual")))
@@ -263,8 +263,8 @@ def test_partitioned_tables_are_refused_by_name(spark: SparkSession) -> None:
         ("was", "only the rows have it: 'name'"),
     ],
 )
-def test_old_row_columns_that_are_none(spark: SparkSession, before: str, message: str) -> None:
+def test_invalid_old_row_columns(spark: SparkSession, before: str, message: str) -> None:
     df = spark.createDataFrame([], f"{_ORDERED}, id int, name string, was struct<id:int>")
-    kept = df if before == "was" else df.drop("was")
+    frame = df if before == "was" else df.drop("was")
     with pytest.raises(ScenarioError, match=message):
-        changes(kept, tables(_PEOPLE)["people"], op="op", order="n", before=before)
+        changes(frame, tables(_PEOPLE)["people"], op="op", order="n", before=before)

@@ -74,7 +74,7 @@ def test_subnormals(mantissa: int) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.none()))
-def test_texts_read_back_and_nulls_stay(numbers: list[float | None]) -> None:
+def test_texts_parse_to_the_same_number_and_nulls_remain(numbers: list[float | None]) -> None:
     for number, text in zip(numbers, printed(numbers, pa.float64()), strict=True):
         assert (number is None) == (text is None)
         assert text is None or float(text) == number
@@ -86,6 +86,6 @@ def test_a_slice_prints_its_own_numbers() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_no_column_holds_is_refused(number: float) -> None:
+def test_nan_and_infinities_are_refused(number: float) -> None:
     with pytest.raises(ValueError, match="NaN"):
         float_texts(pa.array([1.0, number]))

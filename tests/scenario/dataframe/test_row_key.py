@@ -1,4 +1,4 @@
-"""Keys made in the JVM are, byte for byte, those of ``model.row_key``, which the SQL session uses."""
+"""Row keys from Spark expressions have the same bytes as those of ``model.row_key``."""
 
 from __future__ import annotations
 

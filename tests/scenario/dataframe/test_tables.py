@@ -1,4 +1,4 @@
-"""Tables for DataFrames come from their CREATE TABLE statements."""
+"""Tables for DataFrames, read from CREATE TABLE statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_table_is_found_by_either_name_in_any_case() -> None:
     assert len(found) == 3
 
 
-def test_its_version_is_its_place_in_the_catalog() -> None:
+def test_the_version_is_the_index_in_the_catalog() -> None:
     found = tables(_SQL)
     assert all(found.catalog.tables[table.version] is table for table in found.values())
     assert [job.query.split()[1].upper() for job in found.catalog.ddls] == [
@@ -37,7 +37,7 @@ def test_its_version_is_its_place_in_the_catalog() -> None:
     assert found.commits == 4
 
 
-def test_names_that_mean_no_table_or_two() -> None:
+def test_unknown_and_ambiguous_names() -> None:
     found = tables(_SQL)
     with pytest.raises(UnknownTable, match=r"Unknown table 'shop.itens'.*did you mean 'Shop.items'"):
         found["shop.itens"]
@@ -51,7 +51,7 @@ def test_names_that_mean_no_table_or_two() -> None:
     "sql", ["INSERT INTO t VALUES (1)", "CREATE TABLE t (a INT);\nDROP TABLE t", "SELECT 1"]
 )
 def test_other_statements_are_refused_with_their_line(sql: str) -> None:
-    with pytest.raises(UnsupportedSQL, match="cannot stand among the tables") as caught:
+    with pytest.raises(UnsupportedSQL, match="is not allowed among the tables") as caught:
         tables(sql)
     assert caught.value.line == sql.count("\n") + 1
 

@@ -1,4 +1,4 @@
-"""What updates add up to is bounded by the plan, and a column too narrow for it is refused."""
+"""The sums of ``adds`` are bounded by the plan; a column that is too narrow is rejected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMES = {
 )
 def test_bounds_of_expressions(text: str, low: float | None, high: float | None) -> None:
     if low is None or high is None:
-        with pytest.raises(ScenarioError, match="cannot be told"):
+        with pytest.raises(ScenarioError, match="cannot be determined"):
             bounds_of(text, NAMES)
         return
     found = bounds_of(text, NAMES)
@@ -67,24 +67,24 @@ def refusal(
 )
 def test_a_column_takes_what_fits_and_no_more(tmp_path: Path, column: str, adds: str, most: int) -> None:
     assert not refusal(tmp_path, column, adds, transactions=most)
-    told = refusal(tmp_path, column, adds, transactions=most + 1)
-    assert told.startswith("generated.yaml:")
-    assert f"column '{column}' may reach" in told
-    assert f"{most + 1} updates of one row" in told
+    message = refusal(tmp_path, column, adds, transactions=most + 1)
+    assert message.startswith("generated.yaml:")
+    assert f"column '{column}' may reach" in message
+    assert f"{most + 1} updates of one row" in message
 
 
 @pytest.mark.parametrize(
-    ("column", "adds", "told"),
+    ("column", "adds", "message"),
     [
         ("u", "-1", "column 'u' may reach -100"),
-        ("n", "hash(row)", "how large 'HASH(row)' gets cannot be told (put it between"),
-        ("n", "rows + 1", "the expression names rows, which it does not see (did you mean 'row'?)"),
-        ("n", "1 / row", "the expression divides by what may be 0"),
-        ("n", "1 +", "'1 +' is no expression"),
+        ("n", "hash(row)", "the bounds of 'HASH(row)' cannot be determined (limit it"),
+        ("n", "rows + 1", "the expression uses the unknown name rows (did you mean 'row'?)"),
+        ("n", "1 / row", "the expression may divide by 0"),
+        ("n", "1 +", "'1 +' is not an expression"),
     ],
 )
-def test_what_cannot_be_added(tmp_path: Path, column: str, adds: str, told: str) -> None:
-    assert told in refusal(tmp_path, column, adds)
+def test_invalid_adds_are_rejected(tmp_path: Path, column: str, adds: str, message: str) -> None:
+    assert message in refusal(tmp_path, column, adds)
 
 
 def test_the_first_values_count(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Generated changes are a history that could have happened: every old row is the one before."""
+"""Generated changes are a consistent history: every old row is the previous one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.model.dataframes import CHANGE_LOG
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.steps import _looking_back, _picked, _without_looking_back
+from ticdc_producer.scenario.generate.steps import _ops_by_history, _ops_by_number, _picked
 
 BUSY = {
     "transactions": 200,
@@ -34,7 +34,7 @@ def collected(spark: SparkSession, plan: GeneratePlan) -> list[Row]:
 
 
 def replayed(changes: list[Row]) -> dict[bytes, list[bytes | None]]:
-    """The rows at the end; every change must fit what is there."""
+    """The rows at the end; every change must fit the existing rows."""
     rows: dict[bytes, list[bytes | None]] = {}
     for change in changes:
         if change.op != Op.INSERT:
@@ -61,12 +61,12 @@ def test_every_change_fits_the_row_before_it(changes: list[Row]) -> None:
     assert replayed(changes)
 
 
-def test_transactions_hold_as_many_changes_as_asked(busy: GeneratePlan, changes: list[Row]) -> None:
+def test_transactions_have_the_configured_number_of_changes(busy: GeneratePlan, changes: list[Row]) -> None:
     sizes = Counter(change.commit_seq for change in changes)
     first = busy.first_commit
     assert sizes == {first: 30, **dict.fromkeys(range(first + 1, first + 201), 5)}
-    places = [change.row_seq for change in changes if change.commit_seq > first]
-    assert places == list(range(5)) * 200
+    positions = [change.row_seq for change in changes if change.commit_seq > first]
+    assert positions == list(range(5)) * 200
 
 
 def test_the_mix_is_met(changes: list[Row]) -> None:
@@ -75,7 +75,7 @@ def test_the_mix_is_met(changes: list[Row]) -> None:
         assert operations[op] / 1000 == pytest.approx(share, abs=0.04)
 
 
-def test_keys_change_as_often_as_asked(changes: list[Row]) -> None:
+def test_keys_change_at_the_configured_ratio(changes: list[Row]) -> None:
     updates = [change for change in changes if change.op == Op.UPDATE]
     moved = [change for change in updates if change.old_row_key is not None]
     assert len(moved) / len(updates) == pytest.approx(0.2, abs=0.05)
@@ -91,15 +91,15 @@ def test_unique_values_are_never_used_twice(changes: list[Row]) -> None:
     assert {len(ids) for ids in owners.values()} == {1}
 
 
-def test_a_row_that_comes_back_keeps_its_key(changes: list[Row]) -> None:
+def test_a_row_that_is_inserted_again_retains_its_key(changes: list[Row]) -> None:
     gone: set[bytes] = set()
-    back = 0
+    inserted_again = 0
     for change in changes:
         if change.op == Op.DELETE:
             gone.add(change.row_key)
         elif change.op == Op.INSERT and change.row_key in gone:
-            back += 1
-    assert back > 0
+            inserted_again += 1
+    assert inserted_again > 0
 
 
 def test_the_state_is_what_the_changes_leave(
@@ -147,7 +147,7 @@ def test_changes_of_one_row_in_succession(spark: SparkSession, tmp_path: Path) -
 def test_updates_change_the_columns_named(spark: SparkSession, tmp_path: Path) -> None:
     plan = planned(tmp_path, rows=10, transactions=50, mix={"update": 1}, updates=["n", "at"])
     for change in collected(spark, plan)[10:]:
-        differ = {place for place in range(7) if change.before[place] != change.after[place]}
+        differ = {index for index in range(7) if change.before[index] != change.after[index]}
         assert {4} <= differ <= {2, 4}
 
 
@@ -180,7 +180,9 @@ def test_a_plan_knows_whether_its_rows_move(
     assert plan.rows_move == bool(net.where("old_row_key is not null").count()) == moves
 
 
-def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_key_that_spark_cannot_encode_is_reported_with_its_line(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = "CREATE TABLE t (code VARCHAR(9) COLLATE utf8mb4_unicode_ci PRIMARY KEY CLUSTERED, n INT)"
     plan = planned(tmp_path, table, transactions=5)
     with pytest.raises(ScenarioError, match=r"generated.yaml:\d+: collation utf8mb4_unicode_ci of a key"):
@@ -194,11 +196,13 @@ def test_a_key_that_spark_cannot_encode_is_placed(spark: SparkSession, tmp_path:
         {"mix": {"insert": 2, "update": 5}, "rows": 5, "rows_per_transaction": 3},
     ],
 )
-def test_what_an_event_does_is_known_without_those_before_it(
+def test_the_operation_of_an_event_follows_from_its_number(
     spark: SparkSession, tmp_path: Path, step: dict[str, Any]
 ) -> None:
     plan = planned(tmp_path, transactions=80, **step)
     picked = _picked(spark, plan)
-    found, known = _looking_back(picked, plan), _without_looking_back(picked, plan)
-    told = ("event", "op", "first")
-    assert known.select(*told).orderBy("event").collect() == found.select(*told).orderBy("event").collect()
+    found, known = _ops_by_history(picked, plan), _ops_by_number(picked, plan)
+    columns = ("event", "op", "first")
+    assert known.select(*columns).orderBy("event").collect() == (
+        found.select(*columns).orderBy("event").collect()
+    )

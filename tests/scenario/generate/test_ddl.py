@@ -1,4 +1,4 @@
-"""DDL between the transactions of a step: every change is of the table as it is by then."""
+"""DDLs between the transactions of a step: every change has the table version of its commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.execute import play
+from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History
@@ -43,7 +43,7 @@ steps:
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     path = tmp_path_factory.mktemp("ddl") / "ddl.yaml"
     path.write_text(SCENARIO)
-    return play(load_scenario(path))
+    return execute(load_scenario(path))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ Image = dict[str, bytes | None]
 
 
 def image(history: History, change: Row, values: list[bytes | None] | None) -> Image | None:
-    """Values by column name, under the version that the change says it is of."""
+    """Values by column name, with the table version of the change."""
     if values is None:
         return None
     names = [column.name for column in history.catalog.tables[change.table_version].sent_columns]
@@ -68,20 +68,20 @@ def image(history: History, change: Row, values: list[bytes | None] | None) -> I
 
 
 def altered(rows: dict[bytes, Image], job: DDLJob, before: TableInfo, after: TableInfo) -> None:
-    """What a DDL does to the rows there are."""
+    """Apply a DDL to the existing rows."""
     if job.job_type == Action.TRUNCATE_TABLE:
         rows.clear()
-    there = {column.name for column in before.columns}
+    columns = {column.name for column in before.columns}
     for row in rows.values():
         for column in after.columns:
-            if column.name not in there:
+            if column.name not in columns:
                 row[column.name] = column.origin_default
-        for name in there - {column.name for column in after.columns}:
+        for name in columns - {column.name for column in after.columns}:
             del row[name]
 
 
 def replayed(history: History, changes: list[Row], commits: int) -> dict[bytes, Image]:
-    """The rows after so many commits; every change must fit what is there, and the table of its time."""
+    """The rows after a number of commits; every change must fit the existing rows and its table version."""
     rows: dict[bytes, Image] = {}
     tables = history.catalog.tables
     jobs = {job.commit_seq: job for job in history.catalog.ddls if job.version_before >= 0}
@@ -94,8 +94,8 @@ def replayed(history: History, changes: list[Row], commits: int) -> dict[bytes, 
         for change in (change for change in changes if change.commit_seq == number):
             assert (change.table_version, change.table_id) == (version, tables[version].table_id)
             if change.op != Op.INSERT:
-                there = rows.pop(change.old_row_key or change.row_key)
-                assert image(history, change, change.before) == there
+                existing = rows.pop(change.old_row_key or change.row_key)
+                assert image(history, change, change.before) == existing
             left = image(history, change, change.after)
             if left is not None:
                 assert change.row_key not in rows
@@ -108,11 +108,11 @@ def replayed(history: History, changes: list[Row], commits: int) -> dict[bytes, 
     return rows
 
 
-def test_ddls_of_all_kinds_stand_between_the_transactions(history: History, plan: GeneratePlan) -> None:
+def test_ddls_of_all_kinds_come_between_the_transactions(history: History, plan: GeneratePlan) -> None:
     jobs = [job for job in history.catalog.ddls if job.version_before >= 0]
     first = plan.first_transaction
     assert [job.commit_seq for job in jobs] == [first + 10 + 11 * number for number in range(23)]
-    assert history.commits == plan.commits_behind == first + 240 + 23
+    assert history.commits == plan.commits_after == first + 240 + 23
     kinds = Counter(Action(job.job_type) for job in jobs)
     assert set(kinds) == {
         Action.ADD_COLUMN,
@@ -162,21 +162,21 @@ def test_columns_that_were_added_are_written_too(history: History, changes: list
 
 
 @pytest.mark.parametrize(
-    ("ddl", "told"),
+    ("ddl", "message"),
     [
         ("{every: 0, add-column: 1}", "ddl.every: "),
         ("{every: 10}", "the weights are all 0"),
-        ("{every: 10, drop-index: 1}", "drop-index takes away what add-index brought"),
+        ("{every: 10, drop-index: 1}", "drop-index requires a weight of add-index"),
         ("{every: 1, truncate-table: 1}", "239 DDLs, more than 100"),
         ("{every: 10, add-index: 1}", "s.yaml:12: DDL 3 of test.t: all columns have an index already"),
     ],
 )
-def test_ddl_that_cannot_be_is_refused(tmp_path: Path, ddl: str, told: str) -> None:
+def test_impossible_ddl_is_rejected(tmp_path: Path, ddl: str, message: str) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO[: SCENARIO.index("ddl:")] + f"ddl: {ddl}\n")
     with pytest.raises(ProducerError) as caught:
-        play(load_scenario(path))
-    assert told in str(caught.value)
+        execute(load_scenario(path))
+    assert message in str(caught.value)
 
 
 def test_ddl_needs_a_single_table_and_a_mix(tmp_path: Path) -> None:
@@ -184,5 +184,5 @@ def test_ddl_needs_a_single_table_and_a_mix(tmp_path: Path) -> None:
     for several in ("table: t, each: [{does: insert}]", "tables: [{table: t}]"):
         step = f"{{{several}, rows: 12, transactions: 240, ddl: {{every: 10, add-column: 1}}}}"
         path.write_text(f"version: 1\nsteps:\n  - sql: {TABLE}\n  - generate: {step}\n")
-        with pytest.raises(ProducerError, match="ddl is of a step with one table, and with a mix"):
-            play(load_scenario(path))
+        with pytest.raises(ProducerError, match="ddl requires a step with one table and a mix"):
+            execute(load_scenario(path))

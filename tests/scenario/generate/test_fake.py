@@ -1,4 +1,4 @@
-"""Values of faker are made once, in a pool, and are the same for the same seed."""
+"""Values of faker are made once, in a pool, and are equal for equal seeds."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ticdc_producer.errors import ScenarioError, ScenarioProblems
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(60) NOT NULL, n INT NOT NULL, born DATE)"
 
 
-def names(spark: SparkSession, folder: Path, form: dict[str, Any], seed: int = 1) -> list[str]:
-    plan = planned(folder, TABLE, seed, rows=300, transactions=1, mix={"update": 1}, columns={"name": form})
+def names(spark: SparkSession, folder: Path, spec: dict[str, Any], seed: int = 1) -> list[str]:
+    plan = planned(folder, TABLE, seed, rows=300, transactions=1, mix={"update": 1}, columns={"name": spec})
     changes = changes_of(spark, plan).where("op = 1").orderBy("commit_seq", "row_seq").collect()
     return [change.after[1].decode() for change in changes]
 
 
 def test_rows_draw_from_the_pool(spark: SparkSession, tmp_path: Path) -> None:
-    form = {"faker": "name", "locale": "de_DE", "pool": 80}
-    first = names(spark, tmp_path, form)
+    spec = {"faker": "name", "locale": "de_DE", "pool": 80}
+    first = names(spark, tmp_path, spec)
     assert 60 < len(set(first)) <= 80
     assert any(" " in name for name in first)
-    assert names(spark, tmp_path, form) == first
-    assert set(names(spark, tmp_path, form, seed=2)) != set(first)
+    assert names(spark, tmp_path, spec) == first
+    assert set(names(spark, tmp_path, spec, seed=2)) != set(first)
 
 
 def test_faker_is_called_as_often_as_the_pool_is_large(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_faker_is_called_as_often_as_the_pool_is_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "form", "told"),
+    ("column", "spec", "message"),
     [
         ("name", {"faker": "nmae"}, "faker has no provider 'nmae' in locale en_US (did you mean 'name'?)"),
         ("name", {"faker": "seed_instance"}, "faker has no provider 'seed_instance'"),
@@ -52,13 +52,15 @@ def test_faker_is_called_as_often_as_the_pool_is_large(tmp_path: Path) -> None:
         ("name", {"faker": "firefox"}, "faker's firefox depends on the day"),
         ("name", {"faker": "text"}, "Data too long (at most 60 characters) for column 'name'"),
         ("n", {"faker": "name"}, "Incorrect integer value for column 'n'"),
-        ("name", {"locale": "de_DE"}, "locale and pool are of faker"),
+        ("name", {"locale": "de_DE"}, "locale and pool require faker"),
         ("name", {"faker": "name", "values": ["x"]}, "values and faker exclude each other"),
         ("name", {"faker": "name", "pool": 10_001}, "pool: input should be less than or equal to 10000"),
     ],
 )
-def test_what_faker_cannot_give(tmp_path: Path, column: str, form: dict[str, Any], told: str) -> None:
+def test_invalid_faker_settings_are_rejected(
+    tmp_path: Path, column: str, spec: dict[str, Any], message: str
+) -> None:
     with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
-        planned(tmp_path, TABLE, transactions=1, rows=1, columns={column: form})
-    assert told in str(caught.value)
-    assert "generated.yaml:" in str(caught.value), json.dumps(form)
+        planned(tmp_path, TABLE, transactions=1, rows=1, columns={column: spec})
+    assert message in str(caught.value)
+    assert "generated.yaml:" in str(caught.value), json.dumps(spec)

@@ -1,4 +1,4 @@
-"""The rates that a mix asks for, against a simulation of the rows one by one."""
+"""The rates of a mix, compared with a simulation of single rows."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import random
 
 import pytest
 
-from ticdc_producer.scenario.generate.rates import rates
+from ticdc_producer.scenario.generate.operation_rates import operation_rates
 
 
-def simulated(births: int, chance: float, rows: int, events: int) -> tuple[float, float]:
-    """Shares of inserts and deletes when births are spread evenly and rows are picked alike."""
+def simulated(new_rows: int, chance: float, rows: int, events: int) -> tuple[float, float]:
+    """Shares of inserts and deletes if new rows are evenly distributed and rows are picked uniformly."""
     chances = random.Random(7)
-    there = [True] * rows
+    exists = [True] * rows
     inserts = deletes = 0
     for event in range(events):
-        if -(-(event + 1) * births // events) > -(-event * births // events):
-            there.append(True)
+        if -(-(event + 1) * new_rows // events) > -(-event * new_rows // events):
+            exists.append(True)
             inserts += 1
             continue
-        row = chances.randrange(len(there))
-        gone = there[row] and chances.random() < chance
+        row = chances.randrange(len(exists))
+        gone = exists[row] and chances.random() < chance
         deletes += gone
-        inserts += not there[row]
-        there[row] = not gone
+        inserts += not exists[row]
+        exists[row] = not gone
     return inserts / events, deletes / events
 
 
@@ -31,12 +31,12 @@ def simulated(births: int, chance: float, rows: int, events: int) -> tuple[float
 @pytest.mark.parametrize(("insert", "delete"), [(0.2, 0.1), (0.3, 0.3), (0.6, 0.4), (0.5, 0), (1, 0)])
 def test_the_mix_comes_out(insert: float, delete: float, rows: int) -> None:
     if rows == 0 and insert == delete:
-        return  # refused: no rows to begin with
+        return  # rejected: no rows at the start
     events = 20_000
-    found = rates(insert, delete, rows, events)
-    assert simulated(found.births, found.delete, rows, events) == pytest.approx((insert, delete), abs=0.03)
+    found = operation_rates(insert, delete, rows, events)
+    assert simulated(found.new_rows, found.delete, rows, events) == pytest.approx((insert, delete), abs=0.03)
 
 
-def test_without_deletes_births_are_exact() -> None:
-    assert rates(0.25, 0, 0, 1000).births == 250
-    assert rates(1, 0, 0, 1000).births == 1000
+def test_without_deletes_the_number_of_new_rows_is_exact() -> None:
+    assert operation_rates(0.25, 0, 0, 1000).new_rows == 250
+    assert operation_rates(1, 0, 0, 1000).new_rows == 1000

@@ -1,4 +1,4 @@
-"""References name rows that live, whenever they are made."""
+"""References name existing rows at any time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USUAL: dict[str, Any] = {
 
 
 def followed(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[tuple[bytes, int, int]]:
-    """Every reference of ``c``, and how many rows ``p`` had then, and at the end; all name one of these."""
+    """Every reference of ``c``, with the number of rows of ``p`` at that time and at the end."""
     parent, child = found
     ids: list[bytes] = []
     codes: set[bytes] = set()
@@ -46,12 +46,12 @@ def followed(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[tuple
             assert change.after[2] is None or change.after[2] in codes
             if change.op == Op.INSERT or change.before[1] != change.after[1]:
                 named.append((change.after[1], len(ids)))
-    return [(name, there, len(ids)) for name, there in named]
+    return [(name, count, len(ids)) for name, count in named]
 
 
-def test_every_reference_names_a_row_that_is_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_reference_names_an_existing_row(spark: SparkSession, tmp_path: Path) -> None:
     named = followed(spark, plans(tmp_path, TABLES, **USUAL))
-    assert min(there for _, there, _ in named) == 5
+    assert min(count for _, count, _ in named) == 5
     young = [name for name, _, _ in named if int(name) >= 105]
     assert len(set(young)) > 20
 
@@ -98,28 +98,28 @@ def refusal(folder: Path, parent: dict[str, Any], reference: Any, **step: Any) -
 
 
 @pytest.mark.parametrize(
-    ("parent", "reference", "told"),
+    ("parent", "reference", "message"),
     [
-        ({}, {"p": {"references": "q.id"}}, "no generate step fills a table test.q before"),
-        ({}, {"p": {"references": "c.id"}}, "no generate step fills a table test.c before"),
+        ({}, {"p": {"references": "q.id"}}, "no earlier generate step fills a table test.q"),
+        ({}, {"p": {"references": "c.id"}}, "no earlier generate step fills a table test.c"),
         ({}, {"p": {"references": "p.nope"}}, "table test.p has no column 'nope'"),
-        ({}, {"p": {"references": "p.n"}}, "n is not what tells the rows of test.p apart (that is id or"),
+        ({}, {"p": {"references": "p.n"}}, "n is not a numbered key column of test.p (use id or"),
         ({}, {"n": {"references": "p.code"}}, "column 'n' cannot hold what test.p.code holds"),
         ({"rows": 300}, {"n": {"references": "p.id"}}, "column 'n' cannot hold what test.p.id holds"),
         ({"mix": {"insert": 1, "delete": 1}}, {"p": {"references": "p.id"}}, "rows of test.p are deleted"),
         ({"key-changes": 0.5}, {"p": {"references": "p.id"}}, "keys of test.p change"),
-        ({"rows": 0, "share": 0}, {"p": {"references": "p.id"}}, "test.p has no row yet to refer to"),
+        ({"rows": 0, "share": 0}, {"p": {"references": "p.id"}}, "test.p has no row to refer to yet"),
     ],
 )  # fmt: skip
-def test_references_that_cannot_be_kept(
-    tmp_path: Path, parent: dict[str, Any], reference: dict[str, Any], told: str
+def test_references_that_cannot_be_guaranteed(
+    tmp_path: Path, parent: dict[str, Any], reference: dict[str, Any], message: str
 ) -> None:
-    message = refusal(tmp_path, parent, reference, rows=3)
-    assert told in message
-    assert message.startswith("generated.yaml:")
+    found = refusal(tmp_path, parent, reference, rows=3)
+    assert message in found
+    assert found.startswith("generated.yaml:")
 
 
-def test_rows_that_are_replaced_are_gone_for_a_moment(tmp_path: Path) -> None:
+def test_replaced_rows_cannot_be_referenced(tmp_path: Path) -> None:
     tables = [{"table": "p"}, {"table": "c", "columns": {"p": {"references": "p.id"}}}]
     with pytest.raises(ScenarioError, match=r"rows of test[.]p are deleted"):
         plans(tmp_path, TABLES, tables=tables, rows=3, transactions=5, each=[{"does": "replace"}])

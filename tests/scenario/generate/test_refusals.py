@@ -1,4 +1,4 @@
-"""What does not fit is refused with file and line, before Spark starts."""
+"""Invalid steps are rejected with file and line, before Spark starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
-from ticdc_producer.scenario.execute import play
+from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.load import load_scenario
 
 HEAD = """\
@@ -28,18 +28,18 @@ steps:
 """
 
 
-def refused(folder: Path, step: str, behind: str = "") -> str:
+def rejected(folder: Path, step: str, behind: str = "") -> str:
     path = folder / "s.yaml"
     lines = "".join(f"      {line}\n" for line in step.splitlines())
     path.write_text(HEAD + lines + behind)
     with pytest.raises((ScenarioError, ScenarioProblems)) as caught:
-        play(load_scenario(path))
+        execute(load_scenario(path))
     assert caught.value.exit_code == 2
     return str(caught.value).replace(str(folder) + "/", "")
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "message"),
     [
         ("table: t\ntransactions: 0", "s.yaml:16: steps[1].generate.transactions: input"),
         (
@@ -87,12 +87,12 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
         ),
         (
             "table: t\ntransactions: 5\nrows-per-transaction: 4\nchanges-per-row: 4\nmix: {insert: 1}",
-            "s.yaml:19: 20 rows to be born, and only 5 are picked",
+            "s.yaml:19: 20 new rows are needed, but only 5 rows are picked",
         ),
         ("table: t\ntransactions: 5\nupdates: [nn]", "s.yaml:17: table test.t has no column 'nn'"),
         (
             "table: t\ntransactions: 5\nrows: 5\nmix: {insert: 1}\neach: [{does: replace}]",
-            "s.yaml:14: steps[1].generate: each stands with rows, and without mix",
+            "s.yaml:14: steps[1].generate: each cannot be combined with mix",
         ),
         (
             "table: t\ntransactions: 5\nrows: 5\neach:\n  - {does: update, columns: [id]}",
@@ -100,7 +100,7 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
         ),
         (
             "table: t\ntransactions: 5\nrows: 5\neach:\n  - {does: update}",
-            "s.yaml:19: steps[1].generate.each[0]: an update names columns, a replace does not",
+            "s.yaml:19: steps[1].generate.each[0]: an update requires columns, a replace has none",
         ),
         (
             "table: t\ntables: [{table: keys_only}]\ntransactions: 5",
@@ -144,17 +144,17 @@ def refused(folder: Path, step: str, behind: str = "") -> str:
         ),
         (
             "tables: [{table: t, rows: 1}, {table: tiny, rows: 1}]\ntransactions: 5\neach: [{does: insert}]",
-            "s.yaml:14: steps[1].generate: each: an insert into one of several tables names it",
+            "s.yaml:14: steps[1].generate: each: an insert requires a table if there are several",
         ),
         ("table: t\ntransactions: 5\nupdates: [id]", "s.yaml:17: column 'id' belongs to a unique key"),
     ],
 )
-def test_steps(tmp_path: Path, step: str, told: str) -> None:
-    assert refused(tmp_path, step).startswith(told)
+def test_steps(tmp_path: Path, step: str, message: str) -> None:
+    assert rejected(tmp_path, step).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "message"),
     [
         ("nope: {nulls: 0}", "table test.t has no column 'nope' (did you mean 'note'?)"),
         ("n: {nulls: 0.5}", "column 'n' cannot be null"),
@@ -170,48 +170,48 @@ def test_steps(tmp_path: Path, step: str, told: str) -> None:
         ("n: {expression: rand()}", "rand in the expression of column 'n' differs from run to run"),
     ],
 )
-def test_columns(tmp_path: Path, column: str, told: str) -> None:
+def test_columns(tmp_path: Path, column: str, message: str) -> None:
     step = f"table: t\ntransactions: 5\ncolumns:\n  note: {{nulls: 0}}\n  {column}"
     if column.startswith("note"):
         step = step.replace("  note: {nulls: 0}\n", "  f: {nulls: 0}\n")
-    assert refused(tmp_path, step).startswith(f"s.yaml:19: {told}")
+    assert rejected(tmp_path, step).startswith(f"s.yaml:19: {message}")
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "message"),
     [
         ("INSERT INTO t VALUES (1, 1, '', 1)", "the rows of test.t were generated"),
         ("DELETE FROM t", "the rows of test.t were generated"),
         ("INSERT INTO full SELECT id, n FROM t", "the rows of test.t were generated"),
-        ("ALTER TABLE t ADD COLUMN more INT", "DDL of test.t behind its generate step is not supported"),
-        ("TRUNCATE TABLE t", "DDL of test.t behind its generate step is not supported"),
-        ("RENAME TABLE t TO u", "DDL of test.t behind its generate step is not supported"),
-        ("DROP DATABASE test", "DDL of test.t behind its generate step is not supported"),
+        ("ALTER TABLE t ADD COLUMN more INT", "DDL of test.t after its generate step is not supported"),
+        ("TRUNCATE TABLE t", "DDL of test.t after its generate step is not supported"),
+        ("RENAME TABLE t TO u", "DDL of test.t after its generate step is not supported"),
+        ("DROP DATABASE test", "DDL of test.t after its generate step is not supported"),
         (
             "CREATE TABLE kid (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id))",
             "a foreign key to test.t, whose rows were generated, is not supported",
         ),
     ],
 )
-def test_sql_behind_the_step(tmp_path: Path, sql: str, told: str) -> None:
-    message = refused(tmp_path, "table: t\ntransactions: 5", f"  - sql: {sql}\n")
-    assert message.startswith(f"s.yaml:17: {told}")
+def test_sql_behind_the_step(tmp_path: Path, sql: str, message: str) -> None:
+    found = rejected(tmp_path, "table: t\ntransactions: 5", f"  - sql: {sql}\n")
+    assert found.startswith(f"s.yaml:17: {message}")
 
 
-def test_a_table_is_generated_once(tmp_path: Path) -> None:
+def test_a_table_is_generated_only_once(tmp_path: Path) -> None:
     again = "  - generate: {table: T, transactions: 5}\n"
-    assert refused(tmp_path, "table: t\ntransactions: 5", again).startswith(
+    assert rejected(tmp_path, "table: t\ntransactions: 5", again).startswith(
         "s.yaml:17: the rows of test.t were generated"
     )
 
 
-def test_other_tables_go_on(tmp_path: Path) -> None:
+def test_other_tables_can_be_changed_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(
         HEAD
         + "      table: t\n      transactions: 5\n      rows: 2500\n  - sql: INSERT INTO full VALUES (2, 2)\n"
     )
-    history = play(load_scenario(path))
+    history = execute(load_scenario(path))
     [plan] = history.generated
     # Three transactions of up to 1000 rows, and five.
     assert history.changes[-1].commit_seq == plan.first_commit + 8

@@ -16,7 +16,7 @@ from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.turns import CYCLE, turns_by_share
+from ticdc_producer.scenario.generate.table_schedule import CYCLE, schedules_by_share
 
 TABLES = "; ".join(
     f"CREATE TABLE {name} (id BIGINT PRIMARY KEY, n INT NOT NULL, c VARCHAR(9))" for name in "abc"
@@ -40,7 +40,7 @@ def collected(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[Row]
 
 
 def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[Row]]:
-    """The transactions; places are without gap, all changes fit, and the rows at the end are those told."""
+    """The transactions, after a check of positions, changes and the rows at the end."""
     changes = collected(spark, found)
     transactions = [list(group) for _, group in groupby(changes, attrgetter("commit_seq"))]
     first = found[0].step_commit
@@ -69,19 +69,19 @@ def test_transactions_mix_the_tables(spark: SparkSession, tmp_path: Path, partit
     load_a, load_c, more_c, *rest = transactions
     assert [len(load_a), len(load_c), len(more_c), len(rest)] == [20, 1000, 500, 300]
     a, b, c = (plan.table.table_id for plan in found)
-    hits = Counter(change.table_id for group in rest for change in group)
-    assert hits[a] + hits[b] == 1200
-    assert hits[c] == 0
-    assert hits[b] / 1200 == pytest.approx(0.25, abs=0.04)
+    counts = Counter(change.table_id for group in rest for change in group)
+    assert counts[a] + counts[b] == 1200
+    assert counts[c] == 0
+    assert counts[b] / 1200 == pytest.approx(0.25, abs=0.04)
     both = [group for group in rest if len({change.table_id for change in group}) == 2]
     assert len(both) > 60
     assert all(len({(change.table_id, change.row_key) for change in group}) <= 2 for group in rest)
 
 
 def test_shares_come_out(spark: SparkSession) -> None:
-    turns = turns_by_share([1, 1, 2, 0, 1e-9], "seed")
-    assert sorted(place for one in turns for place in one.places) == [*range(CYCLE)]
-    assert [len(one.places) for one in turns] == [252, 252, 504, 0, 1]
+    schedules = schedules_by_share([1, 1, 2, 0, 1e-9], "seed")
+    assert sorted(position for one in schedules for position in one.positions) == [*range(CYCLE)]
+    assert [len(one.positions) for one in schedules] == [252, 252, 504, 0, 1]
 
 
 def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> No
         (a, Op.INSERT), (b, Op.UPDATE), (a, Op.INSERT), (b, Op.DELETE), (b, Op.INSERT), (a, Op.UPDATE),
     ]  # fmt: skip
     assert [[(change.table_id, change.op) for change in group] for group in rest] == [wanted] * 50
-    ids = [int(group[place].after[0]) for group in rest for place in (0, 2)]
+    ids = [int(group[index].after[0]) for group in rest for index in (0, 2)]
     assert ids == [*range(1, 101)]
 
 
@@ -122,7 +122,7 @@ def test_one_of_several_tables_is_like_the_only_one(spark: SparkSession, tmp_pat
     assert collected(spark, (alone,)) == collected(spark, (listed,))
 
 
-def test_a_table_whose_turn_never_comes_stays_empty(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_that_is_never_picked_stays_empty(spark: SparkSession, tmp_path: Path) -> None:
     tables = [{"table": "a", "share": 1e9}, {"table": "b", "share": 1e-9}]
     found = plans(tmp_path, TABLES, tables=tables, transactions=1)
     assert sum(plan.events for plan in found) == 1

@@ -1,4 +1,4 @@
-"""What the columns of generated rows hold."""
+"""The values of generated columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scenario.generate.plans import changes_of, planned
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.scenario.generate.domain import edges_of
+from ticdc_producer.scenario.generate.domain import boundary_values_of
 
 EVERY_TYPE = """CREATE TABLE t (
   id INT UNSIGNED PRIMARY KEY, ti TINYINT, bu BIGINT UNSIGNED, bs BIGINT, de DECIMAL(9,3),
@@ -25,10 +25,10 @@ EVERY_TYPE = """CREATE TABLE t (
 COUNT = 400
 
 
-def column(spark: SparkSession, folder: Path, kind: str, form: dict[str, Any]) -> list[bytes | None]:
-    """The values of a column in so many inserted rows."""
+def column(spark: SparkSession, folder: Path, kind: str, spec: dict[str, Any]) -> list[bytes | None]:
+    """The values of a column in ``COUNT`` inserted rows."""
     table = f"CREATE TABLE t (id BIGINT PRIMARY KEY, c {kind})"
-    plan = planned(folder, table, transactions=COUNT, mix={"insert": 1}, columns={"c": form})
+    plan = planned(folder, table, transactions=COUNT, mix={"insert": 1}, columns={"c": spec})
     rows = changes_of(spark, plan).orderBy("commit_seq").select("after").collect()
     return [row.after[1] for row in rows]
 
@@ -41,7 +41,7 @@ def test_every_type_has_values_that_its_column_takes(spark: SparkSession, tmp_pa
             assert coerce(info, read(info, value, loose), loose) == value
 
 
-def test_every_type_shows_its_edges(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_type_has_its_boundary_values(spark: SparkSession, tmp_path: Path) -> None:
     plan = planned(tmp_path, EVERY_TYPE, transactions=1)
     names = [info.name for info in plan.table.columns[1:]]
     plan = planned(
@@ -49,11 +49,11 @@ def test_every_type_shows_its_edges(spark: SparkSession, tmp_path: Path) -> None
         columns={name: {"edges": 1.0} for name in names},
     )  # fmt: skip
     images = [row.after for row in changes_of(spark, plan).collect()]
-    for place, info in enumerate(plan.table.columns[1:], start=1):
-        assert {image[place] for image in images} == set(edges_of(info)), info.name
+    for offset, info in enumerate(plan.table.columns[1:], start=1):
+        assert {image[offset] for image in images} == set(boundary_values_of(info)), info.name
 
 
-def test_nulls_come_as_often_as_asked(spark: SparkSession, tmp_path: Path) -> None:
+def test_nulls_have_the_configured_ratio(spark: SparkSession, tmp_path: Path) -> None:
     assert column(spark, tmp_path, "INT", {"nulls": 0.3}).count(None) / COUNT == pytest.approx(0.3, abs=0.07)
     assert None not in column(spark, tmp_path, "INT NOT NULL", {})
     assert column(spark, tmp_path, "INT", {"nulls": 0.5, "edges": 0.5}).count(None) > 0
@@ -66,12 +66,12 @@ def test_ranges_hold_and_are_used(spark: SparkSession, tmp_path: Path) -> None:
     assert all(Decimal(1) <= Decimal(value.decode()) <= Decimal(2) for value in prices)
     days = column(spark, tmp_path, "DATE NOT NULL", {"min": "2024-02-27", "max": "2024-03-01"})
     assert set(days) == {b"2024-02-27", b"2024-02-28", b"2024-02-29", b"2024-03-01"}
-    moments = column(
+    times = column(
         spark, tmp_path, "DATETIME(1) NOT NULL", {"min": "2024-01-01", "max": "2024-01-01 00:00:00.2"}
     )
-    assert set(moments) == {b"2024-01-01 00:00:00.0", b"2024-01-01 00:00:00.1", b"2024-01-01 00:00:00.2"}
-    spans = column(spark, tmp_path, "TIME NOT NULL", {"min": "-00:00:01", "max": "00:00:01"})
-    assert set(spans) == {b"-00:00:01", b"00:00:00", b"00:00:01"}
+    assert set(times) == {b"2024-01-01 00:00:00.0", b"2024-01-01 00:00:00.1", b"2024-01-01 00:00:00.2"}
+    durations = column(spark, tmp_path, "TIME NOT NULL", {"min": "-00:00:01", "max": "00:00:01"})
+    assert set(durations) == {b"-00:00:01", b"00:00:00", b"00:00:01"}
     reals = [float(value) for value in column(spark, tmp_path, "DOUBLE NOT NULL", {"min": 0.5, "max": 0.75})]
     assert 0.5 <= min(reals) < 0.55 < 0.7 < max(reals) <= 0.75
 
@@ -94,8 +94,8 @@ def test_values_of_a_list(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_normal_values_lie_around_the_middle(spark: SparkSession, tmp_path: Path) -> None:
-    form = {"distribution": "normal", "min": 0, "max": 1200}
-    numbers = [int(value) for value in column(spark, tmp_path, "INT NOT NULL", form)]
+    spec = {"distribution": "normal", "min": 0, "max": 1200}
+    numbers = [int(value) for value in column(spark, tmp_path, "INT NOT NULL", spec)]
     assert sum(numbers) / COUNT == pytest.approx(600, abs=25)
     assert sum(500 <= number <= 700 for number in numbers) / COUNT == pytest.approx(0.683, abs=0.08)
 
@@ -112,15 +112,15 @@ def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "expression", "told"),
+    ("kind", "expression", "message"),
     [
-        ("INT", "rows + 1", "the expression of column 'c' is none"),
-        ("INT", "1 +", "the expression of column 'c' is none"),
+        ("INT", "rows + 1", "the expression of column 'c' is invalid"),
+        ("INT", "1 +", "the expression of column 'c' is invalid"),
         ("INT", "concat('a', row)", "column 'c' is int and cannot be made from string"),
     ],
 )
 def test_expressions_that_do_not_fit(
-    spark: SparkSession, tmp_path: Path, kind: str, expression: str, told: str
+    spark: SparkSession, tmp_path: Path, kind: str, expression: str, message: str
 ) -> None:
-    with pytest.raises(ScenarioError, match=rf"generated.yaml:\d+: {told}"):
+    with pytest.raises(ScenarioError, match=rf"generated.yaml:\d+: {message}"):
         column(spark, tmp_path, kind, {"expression": expression})

@@ -1,4 +1,4 @@
-"""The shipped workloads do in every transaction what they say."""
+"""The transactions of the shipped workloads do what their documentation says."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pyspark.sql import SparkSession
 from tests.scenario.generate.plans import planned
 from tests.scenario.generate.test_tables import checked as transactions
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.execute import play
+from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.load import load_scenario
 
 
 def shipped(name: str, transactions: int) -> tuple[GeneratePlan, ...]:
-    sets = [f"steps[1].generate.transactions={transactions}", "steps[1].generate.rows=40"]
-    return play(load_scenario(name, sets)).generated
+    overrides = [f"steps[1].generate.transactions={transactions}", "steps[1].generate.rows=40"]
+    return execute(load_scenario(name, overrides)).generated
 
 
 def test_sysbench_runs_its_four_statements(spark: SparkSession) -> None:
@@ -58,8 +58,8 @@ def test_the_bank_never_gains_or_loses(spark: SparkSession) -> None:
 
 
 def test_every_reference_of_the_orders_names_a_row(spark: SparkSession) -> None:
-    sets = ["steps[1].generate.transactions=25"]
-    plans = play(load_scenario("orders", sets)).generated
+    overrides = ["steps[1].generate.transactions=25"]
+    plans = execute(load_scenario("orders", overrides)).generated
     customers, products, orders, items = (plan.table.table_id for plan in plans)
     *_, last = done = transactions(spark, plans)
     assert len(done) == 2 + 25

@@ -19,7 +19,7 @@ def value_of(text: str, mode: SQLMode = STRICT) -> SQLValue:
     return evaluate_constant(tree, mode)
 
 
-def shown(text: str, mode: SQLMode = STRICT) -> str | None:
+def result_text(text: str, mode: SQLMode = STRICT) -> str | None:
     """What a client would see; binary strings in hexadecimal digits."""
     value = value_of(text, mode)
     if value is None:

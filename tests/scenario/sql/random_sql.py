@@ -1,4 +1,4 @@
-"""Random tables and transactions on them, as SQL; made so that most of it runs."""
+"""Random tables and transactions as SQL, most of which runs without errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class World:
 
 @st.composite
 def worlds(draw: st.DrawFn, *, alterations: bool = False, undone: int = 0) -> World:
-    """:param undone: how many scripts there may be that roll back."""
+    """:param undone: maximum number of scripts that roll back."""
     partitions = draw(st.sampled_from(("", "", *_PARTITIONS)))
     first = st.sampled_from(("int", "bigint unsigned") if partitions else sorted(_KEYABLE))
     keyable, every = st.sampled_from(sorted(_KEYABLE)), st.sampled_from(sorted(_TYPES))
@@ -68,8 +68,8 @@ def worlds(draw: st.DrawFn, *, alterations: bool = False, undone: int = 0) -> Wo
     script = _transactions(types)
     if alterations:
         script = script | st.sampled_from(ALTERATIONS)
-    rolled_back = st.lists(_grouped(types, "rollback"), max_size=undone)
-    return World(f"{table}; {draw(_seed(types))}", draw(st.lists(script, max_size=6)), draw(rolled_back))
+    rollbacks = st.lists(_grouped(types, "rollback"), max_size=undone)
+    return World(f"{table}; {draw(_seed(types))}", draw(st.lists(script, max_size=6)), draw(rollbacks))
 
 
 def _table(draw: st.DrawFn, types: dict[str, str], partitions: str) -> str:
@@ -97,7 +97,7 @@ def _table(draw: st.DrawFn, types: dict[str, str], partitions: str) -> str:
 
 @st.composite
 def _seed(draw: st.DrawFn, types: dict[str, str]) -> str:
-    """Rows that differ in ``a`` as long as its values last."""
+    """Rows with distinct values of ``a``, as many as the type has."""
     firsts = _TYPES[types["a"]]
     rows = [", ".join([a, *(draw(st.sampled_from(_TYPES[types[name]])) for name in "bcd")]) for a in firsts]
     return f"insert ignore into t values ({'), ('.join(rows[:5])})"

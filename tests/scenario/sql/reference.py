@@ -1,4 +1,4 @@
-"""SQL that runs, by construct: what ``docs/sql.md`` lists and the tests run."""
+"""Supported SQL constructs with examples: ``docs/sql.md`` lists them and tests run them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """A construct, in the words of its documentation, and SQL that uses it.
+    """A construct, as the documentation names it, and SQL that uses it.
 
-    :param before: what is run first; its commits do not count.
-    :param commits: how many time stamps ``sql`` takes.
+    :param commits: number of commits of ``sql``.
+    :param before: SQL that runs first; its commits are not counted.
     """
 
     construct: str
@@ -42,7 +42,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("CREATE [UNIQUE] INDEX", "create unique index i on t (v)", before=T),
         Example("DROP INDEX", "drop index i on t", before=T + "create index i on t (v);"),
     ),
-    "views and what has no rows": (
+    "views, sequences and placement policies": (
         Example("CREATE [OR REPLACE] VIEW", "create or replace view w as select v from t", before=T),
         Example("DROP VIEW", "drop view w", before="create view w as select 1;"),
         Example("CREATE SEQUENCE", "create sequence s start 5"),
@@ -88,7 +88,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         ),
         Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
     ),
-    "passed over": (
+    "skipped": (
         Example("SELECT", "select * from t join u using (id)", 0),
         Example("SHOW", "show tables", 0),
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
@@ -294,7 +294,7 @@ EXPRESSIONS = {
     "DATE'…', TIME'…', TIMESTAMP'…'": "date'2020-01-01' < timestamp'2020-01-02 00:00:00' and "
     "time'10:00:00' is not null",
 }
-"""Operators and literals, by what they are."""
+"""An example of each operator and kind of literal."""
 
 SYNONYMS = (
     Example("", "create schema x; alter schema x collate utf8mb4_bin; drop schema x", 3),
@@ -326,7 +326,7 @@ SYNONYMS = (
     Example("", "alter table t nocache; alter table t force", 1, T),
     Example("", "describe t; replace t set id = 1", 1, T),
 )
-"""Other spellings, which the page leaves out."""
+"""Synonyms, which the page does not list."""
 
 VARIABLES = {
     "time_zone": "set time_zone = '+08:00'",

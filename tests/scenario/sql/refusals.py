@@ -1,4 +1,4 @@
-"""SQL that is refused, by the name that the error has for it: listed in ``docs/sql.md``."""
+"""SQL that is refused, by its name in the error; ``docs/sql.md`` lists it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""CAST and CONVERT: one row per rule, strict and lax."""
+"""CAST and CONVERT: one case per rule, with and without strict mode."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.expressions import LAX, shown, value_of
+from tests.scenario.sql.expressions import LAX, result_text, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
 
@@ -77,7 +77,7 @@ from ticdc_producer.model.sql_mode import SQLMode
     ],
 )
 def test_cast(text: str, expected: str | None) -> None:
-    assert shown(text) == expected
+    assert result_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,26 +96,26 @@ def test_cast(text: str, expected: str | None) -> None:
         ("cast('900:00:00' as time)", "838:59:59"),
     ],
 )
-def test_what_does_not_fit_is_an_error_or_cut_to_fit(text: str, lax: str | None) -> None:
-    assert shown(text, LAX) == lax
+def test_a_value_that_does_not_fit_is_an_error_or_truncated(text: str, lax: str | None) -> None:
+    assert result_text(text, LAX) == lax
     with pytest.raises(ScenarioError) as caught:
         value_of(text)
     assert caught.value.value
 
 
-def test_dates_that_no_calendar_has() -> None:
+def test_invalid_dates() -> None:
     any_day = SQLMode(invalid_dates=True)
-    assert shown("cast('2021-02-31' as date)", any_day) == "2021-02-31"
-    assert shown("cast(20210431 as datetime)", any_day) == "2021-04-31 00:00:00"
+    assert result_text("cast('2021-02-31' as date)", any_day) == "2021-02-31"
+    assert result_text("cast(20210431 as datetime)", any_day) == "2021-04-31 00:00:00"
     for text in ("2021-02-32", "2021-13-01"):
         with pytest.raises(ScenarioError, match="Incorrect date"):
             value_of(f"cast('{text}' as date)", any_day)
 
 
-def test_zero_dates_are_dates_where_sql_mode_says_so() -> None:
+def test_zero_dates_are_valid_if_sql_mode_allows_them() -> None:
     zeros = SQLMode(zero_dates=True, zero_in_date=True)
-    assert shown("cast('0000-00-00' as date)", zeros) == "0000-00-00"
-    assert shown("cast('2021-00-10' as date)", zeros) == "2021-00-10"
+    assert result_text("cast('0000-00-00' as date)", zeros) == "0000-00-00"
+    assert result_text("cast('2021-00-10' as date)", zeros) == "2021-00-10"
     for text in ("0000-00-00", "2021-00-10"):
         with pytest.raises(ScenarioError, match="Incorrect date"):
             value_of(f"cast('{text}' as date)")
@@ -135,6 +135,6 @@ def test_other_types_are_refused_by_name(text: str) -> None:
     "text",
     ["cast('{' as json)", "cast('[1,2]' as vector(3))", "cast('[1,nan]' as vector)", "cast(1 as time(7))"],
 )
-def test_no_mode_takes_these(text: str) -> None:
+def test_invalid_in_every_sql_mode(text: str) -> None:
     with pytest.raises(ScenarioError):
         value_of(text, LAX)

@@ -1,10 +1,10 @@
-"""ALTER TABLE of columns: where they go, what their rows hold, what is one job and what is none."""
+"""ALTER TABLE of columns: their order, the values of existing rows, and the jobs."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
+from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session import Session
 
@@ -27,7 +27,7 @@ T = "create table t (a int primary key, b varchar(9), c int); insert into t valu
         ("rename column b to x, rename column c to y", "axy"),
     ],
 )
-def test_columns_stand_where_they_are_put(part: str, columns: str) -> None:
+def test_first_and_after_set_the_column_order(part: str, columns: str) -> None:
     assert "".join(columns_of(f"{T} alter table t {part}")) == columns
 
 
@@ -40,12 +40,12 @@ def test_columns_stand_where_they_are_put(part: str, columns: str) -> None:
         ("add x int, modify x bigint", "x"),
     ],
 )
-def test_a_statement_touches_a_column_once(parts: str, name: str) -> None:
+def test_a_statement_cannot_change_a_column_twice(parts: str, name: str) -> None:
     with pytest.raises(ScenarioError, match=f"Unsupported operate same column '{name}'"):
         history_of(f"{T} alter table t {parts}")
 
 
-def test_nothing_stands_behind_itself() -> None:
+def test_a_column_cannot_move_after_itself() -> None:
     with pytest.raises(ScenarioError, match="Unknown column 'b'"):
         history_of(f"{T} alter table t modify b varchar(9) after b")
 
@@ -65,11 +65,11 @@ def test_nothing_stands_behind_itself() -> None:
         ("rename column b to x", (b"1", b"7", b"5")),
     ],
 )
-def test_rows_are_carried_over(part: str, row: tuple[bytes | None, ...]) -> None:
+def test_existing_rows_are_converted(part: str, row: tuple[bytes | None, ...]) -> None:
     assert rows_of(f"{T} alter table t {part}") == [row]
 
 
-def test_a_default_of_its_day_stays_with_the_rows_of_that_day() -> None:
+def test_existing_rows_have_the_default_of_their_ddl() -> None:
     script = T + (
         "alter table t add x int default 3; alter table t alter x set default 4;"
         "insert into t (a) values (2); alter table t alter x drop default; insert into t (a) values (3)"
@@ -99,7 +99,7 @@ def test_a_default_of_its_day_stays_with_the_rows_of_that_day() -> None:
         "alter table t",
     ],
 )
-def test_what_finds_nothing_to_do_takes_no_time_stamp(statement: str) -> None:
+def test_a_statement_without_effect_takes_no_commit_ts(statement: str) -> None:
     before = history_of(f"{T} create index i on t (b)")
     after = history_of(f"{T} create index i on t (b); {statement}")
     assert (after.commits, after.catalog) == (before.commits, before.catalog)
@@ -117,7 +117,7 @@ def test_what_finds_nothing_to_do_takes_no_time_stamp(statement: str) -> None:
         "add x int not null, add y int as (nope)",
     ],
 )
-def test_parts_change_nothing_if_one_fails(parts: str) -> None:
+def test_a_failed_part_undoes_the_whole_statement(parts: str) -> None:
     session = Session()
     session.run(T)
     before = session.history()
@@ -126,7 +126,7 @@ def test_parts_change_nothing_if_one_fails(parts: str) -> None:
     assert session.history() == before
 
 
-def test_a_failed_alteration_leaves_the_counter_alone() -> None:
+def test_a_failed_alteration_does_not_change_the_auto_increment() -> None:
     session = Session()
     session.run("create table t (a int primary key auto_increment, b int); insert into t values (null, 1)")
     with pytest.raises(ScenarioError):
@@ -143,7 +143,7 @@ def test_a_failed_alteration_leaves_the_counter_alone() -> None:
         ("modify b varchar(0)", "Data too long (at most 0 characters) for column 'b': '7'"),
     ],
 )
-def test_rows_that_do_not_fit_stop_the_alteration(part: str, message: str) -> None:
+def test_rows_that_do_not_fit_fail_the_alteration(part: str, message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         history_of(f"{T} insert into t values (2, '7', null); alter table t {part}")
     assert caught.value.what == message
@@ -178,12 +178,12 @@ def test_an_index_follows_its_columns() -> None:
         )
 
 
-def test_a_column_takes_its_own_index_along() -> None:
+def test_dropping_a_column_drops_its_own_index() -> None:
     info = table_of(history_of(f"{T} create unique index k on t (b); alter table t drop column b"))
     assert [index.name for index in info.indexes] == ["PRIMARY"]
 
 
-def test_generated_columns_may_build_on_each_other() -> None:
+def test_generated_columns_may_use_each_other() -> None:
     script = (
         "create table t (a int primary key, b int as (a + 1), c int as (b * 2) stored,"
         " d varchar(9) as (concat(c, '!')) stored);"
@@ -192,7 +192,7 @@ def test_generated_columns_may_build_on_each_other() -> None:
     assert rows_of(script) == [(b"1", b"4", b"4!"), (b"5", b"12", b"12!")]
 
 
-def test_expression_indexes_keep_rows_apart() -> None:
+def test_unique_expression_indexes_reject_duplicates() -> None:
     script = T + "create unique index k on t ((lower(b))); insert into t values (2, 'x', 1);"
     with pytest.raises(ScenarioError, match=r"for key 't\.k'"):
         history_of(f"{script} insert into t values (3, 'X', 1)")

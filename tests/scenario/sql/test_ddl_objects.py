@@ -1,11 +1,10 @@
-"""Names, counters and copies: what tables, views, sequences and policies share, and what a table passes "
-"on."""
+"""Names of tables, views, sequences and policies; AUTO_INCREMENT; copies of tables; databases."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.ran import columns_of, history_of, jobs_of, rows_of, table_of
+from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.session import Session
 
@@ -38,7 +37,7 @@ def test_a_view_may_be_replaced_and_a_table_may_not() -> None:
         history_of("create table w (a int); create or replace view w as select 2")
 
 
-def test_policies_have_names_of_their_own() -> None:
+def test_policies_may_have_the_name_of_a_table() -> None:
     script = "create table x (a int); create placement policy x followers = 2;"
     assert jobs_of(script + "drop placement policy x") == [
         "CREATE_TABLE",
@@ -49,7 +48,7 @@ def test_policies_have_names_of_their_own() -> None:
         history_of(script + "create placement policy X followers = 3")
 
 
-def test_names_are_compared_without_case_and_shown_as_made() -> None:
+def test_names_are_case_insensitive_and_case_preserving() -> None:
     history = history_of("create table Mixed (Id int primary key); insert into MIXED (iD) values (1)")
     assert list(history.state) == [("test", "Mixed")]
     assert [column.name for column in table_of(history, "Mixed").columns] == ["Id"]
@@ -59,7 +58,7 @@ def test_names_are_compared_without_case_and_shown_as_made() -> None:
     "statement",
     ["rename table t to d.u", "alter table t rename to d.u", "rename table t to x, x to d.u"],
 )
-def test_a_table_takes_its_rows_to_another_database(statement: str) -> None:
+def test_a_renamed_table_has_its_rows_in_another_database(statement: str) -> None:
     script = f"create database d; {COUNTED} insert into t (v) values (7); {statement}"
     assert rows_of(script, "u", "d") == [(b"1", b"7")]
     assert list(history_of(script).state) == [("d", "u")]
@@ -79,7 +78,7 @@ def test_tables_swap_their_names() -> None:
     ]
 
 
-def test_like_copies_columns_and_keys_but_no_rows_or_counters() -> None:
+def test_like_copies_columns_and_keys_without_rows_or_auto_increment() -> None:
     script = (
         "create table t (id int primary key auto_increment, v varchar(5) default 'x' unique,"
         " w char(5) as (upper(v)));"
@@ -115,11 +114,11 @@ def ids(script: str) -> list[int]:
         ("insert into t (v) values (1); rename table t to x, x to t; insert into t (v) values (1)", [1, 2]),
     ],
 )
-def test_counters(script: str, expected: list[int]) -> None:
+def test_auto_increment_after_alter_table(script: str, expected: list[int]) -> None:
     assert ids(f"{COUNTED} {script}") == expected
 
 
-def test_a_counter_that_is_used_up_is_an_error() -> None:
+def test_an_exhausted_auto_increment_is_an_error() -> None:
     small = "create table t (id tinyint primary key auto_increment, v int); insert into t values (126, 1);"
     assert ids(f"{small} insert into t (v) values (1)") == [126, 127]
     with pytest.raises(ScenarioError, match="Out of range value for column 'id': '128'"):
@@ -134,12 +133,12 @@ def test_auto_random_needs_a_value(values: str) -> None:
         history_of(f"create table t (id bigint primary key auto_random, v int); insert into t {values}")
 
 
-def test_auto_random_takes_a_value() -> None:
+def test_auto_random_accepts_a_value() -> None:
     script = "create table t (id bigint primary key auto_random, v int); insert into t values (9, 1)"
     assert rows_of(script) == [(b"9", b"1")]
 
 
-def test_a_database_takes_its_tables_with_it() -> None:
+def test_dropping_a_database_drops_its_tables() -> None:
     session = Session()
     session.run(
         "create database d; use d; create table t (a int primary key); insert into t values (1); drop "
@@ -152,7 +151,7 @@ def test_a_database_takes_its_tables_with_it() -> None:
         session.run("create table t (a int)")
 
 
-def test_tables_take_the_charset_of_their_database() -> None:
+def test_tables_inherit_the_charset_of_their_database() -> None:
     script = (
         "create database d charset gbk; create table d.t (a varchar(5)); alter database d charset utf8mb4;"
     )

@@ -1,4 +1,4 @@
-"""Partitions: which one takes a row, and what changes of partitions do to the rows."""
+"""Partitions: the partition of a row, and the effect of partition changes on rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from tests.scenario.sql.ran import history_of, jobs_of, rows_of, table_of
+from tests.scenario.sql.script_results import history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session import Session
 
@@ -19,19 +19,19 @@ R = (
 
 
 def partition_of(columns: str, by: str, values: str) -> str:
-    """The name of the partition that takes a row."""
+    """The name of the partition of a row."""
     history = history_of(f"create table t ({columns}) partition by {by}; insert into t values ({values})")
     (change,) = history.changes
     (name,) = [part.name for part in table_of(history).partitions if part.id == change.table_id]
     return name
 
 
-def homes(script: str) -> dict[str, list[bytes | None]]:
+def rows_by_partition(script: str) -> dict[str, list[bytes | None]]:
     """The first column of the rows by partition, found by emptying each partition."""
     found: dict[str, list[bytes | None]] = {}
     for part in table_of(history_of(script)).partitions:
-        left = {row[0] for row in rows_of(f"{script}; alter table t truncate partition {part.name}")}
-        found[part.name] = [row[0] for row in rows_of(script) if row[0] not in left]
+        remaining = {row[0] for row in rows_of(f"{script}; alter table t truncate partition {part.name}")}
+        found[part.name] = [row[0] for row in rows_of(script) if row[0] not in remaining]
     return found
 
 
@@ -84,12 +84,12 @@ DATES = (
         ("a int, b int", "key (a, b) partitions 5", "12, null", f"p{zlib.crc32(b'12' + bytes(1)) % 5}"),
     ],
 )
-def test_a_row_lives_in_its_partition(columns: str, by: str, values: str, name: str) -> None:
+def test_the_partition_of_a_row(columns: str, by: str, values: str, name: str) -> None:
     assert partition_of(columns, by, values) == name
 
 
 @pytest.mark.parametrize(
-    ("columns", "by", "values", "shown"),
+    ("columns", "by", "values", "value"),
     [
         ("a int", RANGE, "10", "10"),
         ("a int", LIST, "9", "9"),
@@ -97,13 +97,13 @@ def test_a_row_lives_in_its_partition(columns: str, by: str, values: str, name: 
         ("a date", DATES.replace("maxvalue", "'2021-01-01'"), "'2022-02-02'", "2022-02-02"),
     ],
 )
-def test_a_row_that_no_partition_takes_is_an_error(columns: str, by: str, values: str, shown: str) -> None:
+def test_a_row_without_a_partition_is_an_error(columns: str, by: str, values: str, value: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         partition_of(columns, by, values)
-    assert caught.value.what == f"Table has no partition for value {shown}"
+    assert caught.value.what == f"Table has no partition for value {value}"
 
 
-def test_an_update_takes_a_row_to_another_partition() -> None:
+def test_an_update_moves_a_row_to_another_partition() -> None:
     history = history_of(R + "update t set id = 12 where id = 1")
     change = history.changes[-1]
     ids = [part.id for part in table_of(history).partitions]
@@ -135,23 +135,21 @@ def test_an_update_takes_a_row_to_another_partition() -> None:
         ),
     ],
 )
-def test_changes_of_partitions_take_their_rows_along(
-    part: str, after: dict[str, list[bytes | None]], job: str
-) -> None:
+def test_rows_after_a_change_of_partitions(part: str, after: dict[str, list[bytes | None]], job: str) -> None:
     script = f"{R} alter table t {part}"
-    assert homes(script) == after
+    assert rows_by_partition(script) == after
     assert jobs_of(script)[-1] == job
 
 
-def test_changes_of_partitions_are_no_row_changes() -> None:
-    quiet = history_of(R)
+def test_a_change_of_partitions_makes_no_row_change() -> None:
+    original = history_of(R)
     for part in ("drop partition p0", "truncate partition all", "remove partitioning"):
         history = history_of(f"{R} alter table t {part}")
-        assert history.changes == quiet.changes
-        assert history.commits == quiet.commits + 1
+        assert history.changes == original.changes
+        assert history.commits == original.commits + 1
 
 
-def test_what_is_made_anew_gets_new_ids() -> None:
+def test_truncated_partitions_and_rebuilt_tables_get_new_ids() -> None:
     before = table_of(history_of(R))
     after = table_of(history_of(R + "alter table t truncate partition p1"))
     assert [old.id == new.id for old, new in zip(before.partitions, after.partitions, strict=True)] == [
@@ -159,18 +157,22 @@ def test_what_is_made_anew_gets_new_ids() -> None:
         False,
         True,
     ]
-    alone = table_of(history_of(R + "alter table t remove partitioning"))
-    assert alone.partitions == ()
-    assert alone.table_id not in {before.table_id, *(part.id for part in before.partitions)}
+    unpartitioned = table_of(history_of(R + "alter table t remove partitioning"))
+    assert unpartitioned.partitions == ()
+    assert unpartitioned.table_id not in {before.table_id, *(part.id for part in before.partitions)}
 
 
-def test_partitions_are_added_behind_the_last() -> None:
+def test_partitions_are_added_after_the_last() -> None:
     script = "create table t (id int) partition by range (id) (partition p0 values less than (10));"
     added = (
         f"{script} alter table t add partition"
         " (partition p1 values less than (20), partition p2 values less than maxvalue);"
     )
-    assert homes(f"{added} insert into t values (10), (99)") == {"p0": [], "p1": [b"10"], "p2": [b"99"]}
+    assert rows_by_partition(f"{added} insert into t values (10), (99)") == {
+        "p0": [],
+        "p1": [b"10"],
+        "p2": [b"99"],
+    }
 
 
 def test_a_partition_and_a_table_exchange_rows() -> None:
@@ -178,27 +180,27 @@ def test_a_partition_and_a_table_exchange_rows() -> None:
     exchanged = script + "alter table t exchange partition p0 with table x"
     assert sorted(rows_of(exchanged)) == [(b"11", b"1"), (b"21", b"1"), (b"5", b"9")]
     assert rows_of(exchanged, "x") == [(b"1", b"1")]
-    (p0, *_), theirs = table_of(history_of(script)).partitions, table_of(history_of(script), "x").table_id
+    (p0, *_), other_id = table_of(history_of(script)).partitions, table_of(history_of(script), "x").table_id
     after = history_of(exchanged)
-    assert table_of(after).partitions[0].id == theirs
+    assert table_of(after).partitions[0].id == other_id
     assert table_of(after, "x").table_id == p0.id
 
 
-def test_exchange_looks_at_the_rows() -> None:
+def test_exchange_validates_the_rows() -> None:
     script = R + "create table x (id int primary key, v int); insert into x values (15, 9);"
     with pytest.raises(ScenarioError, match="Found a row that does not match the partition"):
         history_of(f"{script} alter table t exchange partition p0 with table x")
-    loose = f"{script} alter table t exchange partition p0 with table x without validation"
-    assert (b"15", b"9") in rows_of(loose)
+    unvalidated = f"{script} alter table t exchange partition p0 with table x without validation"
+    assert (b"15", b"9") in rows_of(unvalidated)
 
 
-def test_a_default_partition_gives_up_no_rows_to_a_new_one() -> None:
+def test_a_partition_cannot_be_added_after_a_default_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1), partition q default);"
     with pytest.raises(ScenarioError):
         history_of(f"{script} alter table t add partition (partition r values in (1))")
 
 
-def test_like_takes_the_partitions_along() -> None:
+def test_like_copies_the_partitions() -> None:
     history = history_of(R + "create table x like t; insert into x values (15, 1)")
     (original, copy) = table_of(history), table_of(history, "x")
     assert [part.name for part in copy.partitions] == [part.name for part in original.partitions]

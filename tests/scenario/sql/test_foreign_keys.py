@@ -1,4 +1,4 @@
-"""Foreign keys: what a statement may do to parents and children, and what follows from it."""
+"""Foreign keys: checks of parents and children, cascades, and DDL."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_PARENT = (
         "insert into c values (2, 1) on duplicate key update pid = 9",
     ],
 )
-def test_a_child_needs_its_parent(statement: str) -> None:
+def test_a_child_row_needs_its_parent_row(statement: str) -> None:
     session = after(PARENT, child(), "insert into p values (1, 1); insert into c values (2, 1)")
     error = failure(session, statement)
     assert error.what == NO_PARENT
@@ -76,7 +76,7 @@ def test_null_in_one_of_two_columns_needs_no_parent() -> None:
     assert "`fk_1`" in failure(session, "insert into c values (3, 5, 5)").what
 
 
-def test_parent_and_child_may_come_in_one_transaction() -> None:
+def test_parent_and_child_may_be_inserted_in_one_transaction() -> None:
     session = after(
         PARENT, child(), "begin; insert into p values (1, 1); insert into c values (1, 1); commit"
     )
@@ -87,7 +87,7 @@ def test_parent_and_child_may_come_in_one_transaction() -> None:
 @pytest.mark.parametrize(
     "statement", ["delete from p where id = 1", "update p set id = 7", "replace into p values (1, 5)"]
 )
-def test_a_parent_with_children_stays(rules: str, statement: str) -> None:
+def test_a_parent_with_children_cannot_change(rules: str, statement: str) -> None:
     session = after(PARENT, child(rules), "insert into p values (1, 1); insert into c values (2, 1)")
     error = failure(session, statement)
     assert error.what.startswith(
@@ -96,13 +96,13 @@ def test_a_parent_with_children_stays(rules: str, statement: str) -> None:
     assert (error.column, error.value) == ("id", "1")
 
 
-def test_a_parent_may_change_what_nobody_refers_to() -> None:
+def test_unreferenced_columns_and_rows_of_a_parent_may_change() -> None:
     session = after(PARENT, child(), "insert into p values (1, 1), (2, 2); insert into c values (2, 1)")
     session.run("update p set n = 8 where id = 1; delete from p where id = 2")
     assert rows(session, "p") == [(b"1", b"8")]
 
 
-def test_children_go_with_their_parent() -> None:
+def test_on_delete_cascade() -> None:
     session = after(PARENT, child("on delete cascade"), "insert into p values (1, 1), (2, 2)")
     session.run("insert into c values (1, 1), (2, 2), (3, 1); delete from p where id = 1")
     assert rows(session, "c") == [(b"2", b"2")]
@@ -113,7 +113,7 @@ def test_children_go_with_their_parent() -> None:
     ]
 
 
-def test_children_follow_their_parent() -> None:
+def test_on_update_cascade() -> None:
     session = after(
         PARENT, child("on update cascade"), "insert into p values (1, 1); insert into c values (5, 1)"
     )
@@ -123,13 +123,13 @@ def test_children_follow_their_parent() -> None:
 
 
 @pytest.mark.parametrize("statement", ["delete from p where id = 1", "update p set id = 7 where id = 1"])
-def test_children_lose_their_parent(statement: str) -> None:
+def test_on_delete_and_update_set_null(statement: str) -> None:
     session = after(PARENT, child("on delete set null on update set null"), "insert into p values (1, 1)")
     session.run(f"insert into c values (5, 1); {statement}")
     assert rows(session, "c") == [(b"5", None)]
 
 
-def test_a_cascade_touches_generated_columns_and_update_times() -> None:
+def test_a_cascade_updates_generated_columns_and_update_times() -> None:
     session = after(
         PARENT,
         "create table c (id int primary key, pid int, twice int as (pid * 2) stored, at datetime on update"
@@ -150,7 +150,7 @@ def test_cascades_nest() -> None:
     assert rows(session, "c") == rows(session, "g") == []
 
 
-def test_a_cascade_stops_at_a_grandchild_that_restricts() -> None:
+def test_a_restricting_grandchild_stops_a_cascade() -> None:
     session = after(
         PARENT,
         child("on delete cascade"),
@@ -170,7 +170,7 @@ def chain(length: int) -> Session:
     return session
 
 
-def test_fifteen_cascades_are_as_deep_as_it_goes() -> None:
+def test_the_maximum_depth_of_cascades_is_fifteen() -> None:
     session = chain(15)
     session.run("delete from t where id = 0")
     assert rows(session, "t") == []
@@ -185,7 +185,7 @@ def test_a_row_may_refer_to_itself_and_to_its_own_statement() -> None:
     assert rows(session, "t") == []
 
 
-def test_checks_can_be_off() -> None:
+def test_checks_can_be_disabled() -> None:
     session = after(
         PARENT, child("on delete cascade"), "set foreign_key_checks = 0; insert into c values (1, 9)"
     )
@@ -194,7 +194,7 @@ def test_checks_can_be_off() -> None:
     assert "child row" in failure(session, "insert into c values (2, 9)").what
 
 
-def test_text_refers_by_its_collation() -> None:
+def test_text_keys_compare_by_collation() -> None:
     session = after(
         "create table p (id varchar(9) collate utf8mb4_general_ci primary key)",
         "create table c (id varchar(9) collate utf8mb4_general_ci, foreign key (id) references p (id))",
@@ -222,7 +222,7 @@ def test_text_refers_by_its_collation() -> None:
         ),
     ],
 )
-def test_ddl_keeps_foreign_keys_whole(statement: str, what: str) -> None:
+def test_ddl_cannot_break_foreign_keys(statement: str, what: str) -> None:
     session = after(PARENT, child(), "insert into p values (1, 1); insert into c values (7, 1)")
     assert what in failure(session, statement).what
 
@@ -230,7 +230,7 @@ def test_ddl_keeps_foreign_keys_whole(statement: str, what: str) -> None:
 @pytest.mark.parametrize(
     "statement", ["drop table p", "truncate table p", "drop table c, p", "drop table p, c"]
 )
-def test_tables_may_go_together_or_without_checks(statement: str) -> None:
+def test_parents_may_be_dropped_with_their_children_or_without_checks(statement: str) -> None:
     session = after(PARENT, child())
     if "," not in statement:
         session.run("set foreign_key_checks = 0")
@@ -238,13 +238,13 @@ def test_tables_may_go_together_or_without_checks(statement: str) -> None:
     assert session.history().commits == 3 + statement.count(",")
 
 
-def test_a_parent_may_be_made_later_without_checks() -> None:
+def test_a_parent_may_be_created_later_without_checks() -> None:
     session = after("set foreign_key_checks = 0", child(), PARENT, "set foreign_key_checks = 1")
     session.run("insert into p values (1, 1); insert into c values (1, 1)")
     assert failure(session, "insert into c values (2, 2)").what == NO_PARENT
 
 
-def test_a_database_with_parents_of_others_stays() -> None:
+def test_a_database_with_referenced_tables_cannot_be_dropped() -> None:
     session = after("create database d", "create table d.p (id int primary key)")
     session.run("create table c (id int, foreign key (id) references d.p (id))")
     assert "REFERENCES `d`.`p`" in failure(session, "insert into c values (1)").what
@@ -252,7 +252,7 @@ def test_a_database_with_parents_of_others_stays() -> None:
     session.run("drop table c; drop database d")
 
 
-def test_names_follow() -> None:
+def test_foreign_keys_follow_renames() -> None:
     session = after(
         PARENT, child("on delete cascade"), "insert into p values (1, 1); insert into c values (2, 1)"
     )
@@ -264,13 +264,13 @@ def test_names_follow() -> None:
     assert rows(session, "d") == []
 
 
-def test_a_table_that_refers_to_itself_may_be_emptied() -> None:
+def test_a_table_that_refers_to_itself_may_be_truncated_and_dropped() -> None:
     session = after("create table t (id int primary key, up int, foreign key (up) references t (id))")
     session.run("insert into t values (1, 1); truncate table t; insert into t values (2, 2); drop table t")
     assert ("test", "t") not in session.history().state
 
 
-def test_nothing_stays_of_a_statement_that_fails() -> None:
+def test_a_failed_statement_changes_nothing() -> None:
     session = after(PARENT, child("on delete cascade"), "insert into p values (1, 1), (2, 2)")
     session.run("create table g (id int primary key, pid int, foreign key (pid) references p (id))")
     session.run("insert into c values (1, 1); insert into g values (1, 2)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.expressions import shown, value_of
+from tests.scenario.sql.expressions import result_text, value_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
@@ -141,7 +141,7 @@ _J = """'{"a": 1, "b": [2, {"c": "x y"}], "d e": {"c": null}}'"""
     ],
 )  # fmt: skip
 def test_json(text: str, expected: str | None) -> None:
-    assert shown(text) == expected
+    assert result_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_json(text: str, expected: str | None) -> None:
         ("json_unquote('\"\\\\u12\"')", "Invalid JSON text"),
     ],
 )
-def test_what_is_no_json_or_path_is_an_error(text: str, message: str) -> None:
+def test_invalid_json_and_paths_are_errors(text: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         value_of(text)
 
 
-def test_nesting_ends_at_a_hundred_levels() -> None:
+def test_the_maximum_nesting_is_a_hundred_levels() -> None:
     deepest = "[" * 100 + "1" + "]" * 100
-    assert shown(f"json_depth('{deepest}')") == "101"
+    assert result_text(f"json_depth('{deepest}')") == "101"
     with pytest.raises(ScenarioError, match="depth"):
         value_of(f"json_array(cast('{deepest}' as json))")
 
@@ -185,7 +185,7 @@ def test_nesting_ends_at_a_hundred_levels() -> None:
         ("$.$x_1", "$.$x_1"),
     ],
 )
-def test_a_path_is_shown_as_tidb_shows_it(path: str, canonical: str) -> None:
+def test_paths_print_as_in_tidb(path: str, canonical: str) -> None:
     assert path_text(parse_path(path)) == canonical
 
 

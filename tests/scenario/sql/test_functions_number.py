@@ -1,10 +1,10 @@
-"""Functions of numbers: which stay exact, and which are DOUBLEs."""
+"""Mathematical functions: which results are exact, and which are DOUBLEs."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.expressions import shown, value_of
+from tests.scenario.sql.expressions import result_text, value_of
 from ticdc_producer.errors import ScenarioError
 
 
@@ -65,10 +65,10 @@ from ticdc_producer.errors import ScenarioError
     ],
 )
 def test_number(text: str, expected: str | None) -> None:
-    assert shown(text) == expected
+    assert result_text(text) == expected
 
 
 @pytest.mark.parametrize("text", ["pow(10, 400)", "exp(1000)", "cot(0)", "abs(-9223372036854775808)"])
-def test_what_no_number_can_hold_is_an_error(text: str) -> None:
+def test_results_out_of_range_are_errors(text: str) -> None:
     with pytest.raises(ScenarioError, match="out of range"):
         value_of(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.expressions import shown, value_of
+from tests.scenario.sql.expressions import result_text, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 _CI = "collate utf8mb4_general_ci"
@@ -176,11 +176,11 @@ _CI = "collate utf8mb4_general_ci"
     ],
 )  # fmt: skip
 def test_text(text: str, expected: str | None) -> None:
-    assert shown(text) == expected
+    assert result_text(text) == expected
 
 
 @pytest.mark.parametrize("name", ["rand", "uuid", "sleep", "connection_id", "user", "version", "database"])
-def test_what_a_scenario_cannot_say_is_refused_with_the_reason(name: str) -> None:
+def test_rejected_functions_have_a_reason(name: str) -> None:
     with pytest.raises(UnsupportedSQL, match=f"the function {name.upper()} is not supported") as caught:
         value_of(f"{name}()")
     assert caught.value.hint
@@ -189,7 +189,7 @@ def test_what_a_scenario_cannot_say_is_refused_with_the_reason(name: str) -> Non
 @pytest.mark.parametrize(
     "pattern", ["(a+)+b", "a\\\\b", "(?i)a", "[[:alpha:]]", "\\\\bword", "a{1001}", "\\\\p{L}"]
 )
-def test_a_regular_expression_that_two_engines_read_in_two_ways_is_refused(pattern: str) -> None:
+def test_regular_expressions_with_two_meanings_are_rejected(pattern: str) -> None:
     with pytest.raises(ScenarioError, match=r"regular expression|Invalid regexp"):
         value_of(f"'aaaa' regexp '{pattern}'")
 
@@ -197,11 +197,11 @@ def test_a_regular_expression_that_two_engines_read_in_two_ways_is_refused(patte
 @pytest.mark.parametrize(
     "text", ["left('a')", "concat()", "json_object('a')", "nullif(1)", "date_add(1, 2, 3, 4)"]
 )
-def test_a_wrong_number_of_arguments_is_found_before_anything_runs(text: str) -> None:
+def test_a_wrong_number_of_arguments_is_an_error(text: str) -> None:
     with pytest.raises(ScenarioError, match=r"Incorrect parameter count|does not parse"):
         value_of(text)
 
 
-def test_a_name_that_is_nearly_right_is_answered_with_the_right_one() -> None:
+def test_a_misspelt_function_gets_a_suggestion() -> None:
     with pytest.raises(UnsupportedSQL, match="SUBSTRING_INDEX"):
         value_of("substring_inde('a', 'b', 1)")

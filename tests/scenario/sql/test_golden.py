@@ -1,6 +1,6 @@
-"""The SQL engine against what real TiDB and TiCDC made of the same files.
+"""The SQL engine against the recorded results of real TiDB and TiCDC for the same files.
 
-The collapse of a transaction into row events here is a small oracle of its own, for tests only.
+The collapse of a transaction into row events is implemented here a second time, as a test oracle.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ORDER = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 @dataclass
 class Net:
-    """What a transaction did to one row key, all told."""
+    """The net change of one row key in a transaction."""
 
     change: Change
     table_id: int
@@ -126,7 +126,7 @@ def touch(
     if known is None:
         nets[table_id, key] = Net(change, table_id, key, row_id, before, after)
     else:
-        assert known.after == before, "each change starts from what the one before left"
+        assert known.after == before, "each change starts from the result of the previous one"
         known.after = after
 
 
@@ -141,7 +141,7 @@ def ordered(nets: list[Net], info: TableInfo) -> list[Net]:
             split.append(Net(net.change, net.table_id, net.key, net.row_id, None, net.after))
         else:
             split.append(net)
-    return [split[place] for place in go_sorted([_ORDER[net.op] for net in split])]
+    return [split[index] for index in go_sorted([_ORDER[net.op] for net in split])]
 
 
 def must_split(net: Net, info: TableInfo) -> bool:
@@ -188,7 +188,7 @@ def own_rows(history: History, *, force: bool) -> list[tuple[Any, ...]]:
     return [
         (
             FIRST_TS + commit * STEP,
-            net.op.word,
+            net.op.label,
             tables[net.change.table_version].schema,
             tables[net.change.table_version].name,
             net.table_id,
@@ -248,7 +248,7 @@ def assert_ddls(history: History, events: list[dict[str, Any]]) -> None:
 
 
 def assert_tables(history: History, events: list[dict[str, Any]]) -> None:
-    """Every table that a sent DDL shows: its columns and indexes as TiDB has them."""
+    """Columns and indexes of every table of a sent DDL equal TiDB's."""
     jobs = [job for job in history.catalog.ddls if job.sent]
     for job, event in zip(jobs, [e for e in events if e["kind"] == "ddl"], strict=True):
         if job.version_after < 0:
@@ -259,7 +259,7 @@ def assert_tables(history: History, events: list[dict[str, Any]]) -> None:
         if event.get("table_id"):
             assert info.table_id == event["table_id"]
         theirs_columns = sorted(event["columns"] + event["virtual_columns"], key=lambda c: c["offset"])
-        assert [shown_column(info, offset) for offset in range(len(info.columns))] == [
+        assert [column_summary(info, offset) for offset in range(len(info.columns))] == [
             golden_column(column) for column in theirs_columns
         ]
         indexes = [
@@ -277,7 +277,7 @@ def assert_tables(history: History, events: list[dict[str, Any]]) -> None:
         assert indexes == theirs
 
 
-def shown_column(info: TableInfo, offset: int) -> dict[str, Any]:
+def column_summary(info: TableInfo, offset: int) -> dict[str, Any]:
     column = info.columns[offset]
     return {
         "name": column.name,
@@ -290,14 +290,14 @@ def shown_column(info: TableInfo, offset: int) -> dict[str, Any]:
         "elems": list(column.elements) or None,
         "mysql_type": column.type_name,
         "nullable": column.nullable,
-        "default": shown_default(column),
+        "default": default_bytes(column),
         "comment": column.comment,
         "generated": column.generated,
         "hidden": column.hidden,
     }
 
 
-def shown_default(column: Any) -> bytes | None:
+def default_bytes(column: Any) -> bytes | None:
     if column.default_expression:
         return str(column.default_expression).encode()
     if column.default is None:
@@ -311,20 +311,20 @@ def shown_default(column: Any) -> bytes | None:
         return column.elements[int(column.default) - 1].encode()
     if column.type == MySQLType.SET:
         bits = int(column.default)
-        return ",".join(name for place, name in enumerate(column.elements) if bits >> place & 1).encode()
+        return ",".join(name for index, name in enumerate(column.elements) if bits >> index & 1).encode()
     return column.default
 
 
 def golden_column(column: dict[str, Any]) -> dict[str, Any]:
     keys = ("name", "type", "flag", "charset", "collation", "flen", "decimal", "mysql_type", "nullable")
-    shown = {key: column[key] for key in keys}
-    shown["mysql_type"] = shown["mysql_type"].removesuffix(" zerofill")
-    shown |= {"elems": column.get("elems"), "comment": column.get("comment", "")}
-    shown |= {"generated": column.get("generated", ""), "hidden": column.get("hidden", False)}
+    summary = {key: column[key] for key in keys}
+    summary["mysql_type"] = summary["mysql_type"].removesuffix(" zerofill")
+    summary |= {"elems": column.get("elems"), "comment": column.get("comment", "")}
+    summary |= {"generated": column.get("generated", ""), "hidden": column.get("hidden", False)}
     default = golden_value(column["default"])
     if default is not None and column["type"] == MySQLType.NEW_DECIMAL:
-        default = f"{Decimal(default.decode()):.{column['decimal']}f}".encode()  # TiDB keeps the user's text
-    return shown | {"default": default}
+        default = f"{Decimal(default.decode()):.{column['decimal']}f}".encode()  # TiDB stores the user's text
+    return summary | {"default": default}
 
 
 @pytest.mark.parametrize("name", EXACT)

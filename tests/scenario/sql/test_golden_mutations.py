@@ -1,4 +1,4 @@
-"""Golden statements with words dropped, doubled, swapped: a history, or an error with its line."""
+"""Golden statements with words removed, repeated or replaced give a history, or an error with its line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.scenario.sql.statements import split_statements
 _GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 _FILES = sorted([*(_GOLDEN / "visible").glob("*.sql"), *(_GOLDEN / "fuzz").glob("*.sql")])
 _LONGEST = 400
-"""Statements longer than this are rows upon rows, and slow."""
+"""Statements longer than this are INSERTs of many rows, which are slow."""
 
 
 @cache
@@ -35,19 +35,19 @@ def golden_statements() -> list[tuple[str, str]]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> tuple[str, str]:
-    """A CREATE TABLE, and a statement that is broken in one to three places."""
+    """A CREATE TABLE, and a statement with one to three mutations."""
     table, text = draw(st.sampled_from(golden_statements()))
     words = text.split(" ")
     for _ in range(draw(st.integers(1, 3))):
         if not words:
             break
-        place = draw(st.integers(0, len(words) - 1))
-        words[place : place + 1] = draw(_changes(words, place))
+        index = draw(st.integers(0, len(words) - 1))
+        words[index : index + 1] = draw(_changes(words, index))
     return table, " ".join(words)
 
 
-def _changes(words: list[str], place: int) -> st.SearchStrategy[list[str]]:
-    word = words[place]
+def _changes(words: list[str], index: int) -> st.SearchStrategy[list[str]]:
+    word = words[index]
     other = st.sampled_from(words)
     return st.one_of(
         st.just([]),
@@ -63,8 +63,8 @@ def _changes(words: list[str], place: int) -> st.SearchStrategy[list[str]]:
 
 @settings(max_examples=200, deadline=None)
 @given(mutated())
-def test_only_scenario_errors_with_a_line(pieces: tuple[str, str]) -> None:
-    table, statement = pieces
+def test_only_scenario_errors_with_a_line(mutation: tuple[str, str]) -> None:
+    table, statement = mutation
     session = Session(file="a.sql")
     error: ScenarioError | None = None
     try:

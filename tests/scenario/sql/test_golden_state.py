@@ -21,7 +21,7 @@ _REMOVES_ROWS = {2, 4, 11, 20, 23, 42}
 """Drop of a database or table, truncate; drop, truncate and exchange of a partition."""
 
 
-def played(path: Path) -> History:
+def executed(path: Path) -> History:
     text = path.read_text()
     commits = Session(file=path.name, force_replicate=forced(text))
     commits.run(text)
@@ -37,7 +37,7 @@ def rows_of(state: State, name: tuple[str, str]) -> Counter[Any]:
 @pytest.mark.parametrize("name", ALL)
 def test_state_at_every_commit(name: str) -> None:
     path = next(GOLDEN.glob(f"*/{name}.sql"))
-    history = played(path)
+    history = executed(path)
     tables = history.catalog.tables
     replicated = {t.version for t in tables if t.eligible or forced(path.read_text())}
     events = golden_events(path.with_suffix(".events.jsonl"))

@@ -1,4 +1,4 @@
-"""Whatever text comes in, the answer is a history or a ScenarioError."""
+"""Any text gives a history or a ScenarioError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ v=values(v) database use test date'2020-01-01' cast(1 as char) case when then en
 /*! -- # \\ @ @@ : ? { } 99999999999999999999 😀 interval exists (select 1) enum('a','b') charset
 latin1 partition
 """
-_PIECES = st.sampled_from(_WORDS.split())
+_FRAGMENTS = st.sampled_from(_WORDS.split())
 _STATEMENTS = st.sampled_from(
     [
         "insert into t values (1, 'a', 1.5)",
@@ -30,13 +30,13 @@ _STATEMENTS = st.sampled_from(
 )
 
 
-@given(st.lists(_PIECES | _STATEMENTS, max_size=15), st.sampled_from([" ", "", "\n"]))
-def test_nothing_but_scenario_errors(pieces: list[str], between: str) -> None:
+@given(st.lists(_FRAGMENTS | _STATEMENTS, max_size=15), st.sampled_from([" ", "", "\n"]))
+def test_nothing_but_scenario_errors(fragments: list[str], between: str) -> None:
     session = Session(file="a.sql")
     session.run("create table t (id int primary key, v varchar(5), d decimal(5,2));")
     error: ScenarioError | None = None
     try:
-        session.run(between.join(pieces))
+        session.run(between.join(fragments))
     except ScenarioError as caught:
         error = caught
     assert error is None or (error.file == "a.sql" and error.line >= 1)

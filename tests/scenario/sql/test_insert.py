@@ -1,10 +1,10 @@
-"""INSERT … SELECT, INSERT IGNORE, and NULL where it must not be."""
+"""INSERT … SELECT, INSERT IGNORE, and NULL in NOT NULL columns."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.ran import history_of, rows_of
+from tests.scenario.sql.script_results import history_of, rows_of
 from ticdc_producer.errors import ScenarioError
 
 T = "create table t (id int primary key, v varchar(3), n int not null);"
@@ -42,7 +42,7 @@ def test_a_table_may_be_its_own_source() -> None:
     assert [row[0] for row in rows_of(script)] == [b"1", b"2", b"3", b"4"]
 
 
-def test_rows_of_a_select_meet_rows_that_are_there() -> None:
+def test_rows_of_a_select_conflict_with_existing_rows() -> None:
     script = f"{T} {SOURCE} insert into t values (1, 'old', 0);"
     with pytest.raises(ScenarioError, match=r"Duplicate entry '1' for key 't\.PRIMARY'"):
         history_of(f"{script} insert into t select id, v, 1 from s")
@@ -69,11 +69,11 @@ def test_rows_of_a_select_meet_rows_that_are_there() -> None:
         ("(1 / 0, 'x', 1)", [(b"0", b"x", b"1"), (b"1", b"a", b"0")]),
     ],
 )
-def test_insert_ignore_leaves_out_or_cuts_to_fit(values: str, rows: list[tuple[bytes | None, ...]]) -> None:
+def test_insert_ignore_skips_or_truncates(values: str, rows: list[tuple[bytes | None, ...]]) -> None:
     assert rows_of(f"{T} insert into t values (1, 'a', 0); insert ignore into t values {values}") == rows
 
 
-def test_insert_ignore_leaves_out_what_no_partition_takes() -> None:
+def test_insert_ignore_skips_rows_without_a_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1, 2));"
     assert rows_of(f"{script} insert ignore into t values (1), (3), (2)") == [(b"1",), (b"2",)]
 
@@ -88,7 +88,7 @@ def test_without_strict_mode_null_is_an_error_in_one_row_and_zero_in_several() -
     assert updated == [(b"1", b"a", b"0")]
 
 
-def test_what_is_not_named_gets_its_zero_without_strict_mode() -> None:
+def test_missing_columns_get_their_zero_value_without_strict_mode() -> None:
     assert rows_of(f"set sql_mode = ''; {T} insert into t (id) values (1)") == [(b"1", None, b"0")]
     with pytest.raises(ScenarioError, match="Field 'n' doesn't have a default value"):
         history_of(f"{T} insert into t (id) values (1)")

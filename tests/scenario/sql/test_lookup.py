@@ -1,4 +1,4 @@
-"""Rows found by their handle are the rows that a full scan finds."""
+"""A lookup by handle finds the same rows as a full scan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every construct of the reference page runs, or is refused by its name, as the page says."""
+"""Every construct of docs/sql.md runs, or is refused by its name, as the page lists it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
 from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import RULES
-from ticdc_producer.scenario.sql.session import READING, Session
+from ticdc_producer.scenario.sql.session import READ_ONLY, Session
 from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
@@ -37,7 +37,7 @@ REFUSALS = [one for group in REFUSED.values() for one in group]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.construct or example.sql[:40])
-def test_what_is_listed_runs(example: Example) -> None:
+def test_every_listed_construct_runs(example: Example) -> None:
     session = Session(force_replicate=True)
     session.run(example.before)
     before = session.commits
@@ -47,7 +47,7 @@ def test_what_is_listed_runs(example: Example) -> None:
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.sql[:40])
-def test_what_is_refused_is_refused_by_name(refusal: Refusal) -> None:
+def test_every_refused_construct_is_refused_by_name(refusal: Refusal) -> None:
     error = failure(f"{refusal.sql};")
     assert isinstance(error, UnsupportedSQL)
     assert refusal.named in error.what
@@ -55,7 +55,7 @@ def test_what_is_refused_is_refused_by_name(refusal: Refusal) -> None:
 
 
 @pytest.mark.parametrize("statement", VARIABLES.values())
-def test_a_variable_is_set_and_set_back(statement: str) -> None:
+def test_a_variable_is_set_and_reset(statement: str) -> None:
     session = Session()
     session.run(f"{statement}; set {statement.split('=')[0].split()[-1]} = default")
     assert session.commits == 0
@@ -104,15 +104,15 @@ TABLES = {
     "statements": [words for words, _ in DDL_STATEMENTS],
     "parts of ALTER TABLE": [words for words, _ in (*PARTS, *PARTITION_PARTS)],
     "table options": [words for words, _ in OPTIONS],
-    "statements that are passed over": [(word,) for word in READING],
+    "statements that are skipped": [(word,) for word in READ_ONLY],
 }
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_nothing_runs_that_has_no_example(table: str) -> None:
-    missing = [words for words in TABLES[table] if not any(_stands_in(words, text) for text in TEXTS)]
+def test_every_supported_construct_has_an_example(table: str) -> None:
+    missing = [words for words in TABLES[table] if not any(_contains(words, text) for text in TEXTS)]
     assert missing == []
 
 
-def _stands_in(words: tuple[str, ...], text: list[str]) -> bool:
-    return any(tuple(text[place : place + len(words)]) == words for place in range(len(text)))
+def _contains(words: tuple[str, ...], text: list[str]) -> bool:
+    return any(tuple(text[index : index + len(words)]) == words for index in range(len(text)))

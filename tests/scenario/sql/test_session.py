@@ -21,7 +21,7 @@ def changes(script: str, **options: bool) -> list[Change]:
 def ops(
     script: str,
 ) -> list[tuple[int, str, tuple[bytes | None, ...] | None, tuple[bytes | None, ...] | None]]:
-    return [(c.commit_seq, c.op.word, c.before, c.after) for c in changes(script)]
+    return [(c.commit_seq, c.op.label, c.before, c.after) for c in changes(script)]
 
 
 def commits(script: str) -> int:
@@ -55,7 +55,7 @@ def commits(script: str) -> int:
         ("commit; rollback", 0),
     ],
 )
-def test_what_takes_a_time_stamp(script: str, count: int) -> None:
+def test_statements_that_take_a_commit_ts(script: str, count: int) -> None:
     assert commits(script) == count
 
 
@@ -75,7 +75,7 @@ def test_changes_are_numbered_as_executed() -> None:
     assert [c.row_id for c in found] == [2, 1, 1, 2, 2]
 
 
-def test_an_update_of_the_clustered_key_is_one_change_of_two_places() -> None:
+def test_an_update_of_the_clustered_key_is_one_change_with_two_locations() -> None:
     (_, update) = changes(T + "insert into t values (1, 5); update t set id = 9")
     assert (update.op, update.row_id, update.old_row_id) == (Op.UPDATE, 9, 1)
     assert update.old_row_key is not None
@@ -181,7 +181,7 @@ def test_explicit_auto_increment_values_move_the_counter() -> None:
     assert [c.row_id for c in changes(script)] == [10, 20, 21, 5, 22]
 
 
-def test_truncate_starts_again() -> None:
+def test_truncate_resets_the_counter() -> None:
     script = (
         "create table c (a int primary key auto_increment); "
         "insert into c values (null); truncate c; insert into c values (null)"
@@ -222,7 +222,7 @@ def test_on_update_current_timestamp_touches_rows_that_change() -> None:
     ]
 
 
-def test_timestamps_are_kept_in_utc() -> None:
+def test_timestamps_are_stored_in_utc() -> None:
     script = (
         "set time_zone = '+08:00'; create table s (id int primary key, at timestamp, dt datetime);"
         "insert into s values (1, '2020-01-01 08:00:00', now()); "
@@ -257,7 +257,7 @@ def test_a_transaction_step_is_one_commit() -> None:
 def test_a_transaction_step_holds_dml_only(statement: str) -> None:
     session = Session()
     session.run(T)
-    with pytest.raises(ScenarioError, match="cannot stand in a transaction step"):
+    with pytest.raises(ScenarioError, match="is not allowed in a transaction step"):
         session.transaction(statement)
 
 

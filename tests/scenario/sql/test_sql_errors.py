@@ -60,7 +60,7 @@ OPEN = [
 
 
 @pytest.mark.parametrize(("statement", "message"), OPEN, ids=lambda text: text[:40])
-def test_what_is_left_open_is_named(statement: str, message: str) -> None:
+def test_an_open_statement_is_named(statement: str, message: str) -> None:
     assert str(failure(statement)) == f"a.sql:{LINE}: {message}"
 
 

@@ -1,4 +1,4 @@
-"""What holds of every history, whatever the tables and transactions."""
+"""Properties of every history, for random tables and transactions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session import Session
 
-Place = tuple[int, bytes]
+RowLocation = tuple[int, bytes]
 _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
 _some = settings(max_examples=40, deadline=None)
 
 
-def ran(world: World) -> Session:
-    """A session after every script that runs; one that fails never was, as it would end a scenario."""
+def session_after(world: World) -> Session:
+    """A session after all scripts that succeed; failing scripts are left out, because they end a scenario."""
     good = [world.table]
     session = fresh(good)
     for script in world.scripts:
@@ -40,14 +40,14 @@ def fresh(scripts: list[str]) -> Session:
     return session
 
 
-def source(change: Change) -> Place:
-    """Where a change found its row."""
+def source(change: Change) -> RowLocation:
+    """The location of a row before a change."""
     if change.old_row_key is None or change.old_table_id is None:
         return change.table_id, change.row_key
     return change.old_table_id, change.old_row_key
 
 
-def target(change: Change) -> Place:
+def target(change: Change) -> RowLocation:
     return change.table_id, change.row_key
 
 
@@ -59,12 +59,12 @@ def stored(history: History) -> list[RowImage]:
     return list(history.state["test", "t"].rows)
 
 
-def replay(history: History) -> dict[Place, tuple[int, RowImage]]:
-    """The rows that the changes leave and the version of the table they were written in.
+def replay(history: History) -> dict[RowLocation, tuple[int, RowImage]]:
+    """The rows after all changes, and the table version that each was written with.
 
-    Each change must find what it says was there, as far as the table was the same then.
+    The old image of a change must equal the current row if both have the same table version.
     """
-    rows: dict[Place, tuple[int, RowImage]] = {}
+    rows: dict[RowLocation, tuple[int, RowImage]] = {}
     for change in history.changes:
         if change.before is not None:
             version, image = rows.pop(source(change))
@@ -78,18 +78,18 @@ def replay(history: History) -> dict[Place, tuple[int, RowImage]]:
 @_some
 @given(worlds())
 def test_the_changes_in_order_give_the_state(world: World) -> None:
-    history = ran(world).history()
+    history = session_after(world).history()
     left = replay(history)
-    assert [left[place][1] for place in sorted(left)] == stored(history)
+    assert [left[location][1] for location in sorted(left)] == stored(history)
 
 
 @_some
 @given(worlds(alterations=True))
 def test_rows_outlive_changes_of_their_table(world: World) -> None:
-    history = ran(world).history()
+    history = session_after(world).history()
     info = table_of(history)
     physical = {part.id for part in info.partitions} or {info.table_id}
-    left = sorted((place, row) for place, row in replay(history).items() if place[0] in physical)
+    left = sorted((location, row) for location, row in replay(history).items() if location[0] in physical)
     assert len(left) == len(stored(history))
     for (_, (version, image)), row in zip(left, stored(history), strict=True):
         assert len(row) == len(info.sent)
@@ -98,29 +98,29 @@ def test_rows_outlive_changes_of_their_table(world: World) -> None:
 
 @_some
 @given(worlds())
-def test_one_net_change_per_place_and_transaction_gives_the_same_state(world: World) -> None:
-    """First image before to last image after: in a transaction, the order of places does not matter."""
-    history = ran(world).history()
-    commits: dict[int, dict[Place, list[RowImage | None]]] = defaultdict(dict)
+def test_one_net_change_per_location_and_transaction_gives_the_same_state(world: World) -> None:
+    """First old image to last new image; the order of locations in a transaction is irrelevant."""
+    history = session_after(world).history()
+    commits: dict[int, dict[RowLocation, list[RowImage | None]]] = defaultdict(dict)
     for change in history.changes:
         nets = commits[change.commit_seq]
         if change.before is not None:
             nets.setdefault(source(change), [change.before, None])[1] = None
         if change.after is not None:
             nets.setdefault(target(change), [None, None])[1] = change.after
-    rows: dict[Place, RowImage | None] = {}
+    rows: dict[RowLocation, RowImage | None] = {}
     for nets in commits.values():
-        for place in sorted(nets):
-            before, after = nets[place]
-            assert rows.get(place) == before
-            rows[place] = after
+        for location in sorted(nets):
+            before, after = nets[location]
+            assert rows.get(location) == before
+            rows[location] = after
     assert [row for _, row in sorted(rows.items()) if row is not None] == stored(history)
 
 
 @_some
 @given(worlds(alterations=True))
 def test_commits_and_rows_are_numbered_in_order(world: World) -> None:
-    history = ran(world).history()
+    history = session_after(world).history()
     rows: dict[int, list[int]] = defaultdict(list)
     for change in history.changes:
         rows[change.commit_seq].append(change.row_seq)
@@ -134,7 +134,7 @@ def test_commits_and_rows_are_numbered_in_order(world: World) -> None:
 @_some
 @given(worlds(alterations=True))
 def test_values_are_canonical(world: World) -> None:
-    history = ran(world).history()
+    history = session_after(world).history()
     images = [
         (change.table_version, image)
         for change in history.changes
@@ -152,8 +152,8 @@ def test_values_are_canonical(world: World) -> None:
 
 @_some
 @given(worlds(undone=3))
-def test_what_is_rolled_back_leaves_no_trace(world: World) -> None:
-    session = ran(world)
+def test_a_rollback_leaves_no_trace(world: World) -> None:
+    session = session_after(world)
     before = session.history()
     for script in world.undone:
         try:
@@ -166,4 +166,4 @@ def test_what_is_rolled_back_leaves_no_trace(world: World) -> None:
 @_some
 @given(worlds(alterations=True))
 def test_the_same_script_gives_the_same_history(world: World) -> None:
-    assert ran(world).history() == ran(world).history()
+    assert session_after(world).history() == session_after(world).history()

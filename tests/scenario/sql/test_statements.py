@@ -1,4 +1,4 @@
-"""Cutting a script into statements."""
+"""Splitting a script into statements."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_semicolons_in_quotes_and_comments_end_nothing(text: str, statements: li
     assert cut(text) == statements
 
 
-def test_lines_start_where_the_caller_says() -> None:
+def test_line_numbers_start_at_the_callers_line() -> None:
     assert cut("a;\nb", 10) == [("a", 10), ("b", 11)]
 
 
-def test_executable_comments_are_laid_open_but_shown_as_typed() -> None:
+def test_executable_comments_run_but_the_text_is_as_typed() -> None:
     (statement,) = split_statements("create /*!40101 table */ t /*T![clustered_index] x */ /* not */")
     assert [token.text for token in statement.tokens] == ["create", "table", "t", "x"]
     assert statement.text == "create /*!40101 table */ t /*T![clustered_index] x"

@@ -1,4 +1,4 @@
-"""Rows found by a unique key are the rows that a full scan finds."""
+"""A lookup by unique key finds the same rows as a full scan."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_lookup_finds_what_a_scan_finds(where: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["code = 'b'", "b = 2 and a = 1", "fix = 'Q' and b > 0"])
-def test_only_one_row_is_looked_at(where: str) -> None:
+def test_only_one_row_is_read(where: str) -> None:
     assert len(candidates(parse_expression(where, 1), _filled())) == 1
 
 

@@ -1,4 +1,4 @@
-"""ALTER TABLE that is wrong: the message, word by word."""
+"""Invalid ALTER TABLE statements, with the full text of their messages."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ WRONG = [
     Wrong(
         "alter table t drop column id",
         (
-            "can't drop column id with composite index covered or Primary Key covered now (a primary "
-            "key stays)"
+            "can't drop column id with composite index covered or Primary Key covered now"
+            " (a column of the primary key cannot be dropped)"
         ),
         "id",
     ),
@@ -103,5 +103,5 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.statement[:50])
-def test_the_message_says_what_and_where(wrong: Wrong) -> None:
+def test_the_message_names_cause_and_position(wrong: Wrong) -> None:
     check(wrong)

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, SET and USE that are wrong: the message, word by word."""
+"""Invalid INSERT, UPDATE, DELETE, SET and USE statements, with the full text of their messages."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ WRONG = [
     Wrong("insert into t (id, v) values (1, 'a;", "SQL does not parse: Missing '"),
     Wrong(
         "insert into t (id, v) values (1, 'a') on duplicate key update v",
-        "SQL does not parse: 'v' is no assignment",
+        "SQL does not parse: 'v' is not an assignment",
     ),
     Wrong(
         "insert into t (id, v) values (1, 'b') on duplicate key update v = values()",
@@ -164,5 +164,5 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.statement[:50])
-def test_the_message_says_what_and_where(wrong: Wrong) -> None:
+def test_the_message_names_cause_and_position(wrong: Wrong) -> None:
     check(wrong)

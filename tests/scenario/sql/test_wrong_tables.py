@@ -1,4 +1,4 @@
-"""CREATE, DROP and RENAME that are wrong: the message, word by word."""
+"""Invalid CREATE, DROP and RENAME statements, with the full text of their messages."""
 
 from __future__ import annotations
 
@@ -134,5 +134,5 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.statement[:50])
-def test_the_message_says_what_and_where(wrong: Wrong) -> None:
+def test_the_message_names_cause_and_position(wrong: Wrong) -> None:
     check(wrong)

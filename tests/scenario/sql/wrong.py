@@ -1,4 +1,4 @@
-"""Wrong statements: the tables they run against, and how their messages are compared."""
+"""Runs invalid statements against test tables and compares their messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def failure(statement: str) -> ScenarioError:
 
 
 class Wrong(NamedTuple):
-    """A statement, the error's message behind its place, and its fields."""
+    """A statement, the error's message without file and line, and the error's fields."""
 
     statement: str
     message: str

@@ -1,4 +1,4 @@
-"""A real Apache Kafka in KRaft mode, one node, for as long as a ``with`` block lasts."""
+"""A real Apache Kafka in KRaft mode with one node, which runs during a ``with`` block."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ PORT_TAKEN = "Address already in use"
 
 
 class EmbeddedKafka:
-    """A broker of our own, on free ports of this machine.
+    """An embedded broker on free ports of this machine.
 
-    Without ``keep`` no process of it outlives this one, whatever ends this one, and a temporary
-    data folder goes with it. It runs in a session of its own: a Ctrl-C at the terminal reaches
-    us, and we stop it.
+    Without ``keep`` all processes of the broker end with this process, however it ends, and a temporary
+    data folder is removed. The broker runs in a session of its own, so Ctrl-C at the terminal reaches only
+    this process, which then stops the broker.
 
-    :param data_dir: folder for topics, settings and log; it stays, and a broker started in it
-        again has its topics again. Default: a temporary folder.
-    :param keep: let the broker outlive the ``with`` block and this process; ``kill PID`` with
+    :param data_dir: folder for topics, settings and log. It is not removed; a broker that is started in it
+        again has the same topics. Default: a temporary folder.
+    :param keep: let the broker run on after the ``with`` block and after this process; ``kill PID`` with
         :attr:`pid` ends it and removes a temporary data folder.
-    :param heap: the broker's maximum heap in the JVM's spelling.
+    :param heap: the broker's maximum heap in the JVM's notation.
     :param properties: broker properties that are added to ours or replace them.
-    :param listeners: security protocol of further listeners by their names, such as ``{"SAFE": "SASL_SSL"}``;
-        what they need stands in ``properties``.
-    :param port: of :attr:`bootstrap`; default: a free one at each start.
-    :raises BrokerError: one of ``properties`` is reserved for us.
+    :param listeners: name → security protocol of additional listeners, such as ``{"SAFE": "SASL_SSL"}``;
+        their other settings belong into ``properties``.
+    :param port: port of :attr:`bootstrap`; default: a free one at each start.
+    :raises BrokerError: if one of ``properties`` is set by this class itself.
     """
 
     def __init__(
@@ -69,26 +69,26 @@ class EmbeddedKafka:
     def bootstrap(self) -> str:
         """``host:port`` for clients.
 
-        :raises BrokerError: the broker does not run.
+        :raises BrokerError: if the broker does not run.
         """
         if not self._bootstrap:
             raise BrokerError("the embedded broker is not started")
         return self._bootstrap
 
     def address(self, listener: str) -> str:
-        """``host:port`` of one of the further listeners.
+        """``host:port`` of one of the additional listeners.
 
-        :raises BrokerError: the broker does not run, or has no such listener.
+        :raises BrokerError: if the broker does not run, or has no such listener.
         """
         if listener not in self._addresses:
-            raise BrokerError(f"the embedded broker serves no listener {listener}")
+            raise BrokerError(f"the embedded broker has no listener {listener}")
         return self._addresses[listener]
 
     @property
     def pid(self) -> int:
-        """The process to ``kill`` for the broker to end.
+        """The id of the process to ``kill`` in order to end the broker.
 
-        :raises BrokerError: the broker does not run.
+        :raises BrokerError: if the broker does not run.
         """
         if not self._process:
             raise BrokerError("the embedded broker is not started")
@@ -105,11 +105,11 @@ class EmbeddedKafka:
             self.stop()
 
     def start(self) -> None:
-        """Start the broker and return when it serves.
+        """Start the broker and return when it accepts requests.
 
-        :raises JavaError: no Java to run it on.
-        :raises BrokerError: its jars cannot be fetched, or it is not ready within 60 s; the error
-            has the end of its log.
+        :raises JavaError: if no Java is found.
+        :raises BrokerError: if its jars cannot be downloaded, or it is not ready within 60 s; the error
+            contains the end of its log.
         """
         if self._process:
             raise BrokerError("the embedded broker is started already", address=self.bootstrap)
@@ -126,12 +126,12 @@ class EmbeddedKafka:
             atexit.unregister(self.stop)
 
     def stop(self) -> None:
-        """End the broker, also a kept one, and remove its folder if that is temporary.
+        """End the broker, also with ``keep``, and remove its folder if that is temporary.
 
         Safe to call at any time and more than once.
         """
         if self._owner != os.getpid():
-            return  # never started, or a fork of the process that has
+            return  # never started, or started by the process that forked this one
         atexit.unregister(self.stop)
         process, self._process, self._bootstrap = self._process, None, ""
         self._addresses = {}
@@ -142,7 +142,7 @@ class EmbeddedKafka:
             folder.remove_if_temporary()
 
     def log_tail(self, lines: int = 30) -> str:
-        """The last lines of the broker's log; empty where it does not run."""
+        """The last lines of the broker's log; empty if it does not run."""
         return self._folder.log_tail(lines) if self._folder else ""
 
     def _start(self, folder: BrokerFolder, java: Sequence[str]) -> None:
@@ -161,7 +161,7 @@ class EmbeddedKafka:
                 self._bootstrap = address
                 self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}
                 return
-            # Another program may have taken a port between our look and the broker's.
+            # Another program may have taken a port between our check and the broker's start.
             if self._process.poll() is None or PORT_TAKEN not in folder.log_tail(500):
                 break
             end(self._process)

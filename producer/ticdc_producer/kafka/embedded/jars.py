@@ -1,8 +1,8 @@
-"""Kafka's jars: fetched once from a Maven repository into the user's cache, checked by SHA-256.
+"""Kafka's jars: downloaded once from a Maven repository into the user's cache, checked by SHA-256.
 
-Which jars, and their sums, stands in ``kafka.lock``: ``group:artifact:version sha256`` per line,
-the whole runtime closure of a Kafka server and the binding that its log needs. The lock is remade,
-for instance for another Kafka, by ``python -m ticdc_producer.kafka.embedded.lock`` (needs Maven).
+``kafka.lock`` lists the jars, one ``group:artifact:version sha256`` per line: all runtime dependencies of a
+Kafka server, and the log4j binding that its log needs. ``python -m ticdc_producer.kafka.embedded.lock``
+writes the file again, for instance for another version of Kafka (needs Maven).
 
 ==============================  ============================================================
 environment variable            meaning
@@ -46,12 +46,12 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """The file's name, unique in the lock."""
+        """The file's name, unique in the lock file."""
         return f"{self.artifact}-{self.version}.jar"
 
     @property
     def path(self) -> str:
-        """Its path below a Maven repository's base URL."""
+        """The jar's path below the base URL of a Maven repository."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Jar:
 
     @classmethod
     def parse(cls, line: str) -> Jar:
-        """The reverse of ``str``."""
+        """The inverse of ``str``."""
         coordinates, sha256 = line.split()
         group, artifact, version = coordinates.split(":")
         return cls(group, artifact, version, sha256)
@@ -72,26 +72,26 @@ def locked() -> list[Jar]:
 
 
 def jars(cache: Path | None = None) -> list[Path]:
-    """The class path of a Kafka broker; what is not in the cache yet is fetched.
+    """The class path of a Kafka broker; jars that are not in the cache yet are downloaded.
 
-    The sums are checked each time, also of jars that were fetched before. Several processes may
-    do this at once: each file appears by a rename.
+    Checksums are checked each time, also for jars in the cache. Several processes may do this at once,
+    because each file is created by a rename.
 
-    :param cache: folder to keep the jars in, in place of the one in the user's cache.
-    :raises BrokerError: the repository cannot be reached, has another file than the one locked,
-        or the cache cannot be written.
+    :param cache: folder for the jars; default: a folder in the user's cache.
+    :raises BrokerError: if the repository cannot be reached, a file does not match its checksum in the lock
+        file, or the cache cannot be written.
     """
     folder = cache or cache_folder() / "jars"
-    wanted = locked()
+    required = locked()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _fetch(wanted, folder, _repository())
+        _fetch(required, folder, _repository())
     except OSError as error:
         raise BrokerError(
-            f"cannot keep Kafka's jars in {folder}: {error}",
+            f"cannot store Kafka's jars in {folder}: {error}",
             hint="set TICDC_PRODUCER_CACHE to a folder that can be written",
         ) from error
-    return [folder / jar.name for jar in wanted]
+    return [folder / jar.name for jar in required]
 
 
 def _repository() -> str:
@@ -103,31 +103,31 @@ def _repository() -> str:
     return url.rstrip("/")
 
 
-def _fetch(wanted: Sequence[Jar], folder: Path, repository: str) -> None:
-    """Bring ``folder`` to hold all of ``wanted``, in parallel; the first failure ends it."""
-    import pooch  # not at the top, nor requests: a tenth of a second that only a broker is worth
+def _fetch(required: Sequence[Jar], folder: Path, repository: str) -> None:
+    """Download the jars that ``folder`` lacks, in parallel; the first failure cancels the rest."""
+    import pooch  # importing pooch and requests takes 0.1 s, which only runs with a broker should pay
     from rich.console import Console
     from rich.progress import track
 
     fetcher = pooch.create(
         path=folder,
         base_url=repository,
-        registry={jar.name: f"sha256:{jar.sha256}" for jar in wanted},
-        urls={jar.name: f"{repository}/{jar.path}" for jar in wanted},
+        registry={jar.name: f"sha256:{jar.sha256}" for jar in required},
+        urls={jar.name: f"{repository}/{jar.path}" for jar in required},
         retry_if_failed=RETRIES,
     )
-    pooch.get_logger().setLevel(logging.WARNING)  # it tells each file; we show one bar for all
-    missing = sum(not (folder / jar.name).is_file() for jar in wanted)
+    pooch.get_logger().setLevel(logging.WARNING)  # it logs each file; we display one progress bar
+    missing = sum(not (folder / jar.name).is_file() for jar in required)
     console = Console(stderr=True, quiet=not missing)
     title = f"fetching Kafka ({missing} jars) from {repository}"
     if not console.is_terminal:
         console.print(title, soft_wrap=True, highlight=False)
     with ThreadPoolExecutor(PARALLEL) as threads:
-        pending = [threads.submit(_fetch_one, fetcher, jar, folder) for jar in wanted]
+        pending = [threads.submit(_fetch_one, fetcher, jar, folder) for jar in required]
         try:
             finished = as_completed(pending)
-            shown = missing and console.is_terminal
-            for done in track(finished, title, len(pending), console=console, disable=not shown):
+            visible = missing and console.is_terminal
+            for done in track(finished, title, len(pending), console=console, disable=not visible):
                 done.result()
         finally:
             threads.shutdown(cancel_futures=True)
@@ -141,12 +141,12 @@ def _fetch_one(fetcher: Pooch, jar: Jar, folder: Path) -> None:
     except requests.RequestException as error:
         raise BrokerError(
             f"cannot fetch {jar.name}: {error}",
-            hint="check the network, or set TICDC_PRODUCER_MAVEN_URL to a Maven repository in reach",
+            hint="check the network, or set TICDC_PRODUCER_MAVEN_URL to another Maven repository",
         ) from error
     except ValueError as error:
-        # The fetched file is gone already; a damaged one of an earlier time may still be there.
+        # pooch has deleted the downloaded file; a damaged one from an earlier download may still exist.
         (folder / jar.name).unlink(missing_ok=True)
         raise BrokerError(
-            f"{jar.name} is not the file that was locked: {error}",
+            f"{jar.name} does not match the checksum in the lock file: {error}",
             hint="the repository, or a proxy before it, serves another file",
         ) from error

@@ -1,7 +1,7 @@
-"""Write ``kafka.lock`` anew: ``python -m ticdc_producer.kafka.embedded.lock [VERSION]``; needs Maven.
+"""Write ``kafka.lock`` again: ``python -m ticdc_producer.kafka.embedded.lock [VERSION]``; needs Maven.
 
-Maven resolves the closure, this module writes down coordinates and sums. Look at the difference
-before it is committed, and run the tests of this package: a jar more or less is a change to review.
+Maven resolves the dependencies, this module writes their coordinates and checksums. Review the difference
+before it is committed, and run the tests of this package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
     <dependency>
       <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{kafka}</version>
     </dependency>
-    <!-- Without it Kafka logs nothing, and a broker that does not start says not why. -->
+    <!-- Without it Kafka logs nothing, and a broker that does not start gives no reason. -->
     <dependency>
       <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId>
       <version>{log4j}</version>
@@ -47,7 +47,7 @@ def _jar(path: Path, root: Path) -> Jar:
     *group, artifact, version, _file = path.relative_to(root).parts
     jar = Jar(".".join(group), artifact, version, hashlib.sha256(path.read_bytes()).hexdigest())
     if jar.name != path.name:
-        raise SystemExit(f"{path.name} has a classifier, which the lock file cannot say")
+        raise SystemExit(f"{path.name} has a classifier, which the lock file cannot express")
     return jar
 
 

@@ -1,4 +1,4 @@
-"""The embedded broker's processes: preparing its storage, starting, waiting for it, ending."""
+"""The embedded broker's processes: formatting its storage, starting, waiting until ready, ending."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ STOP_SECONDS = supervisor.GRACE_SECONDS + 5
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports that nobody listens on now."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    """Distinct ports on which no process listens now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind((HOST, 0))
         return [one.getsockname()[1] for one in sockets]
 
 
 def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:
-    """Prepare the storage of a new Kafka cluster and return the cluster's identity.
+    """Format the storage of a new Kafka cluster and return the cluster's id.
 
     :param java: the Java program, its class path and options.
-    :raises BrokerError: Kafka's own tool fails.
+    :raises BrokerError: if Kafka's storage tool fails.
     """
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    # One word: every 64th identity begins with "-", which the tool would take for an option.
+    # One argument: every 64th id begins with "-", which the tool would parse as an option.
     tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", "server.properties"]
     with folder.new_log() as log:
         try:
@@ -65,10 +65,10 @@ def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:
 
 
 def launch(folder: BrokerFolder, broker: Sequence[str], *, keep: bool) -> subprocess.Popen[bytes]:
-    """Start a broker under its supervisor, in a session of their own.
+    """Start a broker under a supervisor, in a session of its own.
 
-    :param broker: the command, to be followed by the properties file.
-    :param keep: it outlives us.
+    :param broker: the command without the properties file, which is appended.
+    :param keep: whether the broker outlives this process.
     """
     parent = 0 if keep else os.getpid()
     remove = str(folder.path) if folder.temporary else ""
@@ -85,24 +85,24 @@ def launch(folder: BrokerFolder, broker: Sequence[str], *, keep: bool) -> subpro
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], address: str, cluster: str, deadline: float) -> bool:
-    """Ask the broker until it answers as ``cluster``; False if it ended or time is up.
+    """Send requests until the broker answers with id ``cluster``; False if it ended or at the deadline.
 
-    :param deadline: on the clock of ``time.monotonic``, seconds.
+    :param deadline: on the clock of ``time.monotonic``, in seconds.
     """
     quiet = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
     admin = AdminClient({"bootstrap.servers": address, **quiet})
     while process.poll() is None and time.monotonic() < deadline:
         # The call waits for a connection, so this loop does not spin.
         with contextlib.suppress(KafkaException):
-            seen = admin.list_topics(timeout=0.5)
+            metadata = admin.list_topics(timeout=0.5)
             # Another program's broker may have taken the port.
-            if seen.brokers and seen.cluster_id == cluster:
+            if metadata.brokers and metadata.cluster_id == cluster:
                 return True
     return False
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a broker and its supervisor, by asking and then by force."""
+    """End a broker and its supervisor, first by request and then by SIGKILL."""
     if process.stdin:
         process.stdin.close()
     else:
@@ -110,7 +110,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_SECONDS)
     if process.returncode is None or process.returncode < 0:
-        # The supervisor hangs or was itself killed; the broker is in its process group.
+        # The supervisor hangs or was killed itself; the broker is in its process group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

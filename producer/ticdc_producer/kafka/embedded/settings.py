@@ -1,4 +1,4 @@
-"""What the embedded broker is started with: its properties, its log's layout, the JVM's options."""
+"""Settings of the embedded broker: its properties, the layout of its log and the JVM's options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 HOST = "127.0.0.1"
 TOPICS = "topics"  # relative to the broker's folder, where it also runs
 
-# As fast a start as the JVM gives; the broker moves bytes and gains little from the C2 compiler.
+# Options for the fastest start; the broker copies bytes and gains little from the C2 compiler.
 JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -31,7 +31,7 @@ logger.settings.name = org.apache.kafka.common.config
 logger.settings.level = WARN
 """
 
-# Addresses and folders are found by us at each start.
+# Addresses and folders are set at each start.
 RESERVED = frozenset(
     {
         "advertised.listeners",
@@ -47,33 +47,33 @@ RESERVED = frozenset(
 
 DEFAULTS: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
-    # One node cannot replicate.
+    # A single node cannot replicate.
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # Kafka's 50 partitions each are slow to create and to load.
+    # Kafka's default of 50 partitions per topic is slow to create and to load.
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
-    # What was written stays until the folder goes.
+    # Messages are retained until the folder is removed.
     "log.retention.ms": "-1",
     "log.retention.bytes": "-1",
-    # TiCDC's default is messages of 10 MiB, and Kafka's 1 MiB would make it use less. A request
+    # TiCDC's default limit is 10 MiB; with Kafka's 1 MiB TiCDC would lower it. A request
     # (socket.request.max.bytes, 100 MiB) has to hold the message.
     "message.max.bytes": str(64 << 20),
-    # Kafka's 128 MiB of the heap for compaction are for topics that we do not have.
+    # Kafka reserves 128 MiB of the heap for compacted topics, which we do not have.
     "log.cleaner.dedupe.buffer.size": str(4 << 20),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A further address of the broker.
+    """An additional listener of the broker.
 
-    :param protocol: as Kafka spells it: ``SSL``, ``SASL_SSL``…
+    :param protocol: security protocol in Kafka's notation: ``SSL``, ``SASL_SSL``…
     """
 
     name: str
@@ -87,22 +87,22 @@ def server_properties(
     """The text of the broker's ``server.properties``.
 
     :param extra: properties that are added to ours or replace them.
-    :param listeners: beside that of plain text, which is always there.
+    :param listeners: listeners in addition to the plaintext one, which always exists.
     """
-    places = [f"PLAINTEXT://{HOST}:{port}", *(f"{one.name}://{HOST}:{one.port}" for one in listeners)]
+    advertised = [f"PLAINTEXT://{HOST}:{port}", *(f"{one.name}://{HOST}:{one.port}" for one in listeners)]
     protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
     protocols |= {one.name: one.protocol for one in listeners}
     addresses = {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "listeners": ",".join([*places, f"CONTROLLER://{HOST}:{controller_port}"]),
-        "advertised.listeners": ",".join(places),
+        "listeners": ",".join([*advertised, f"CONTROLLER://{HOST}:{controller_port}"]),
+        "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in protocols.items()),
         "controller.listener.names": "CONTROLLER",
-        # Static voters: unlike the dynamic ones they are not stored, and ports change.
+        # Static voters: unlike dynamic ones they are not stored, which is needed because ports change.
         "controller.quorum.voters": f"1@{HOST}:{controller_port}",
         "log.dirs": TOPICS,
     }
-    # The escapes of a JSON string are those of a properties file as well.
+    # The escapes of a JSON string are valid in a properties file.
     settings = {**DEFAULTS, **extra, **addresses}
     return "".join(f"{key}={json.dumps(value)[1:-1]}\n" for key, value in settings.items())

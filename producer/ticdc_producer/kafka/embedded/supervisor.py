@@ -1,11 +1,11 @@
-"""The process between us and the broker: it ends the broker when we are gone, however we went.
+"""The process between the parent and the broker: it ends the broker when the parent ends, however it ends.
 
 Run by path, with the standard library only: ``supervisor.py PARENT FOLDER COMMAND…``
 
-Our end of its standard input closes when we stop the broker, and also when we are killed; that is
-the signal to end. PARENT is our process id, 0 for a broker that outlives us: then only SIGTERM
-ends it. FOLDER, empty for none, is removed when the broker was ended so; after one that ended by
-itself it holds the log that says why.
+The parent's end of the supervisor's standard input closes when the parent stops the broker, and also when the
+parent is killed; the supervisor then ends the broker. PARENT is the parent's process id, or 0 for a broker
+that outlives its parent: then only SIGTERM ends it. FOLDER, empty for none, is removed after the supervisor
+has ended the broker; if the broker ended by itself, the folder remains and holds the log with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 
-asked_to_end = threading.Event()
+end_requested = threading.Event()
 
 GRACE_SECONDS = 10.0  # a broker needs 0.3 s for its own shutdown; killing it then loses nothing
 CHECK_SECONDS = 1.0
@@ -32,15 +32,15 @@ def main() -> int:
     if parent:
         threading.Thread(target=end_with_parent, args=[broker, parent], daemon=True).start()
     status = broker.wait()
-    if folder and asked_to_end.is_set():
+    if folder and end_requested.is_set():
         shutil.rmtree(folder, ignore_errors=True)
     return status if status >= 0 else 128 - status
 
 
 def end_with_parent(broker: subprocess.Popen[bytes], parent: int) -> None:
-    """End the broker as soon as the parent closes its end of our standard input, or is gone.
+    """End the broker as soon as the parent closes its end of our standard input, or has ended.
 
-    The second matters where the parent forked: its children hold that end open after it.
+    The second condition is for parents that forked: their children hold the pipe open.
     """
     while os.getppid() == parent:
         readable, _, _ = select.select([sys.stdin], [], [], CHECK_SECONDS)
@@ -50,8 +50,8 @@ def end_with_parent(broker: subprocess.Popen[bytes], parent: int) -> None:
 
 
 def end(broker: subprocess.Popen[bytes]) -> None:
-    """Ask the broker to end, then make it."""
-    asked_to_end.set()
+    """End the broker by SIGTERM, after a grace period by SIGKILL."""
+    end_requested.set()
     broker.terminate()
     try:
         broker.wait(GRACE_SECONDS)

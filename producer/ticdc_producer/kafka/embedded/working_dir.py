@@ -1,4 +1,4 @@
-"""The folder that the embedded broker runs in: settings, topics and log."""
+"""The embedded broker's working folder: settings, topics and log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAIL_BYTES = 64 << 10
 class BrokerFolder:
     """A folder with ``server.properties``, ``log4j2.properties``, ``broker.log`` and ``topics/``.
 
-    :param temporary: it goes with the broker.
+    :param temporary: whether the folder is removed with the broker.
     """
 
     path: Path
@@ -28,9 +28,9 @@ class BrokerFolder:
 
     @classmethod
     def make(cls, chosen: Path | None) -> BrokerFolder:
-        """``chosen``, made if it is not there yet, or a new temporary folder.
+        """``chosen``, created if missing, or a new temporary folder.
 
-        :raises BrokerError: it cannot be made.
+        :raises BrokerError: if the folder cannot be created.
         """
         try:
             if chosen is None:
@@ -38,19 +38,19 @@ class BrokerFolder:
             path = chosen.expanduser().absolute()
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BrokerError(f"cannot make a folder for the embedded broker: {error}") from error
+            raise BrokerError(f"cannot create a folder for the embedded broker: {error}") from error
         return cls(path, temporary=False)
 
     def write_settings(
         self, port: int, controller_port: int, extra: Mapping[str, str], listeners: Sequence[Listener] = ()
     ) -> None:
-        """Write what the broker reads at its start; parameters as in :func:`server_properties`."""
+        """Write the broker's configuration files; parameters as in :func:`server_properties`."""
         text = server_properties(port, controller_port, extra, listeners)
         (self.path / "server.properties").write_text(text, encoding="ascii")
         (self.path / "log4j2.properties").write_text(LOG4J, encoding="ascii")
 
     def cluster_id(self) -> str | None:
-        """The identity of the Kafka cluster whose storage is here; None if there is none yet."""
+        """The id of the Kafka cluster whose storage is here; None if the storage is not formatted."""
         stored = self.path / TOPICS / "meta.properties"
         if not stored.is_file():
             return None
@@ -62,7 +62,7 @@ class BrokerFolder:
         return (self.path / "broker.log").open("wb")
 
     def log_tail(self, lines: int) -> str:
-        """The log's last lines; empty where there is no log."""
+        """The log's last lines; empty if no log exists."""
         try:
             with (self.path / "broker.log").open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
@@ -72,10 +72,10 @@ class BrokerFolder:
         return "\n".join(text.splitlines()[-lines:])
 
     def failure(self, what: str) -> BrokerError:
-        """An error of the broker with the end of its log."""
+        """A ``BrokerError`` with the end of the broker's log."""
         return BrokerError(f"{what}; the end of its log:\n{self.log_tail(30)}")
 
     def remove_if_temporary(self) -> None:
-        """Take the folder away with all that is in it, unless the user chose it."""
+        """Remove the folder and its content, unless the user chose it."""
         if self.temporary:
             shutil.rmtree(self.path, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""Avro in Confluent's wire format: a row is a record, and a registry keeps what records look like."""
+"""Avro in Confluent's wire format: each row is a record whose schema is stored in a schema registry."""

@@ -1,6 +1,6 @@
 """The Avro schema of one column.
 
-Members stand as Go prints them: those of a type in the order of its struct, those of a field and of
+Members have the order in which Go prints them: a type in the order of its struct, a field and
 ``connect.parameters`` by name. Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``columnToAvroSchema``,
 ``columns2AvroSchema``).
 """
@@ -13,7 +13,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
-from ticdc_producer.model.utf8 import repaired
+from ticdc_producer.model.utf8 import replace_invalid
 from ticdc_producer.protocols import go_float
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.avro.names import sanitized
@@ -28,7 +28,7 @@ _AVRO = {T.FLOAT: "float", T.DOUBLE: "double", T.YEAR: "int", T.BIT: "bytes"}
 
 
 def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
-    """Avro's primitive type of a column's values."""
+    """The primitive Avro type of the values of a column."""
     if column.type == T.LONGLONG:
         text = column.unsigned and options.avro_bigint_unsigned_handling_mode == "string"
         return "string" if text else "long"
@@ -42,21 +42,23 @@ def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
 
 
 def is_decimal(column: ColumnInfo, options: AvroOptions) -> bool:
-    """Whether values are Avro's logical type ``decimal``."""
+    """Whether the values have Avro's logical type ``decimal``."""
     return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
 
 
 def field(column: ColumnInfo, options: AvroOptions) -> bytes:
-    """A column as a field of a record."""
+    """The field of a record for a column."""
     written, default = _type(column, options), _default(column, options)
     if column.nullable:
         written = b'["null",%b]' % written if default is None else b'[%b,"null"]' % written
-    told = b'"default":%b,' % (default or b"null") if column.nullable or default is not None else b""
-    return b'{%b"name":%b,"type":%b}' % (told, STRINGS.literal(sanitized(column.name)), written)
+    default_member = (
+        b'"default":%b,' % (default or b"null") if column.nullable or default is not None else b""
+    )
+    return b'{%b"name":%b,"type":%b}' % (default_member, STRINGS.literal(sanitized(column.name)), written)
 
 
 def null_comes_first(column: ColumnInfo, options: AvroOptions) -> bool:
-    """Of a nullable column: whether NULL is the first branch of its union, as it is without a DEFAULT."""
+    """Whether null is the first branch of a nullable column's union: it is, unless there is a DEFAULT."""
     return _default(column, options) is None
 
 
@@ -78,7 +80,7 @@ def _type(column: ColumnInfo, options: AvroOptions) -> bytes:
 
 
 def _default(column: ColumnInfo, options: AvroOptions) -> bytes | None:
-    """The DEFAULT as JSON; None where the schema tells none, as of every logical type."""
+    """The DEFAULT as JSON; None if the schema has none. Logical types never have one."""
     if is_decimal(column, options):
         return None
     if column.default_expression:
@@ -92,7 +94,7 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
     if column.type in (T.ENUM, T.SET):
         return STRINGS.literal(member_text(column, default))
     if column.type in FLOATS:
-        # A default is read with 64 bits, also that of a FLOAT.
+        # TiCDC parses the DEFAULT of a FLOAT as a 64-bit number, too.
         return go_float.number(plain_text(float(column.default_text or default), T.DOUBLE))
     match avro_type(column, options):
         case "int" | "long":
@@ -101,11 +103,11 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
         case "bytes":
             return b'"%b"' % b64encode(bit_literal(default) if column.type == T.BIT else default)
     text = column.default_text if column.type == T.NEW_DECIMAL and column.default_text else default
-    # TiDB keeps the text in JSON, where bytes that are not UTF-8 have become U+FFFD.
-    return STRINGS.literal(repaired(text).decode())
+    # TiDB stores the text in JSON, which replaces bytes that are not UTF-8 by U+FFFD.
+    return STRINGS.literal(replace_invalid(text).decode())
 
 
 def bit_literal(value: bytes) -> bytes:
-    """A BIT in the fewest bytes, the highest first; at least one."""
+    """A BIT value in the fewest bytes, big-endian; at least one byte."""
     number = int(value)
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")

@@ -1,4 +1,4 @@
-"""DDL events and watermarks read; ``other_messages`` has their form."""
+"""Decodes DDL events and watermarks; ``control_encoder`` describes their encoding."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _DDL(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(_DDL)
 
 
-def told_event(value: bytes) -> Event | None:
-    """The event of such a message; None of any other.
+def control_event(value: bytes) -> Event | None:
+    """The event of a DDL or watermark message; None for any other message.
 
-    :raises DecodeError: for one that is damaged.
+    :raises DecodeError: for a malformed DDL or watermark message.
     """
     if value[:1] == bytes((WATERMARK,)):
         ts = int.from_bytes(value[1:], "big")
@@ -36,15 +36,15 @@ def told_event(value: bytes) -> Event | None:
 
 def _ddl_of(text: bytes) -> DDLEvent:
     try:
-        told = _DECODER.decode(text)
+        ddl = _DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise DecodeError("AVRO-DDL", "a DDL event as JSON", part="value", byte=1) from None
-    if not (0 <= told.commit_ts <= MAX_TS and 0 <= told.type < 1 << 8):
+    if not (0 <= ddl.commit_ts <= MAX_TS and 0 <= ddl.type < 1 << 8):
         raise DecodeError("AVRO-DDL", "a commitTs of 0 … 2^63-1 and a type of TiDB's", part="value", byte=1)
     return DDLEvent(
-        commit_ts=told.commit_ts,
-        schema=told.schema,
-        table=told.table,
-        query=told.query,
-        ddl_type=told.type,
+        commit_ts=ddl.commit_ts,
+        schema=ddl.schema,
+        table=ddl.table,
+        query=ddl.query,
+        ddl_type=ddl.type,
     )

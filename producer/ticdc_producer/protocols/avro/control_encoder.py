@@ -1,6 +1,6 @@
-"""DDL events and watermarks, in a form of TiCDC's own tests.
+"""Encodes DDL events and watermarks. TiCDC uses this encoding in its own tests only.
 
-A byte that tells the kind, then JSON or a number of 64 bits, the highest byte first. Source: tiflow
+The first byte is the kind of event. It is followed by JSON, or by a 64-bit number, big-endian. Source: tiflow
 ``pkg/sink/codec/avro/avro.go`` (``EncodeDDLEvent``, ``EncodeCheckpointEvent``).
 """
 
@@ -20,9 +20,9 @@ def ddl(event: DDLEvent) -> Message:
         STRINGS.literal(event.table),
         event.commit_ts,
     )
-    return Message(None, bytes((DDL,)) + value, Kind.DDL.word, event.commit_ts)
+    return Message(None, bytes((DDL,)) + value, Kind.DDL.label, event.commit_ts)
 
 
 def watermark(ts: int) -> Message:
     """The message of a resolved event."""
-    return Message(None, bytes((WATERMARK,)) + ts.to_bytes(8, "big"), Kind.RESOLVED.word, ts)
+    return Message(None, bytes((WATERMARK,)) + ts.to_bytes(8, "big"), Kind.RESOLVED.label, ts)

@@ -1,8 +1,8 @@
-"""Avro's binary form of whole records back to values, by a schema.
+"""Reads primitive values of Avro's binary encoding.
 
-Nothing is believed before it is checked: a length that claims more than there is, is refused before anything
-is made of it, and a fault has its place. (fastavro reads the same form, but takes negative lengths, and of a
-damaged message it says no place.)
+Input is checked before it is used: a length beyond the end of the message is refused before anything is
+allocated, and errors have a byte position. (fastavro reads the same encoding, but accepts negative lengths,
+and its errors have no position.)
 """
 
 from __future__ import annotations
@@ -14,61 +14,61 @@ from typing import TypeAlias
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Value
 
-_LONGEST = 10
+_MAX_VARINT_SIZE = 10
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
 class Cursor:
-    """A place in a message part, which only moves forward.
+    """A position in a message part, which only moves forward.
 
     :param part: ``key`` or ``value``, for errors.
-    :param protocol: what their codes begin with.
+    :param protocol: prefix of error codes.
     """
 
-    __slots__ = ("data", "part", "place", "protocol")
+    __slots__ = ("data", "part", "position", "protocol")
 
-    def __init__(self, data: bytes, part: str, place: int = 0, protocol: str = "AVRO") -> None:
+    def __init__(self, data: bytes, part: str, position: int = 0, protocol: str = "AVRO") -> None:
         self.data = data
         self.part = part
-        self.place = place
+        self.position = position
         self.protocol = protocol
 
     def error(self, code: str, expected: str) -> DecodeError:
-        byte = min(self.place, len(self.data))
+        byte = min(self.position, len(self.data))
         return DecodeError(f"{self.protocol}-{code}", expected, part=self.part, byte=byte)
 
     def long(self) -> int:
-        """A number of 64 bits."""
+        """Read an Avro ``int`` or ``long``."""
         number = 0
-        for count, byte in enumerate(self.data[self.place : self.place + _LONGEST]):
+        for count, byte in enumerate(self.data[self.position : self.position + _MAX_VARINT_SIZE]):
             number |= (byte & 0x7F) << 7 * count
             if byte < 0x80:
                 if number >> 64:
                     break
-                self.place += count + 1
+                self.position += count + 1
                 return number >> 1 ^ -(number & 1)
         raise self.error("LONG", "a number of 64 bits, complete")
 
-    def taken(self, size: int) -> bytes:
-        """So many bytes."""
-        if not 0 <= size <= len(self.data) - self.place:
+    def take(self, size: int) -> bytes:
+        """Read ``size`` bytes."""
+        if not 0 <= size <= len(self.data) - self.position:
             raise self.error("SHORT", f"{size} bytes more" if size >= 0 else "a length")
-        start, self.place = self.place, self.place + size
-        return self.data[start : self.place]
+        start, self.position = self.position, self.position + size
+        return self.data[start : self.position]
 
-    def counted(self) -> bytes:
-        """A text or byte string with its length before it."""
-        return self.taken(self.long())
+    def length_prefixed(self) -> bytes:
+        """Read an Avro ``string`` or ``bytes``: a length and as many bytes."""
+        return self.take(self.long())
 
     def binary32(self) -> float:
-        return float(_FLOAT.unpack(self.taken(_FLOAT.size))[0])
+        return float(_FLOAT.unpack(self.take(_FLOAT.size))[0])
 
     def binary64(self) -> float:
-        return float(_DOUBLE.unpack(self.taken(_DOUBLE.size))[0])
+        return float(_DOUBLE.unpack(self.take(_DOUBLE.size))[0])
 
     def end(self) -> None:
-        """:raises DecodeError: if anything is left."""
-        if self.place < len(self.data):
+        """:raises DecodeError: if there are bytes left."""
+        if self.position < len(self.data):
             raise self.error("END", "the end of the record")
 
 

@@ -1,8 +1,8 @@
-"""Strict decoder of Avro as TiCDC writes it: every malformed message is a ``DecodeError`` with its place.
+"""Strict decoder of Avro as TiCDC writes it: every malformed message is a ``DecodeError`` with its position.
 
-Messages name their schemas by number; what a number stands for, a registry knows. Without the extension
-rows tell neither operation nor commit-ts: a row with a value reads as an insert, and its commit-ts as 0, as
-does that of every delete.
+Messages contain the ids of their schemas, which a schema registry resolves. Without the TiDB extension rows
+contain neither operation nor commit-ts: a row with a value is decoded as an insert with commit-ts 0. Deletes
+always have commit-ts 0.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import TypeAlias
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Event, EventColumn, Op, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.protocols.avro.control_decoder import told_event
+from ticdc_producer.protocols.avro.control_decoder import control_event
 from ticdc_producer.protocols.avro.cursor import Cursor
 from ticdc_producer.protocols.avro.field_reader import BadSchema
 from ticdc_producer.protocols.avro.layout import HEAD, MAGIC
 from ticdc_producer.protocols.avro.record_reader import RecordReader, Row, record_reader
 
 SchemaOf: TypeAlias = Callable[[int], str | None]
-"""The schema that a registry has under an id; None where it has none."""
+"""Schema id to schema; None for an id that the registry does not have."""
 
 
 class AvroDecoder:
-    """Messages in, events out; remembers the schemas it has met.
+    """Decodes messages to events. Caches the schemas.
 
-    :param schema_of: is asked once for each id that is known.
+    :param schema_of: looks up a schema; called once per known id.
     """
 
     def __init__(self, schema_of: SchemaOf) -> None:
@@ -38,37 +38,37 @@ class AvroDecoder:
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        other = None if key is not None or value is None else told_event(value)
-        if other is not None:
-            yield other
+        control = None if key is not None or value is None else control_event(value)
+        if control is not None:
+            yield control
             return
-        named = None if key is None else self._part(key, "key")
-        shown = None if value is None else self._part(value, "value")
-        yield _row_event(named, shown)
+        key_part = None if key is None else self._part(key, "key")
+        value_part = None if value is None else self._part(value, "value")
+        yield _row_event(key_part, value_part)
 
     def _part(self, data: bytes, part: str) -> tuple[RecordReader, Row]:
-        number = schema_number(data)
-        if number is None:
+        schema_id = schema_id_of(data)
+        if schema_id is None:
             raise DecodeError("AVRO-HEAD", "a byte 0 and the id of a schema", part=part, byte=0)
-        if number not in self._readers:
-            self._readers[number] = self._found(number, part)
-        reader = self._readers[number]
+        if schema_id not in self._readers:
+            self._readers[schema_id] = self._load_reader(schema_id, part)
+        reader = self._readers[schema_id]
         return reader, reader.row(Cursor(data, part, HEAD))
 
-    def _found(self, number: int, part: str) -> RecordReader:
-        schema = self._schema_of(number)
+    def _load_reader(self, schema_id: int, part: str) -> RecordReader:
+        schema = self._schema_of(schema_id)
         if schema is None:
-            raise DecodeError("AVRO-SCHEMA-ID", f"an id of the registry, not {number},", part=part, byte=1)
+            raise DecodeError("AVRO-SCHEMA-ID", f"an id of the registry, not {schema_id},", part=part, byte=1)
         try:
             return record_reader(schema)
         except BadSchema as bad:
             raise DecodeError(
-                "AVRO-SCHEMA", f"{bad.expected} as schema {number}", part=part, byte=1
+                "AVRO-SCHEMA", f"{bad.expected} as schema {schema_id}", part=part, byte=1
             ) from None
 
 
-def schema_number(data: bytes) -> int | None:
-    """The id of a message part's schema; None where it names none."""
+def schema_id_of(data: bytes) -> int | None:
+    """The schema id of a message part; None if it does not have one."""
     return int.from_bytes(data[1:HEAD], "big") if len(data) >= HEAD and data[0] == MAGIC else None
 
 
@@ -87,18 +87,18 @@ def _row_event(key: tuple[RecordReader, Row] | None, value: tuple[RecordReader, 
 
 
 def _key_names(key: tuple[RecordReader, Row] | None, reader: RecordReader, row: Row) -> frozenset[str]:
-    """Columns of the key.
+    """The names of the key columns.
 
-    :raises DecodeError: for a key that is not of the row.
+    :raises DecodeError: if the key does not match the row.
     """
     if key is None:
         return frozenset()
-    named, shown = key
-    if (named.schema, named.table) != (reader.schema, reader.table):
+    key_reader, key_row = key
+    if (key_reader.schema, key_reader.table) != (reader.schema, reader.table):
         raise DecodeError("AVRO-KEY", "a key of the value's table", part="key", byte=1)
-    if any(name not in row.values or row.values[name] != value for name, value in shown.values.items()):
+    if any(name not in row.values or row.values[name] != value for name, value in key_row.values.items()):
         raise DecodeError("AVRO-KEY", "columns and values that the value has too", part="key", byte=HEAD)
-    return frozenset(shown.values)
+    return frozenset(key_row.values)
 
 
 def _columns(reader: RecordReader, key: Collection[str]) -> tuple[EventColumn, ...]:

@@ -1,6 +1,6 @@
-"""Encoder of Avro.
+"""The encoder of Avro.
 
-A message part is a zero byte, the id of its schema in four bytes, and a record. Source: tiflow
+A message part consists of a zero byte, the schema id in four bytes, and a record. Source: tiflow
 ``pkg/sink/codec/avro/avro.go``, ``confluent_schema_registry.go``.
 """
 
@@ -17,28 +17,28 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import DDLEvent, Message, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Piece, joined, lengths, numbers
+from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat, lengths
 from ticdc_producer.protocols.avro import binary, control_encoder
-from ticdc_producer.protocols.avro.fidelity import AvroLosses
+from ticdc_producer.protocols.avro.fidelity import AvroFidelity
 from ticdc_producer.protocols.avro.layout import MAGIC
 from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import TablePlan, table_plan
 from ticdc_producer.protocols.avro.table_schema import schema_of
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
-from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
+from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
-"""The registry's id of a schema: of which table, of its keys or values, and the schema itself."""
+"""Looks up the registry's id of a schema, given the table, key or value, and the schema."""
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u"}
 
 
 class AvroEncoder:
-    """Values in, messages out; keeps the plan and the schema ids of every table version it has met.
+    """Encodes values to messages. Caches the plan and the schema ids of every table version.
 
-    :param schema_id: is asked once for each schema.
+    :param schema_id: looks up a schema id; called once per schema.
     """
 
     def __init__(self, options: AvroOptions | None = None, *, schema_id: SchemaID) -> None:
@@ -48,7 +48,7 @@ class AvroEncoder:
         self._heads: dict[tuple[TableInfo, Part], bytes] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode rows of one table version; see ``codec.base.Encoder``. A delete has no value."""
+        """Encode rows of one table version; see ``protocols.base.Encoder``. Deletes have no value."""
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         plan, count = self._plans[table], len(batch)
@@ -56,43 +56,43 @@ class AvroEncoder:
         unsendable = _unsendable(plan, table, batch.op)
         if unsendable is not None:
             notes = {
-                place: RowNote(refusal=unsendable(ts)) for place, ts in enumerate(numbers(batch.commit_ts))
+                index: RowStatus(refusal=unsendable(ts)) for index, ts in enumerate(as_int64(batch.commit_ts))
             }
             return encoded_rows(nothing, nothing, batch.commit_ts, notes)
-        key = joined(self._key(plan, table, batch), count) if plan.key else nothing
-        value = nothing if batch.op == Op.DELETE else joined(self._value(plan, table, batch), count)
+        key = concat(self._key(plan, table, batch), count) if plan.key else nothing
+        value = nothing if batch.op == Op.DELETE else concat(self._value(plan, table, batch), count)
         return encoded_rows(key, value, batch.commit_ts, self._notes(plan, table, batch, key, value))
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row."""
-        return (row_by_row(part, keyed=True) for part in rows)
+        return (one_message_per_row(part, keyed=True) for part in rows)
 
     def ddl(
         self,
         event: DDLEvent,
-        table: TableInfo | None = None,  # noqa: ARG002  # a schema says what a table looks like
+        table: TableInfo | None = None,  # noqa: ARG002  # the message has no table schema
         before: TableInfo | None = None,  # noqa: ARG002  # likewise
     ) -> Message | None:
-        """The DDL event; None but with watermarks."""
+        """The message of a DDL event; None unless watermarks are enabled."""
         return control_encoder.ddl(event) if self.options.sends_watermarks else None
 
     def resolved(self, ts: int) -> Message | None:
-        """The watermark, where there are any."""
+        """The watermark message; None unless watermarks are enabled."""
         return control_encoder.watermark(ts) if self.options.sends_watermarks else None
 
     @property
-    def losses(self) -> AvroLosses:
-        return AvroLosses.of(self.options)
+    def fidelity(self) -> AvroFidelity:
+        return AvroFidelity.of(self.options)
 
-    def _key(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Piece]:
+    def _key(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "key")
-        yield from plan.cells(batch.shown, plan.key)
+        yield from plan.cells(batch.primary_images, plan.key)
 
-    def _value(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Piece]:
+    def _value(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "value")
         yield from plan.cells(batch.after, range(len(plan.columns)))
         if self.options.enable_tidb_extension:
-            commits = numbers(batch.commit_ts)
+            commits = as_int64(batch.commit_ts)
             yield from (binary.literal(_OPS[batch.op]), binary.longs(commits))
             yield binary.longs(commits >> LOGICAL_BITS)
 
@@ -104,23 +104,24 @@ class AvroEncoder:
 
     def _notes(
         self, plan: TablePlan, table: TableInfo, batch: RowBatch, key: pa.Array, value: pa.Array
-    ) -> dict[int, RowNote]:
+    ) -> dict[int, RowStatus]:
         commits, limit = batch.commit_ts, self.options.max_message_bytes
         sizes = lengths(key) + lengths(value) + RECORD_OVERHEAD
         notes = {}
-        for place in np.flatnonzero(sizes > limit).tolist():
-            refusal = too_large(int(sizes[place]), limit, table.schema, table.name, commits[place].as_py())
-            notes[place] = RowNote(refusal=refusal)
-        for at, members in reversed(plan.enums):
-            shown = [batch.after] if batch.op != Op.DELETE else [batch.before] if at in plan.key else []
-            for image in shown:
-                for place in pc.indices_nonzero(pc.fill_null(pc.equal(image[at], b"0"), False)).to_pylist():
-                    notes[place] = RowNote(refusal=_no_member(table, members, commits[place].as_py()))
+        for index in np.flatnonzero(sizes > limit).tolist():
+            refusal = too_large(int(sizes[index]), limit, table.schema, table.name, commits[index].as_py())
+            notes[index] = RowStatus(refusal=refusal)
+        for column, members in reversed(plan.enums):
+            images = [batch.after] if batch.op != Op.DELETE else [batch.before] if column in plan.key else []
+            for image in images:
+                is_error = pc.fill_null(pc.equal(image[column], b"0"), False)
+                for index in pc.indices_nonzero(is_error).to_pylist():
+                    notes[index] = RowStatus(refusal=_no_member(table, members, commits[index].as_py()))
         return notes
 
 
 def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
-    """The error value of an ENUM, of which TiCDC finds no name."""
+    """The refusal of the ENUM error value 0, for which TiCDC finds no member."""
     what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
     return EncodeError(
         f"encode to avro native data: {what}: [types:1265]Data truncated for column '%s' at row %d",
@@ -132,13 +133,13 @@ def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
 
 
 def _unsendable(plan: TablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
-    """Why no row of a table can be sent."""
+    """The refusal of all rows of a table, given their commit-ts; None if they can be sent."""
     if plan.clash:
         what = f"a record can have no field, or no second one, named {plan.clash!r}"
         hint = "Avro's names have letters, digits and _ alone: rename a column"
     elif op == Op.DELETE and not plan.key:
         what = "a delete would have neither key nor value"
-        hint = "the new program writes primary keys alone as keys: the table needs one"
+        hint = "TiCDC new architecture uses only primary keys as message keys: add a primary key to the table"
     else:
         return None
 

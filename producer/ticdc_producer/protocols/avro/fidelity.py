@@ -1,9 +1,11 @@
 """What Avro does not carry.
 
-Rows: the old image of an update; of a delete all but its key; without the extension the operation and the
-commit-ts, with it those of deletes. Names arrive as Avro allows them. Types: of integers narrower than
-BIGINT their width, of texts and byte strings which of them, of FLOAT, DOUBLE and DECIMAL that they are
-unsigned. Values: of members that read alike in the schema's list the first.
+- Rows: the old image of updates; the columns of deletes outside of the key; operation and commit-ts without
+  the TiDB extension, and with it the commit-ts of deletes.
+- Names: characters that Avro does not allow are replaced.
+- Types: the width of integers narrower than BIGINT, the exact type of texts and byte strings, UNSIGNED of
+  FLOAT, DOUBLE and DECIMAL.
+- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from functools import partial
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import Losses, Reduction
+from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.protocols.allowed_members import escaped, places_of
+from ticdc_producer.protocols.allowed_members import escaped, member_indexes
 from ticdc_producer.protocols.avro.names import sanitized
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.table_schema import key_flag
@@ -28,17 +30,17 @@ T = MySQLType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AvroLosses(Losses):
-    """Avro's own account.
+class AvroFidelity(Fidelity):
+    """The fidelity of Avro.
 
-    :param key_flag: of the columns that message keys have.
+    :param key_flag: the flag of the columns in message keys.
     """
 
     key_flag: ColumnFlag = ColumnFlag.HANDLE_KEY
 
     @classmethod
-    def of(cls, options: AvroOptions) -> AvroLosses:
-        """What these options leave out."""
+    def of(cls, options: AvroOptions) -> AvroFidelity:
+        """The fidelity of an encoder with these options."""
         return cls(
             old_values="none",
             names_operation=options.enable_tidb_extension,
@@ -49,29 +51,29 @@ class AvroLosses(Losses):
             key_flag=key_flag(options),
         )
 
-    def told_flag(self, flag: int) -> int:
-        """The message key names the handle key."""
+    def visible_flag(self, flag: int) -> int:
+        """The flag of the handle key, for the columns of the message key; no other flag is visible."""
         return int(ColumnFlag.HANDLE_KEY) if flag & self.key_flag else 0
 
-    def told_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # told without flags
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
         return type_text(tidb_type(column))
 
-    def told_name(self, name: str) -> str:
+    def visible_name(self, name: str) -> str:
         return sanitized(name)
 
-    def omits_ddl(self, action: int) -> str:  # noqa: ARG002  # of none
+    def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # all DDLs or none
         return "" if self.resolved else "Avro has no message for DDLs"
 
-    def told_value(self, column: ColumnInfo) -> Reduction | None:
+    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
         if column.type == T.ENUM:
-            return partial(_enum, places_of(",".join(map(escaped, column.elements))), column)
+            return partial(_enum, member_indexes(",".join(map(escaped, column.elements))), column)
         return (
             partial(_set, [escaped(member) for member in column.elements]) if column.type == T.SET else None
         )
 
 
-def _enum(places: Mapping[str, int], column: ColumnInfo, value: Value) -> Value:
-    return None if value is None else b"%d" % places.get(escaped(member_text(column, value)), 0)
+def _enum(indexes: Mapping[str, int], column: ColumnInfo, value: Value) -> Value:
+    return None if value is None else b"%d" % indexes.get(escaped(member_text(column, value)), 0)
 
 
 def _set(members: Sequence[str], value: Value) -> Value:
@@ -80,5 +82,5 @@ def _set(members: Sequence[str], value: Value) -> Value:
     mask = int(value)
     if mask >> len(members):
         return b"0"
-    chosen = {members.index(member) for place, member in enumerate(members) if mask >> place & 1}
-    return b"%d" % sum(1 << place for place in chosen)
+    chosen = {members.index(member) for index, member in enumerate(members) if mask >> index & 1}
+    return b"%d" % sum(1 << index for index in chosen)

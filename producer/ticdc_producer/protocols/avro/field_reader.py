@@ -1,6 +1,6 @@
-"""Fields of records back to canonical text, by what their schema tells.
+"""Reads fields of records as canonical text, by the schema of the field.
 
-``connect.parameters.tidb_type`` tells the column's type; Avro's own type, how values are written.
+``connect.parameters.tidb_type`` is the type of the column; the Avro type is the encoding of its values.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.protocols.allowed_members import escaped, places_of
+from ticdc_producer.protocols.allowed_members import escaped, member_indexes
 from ticdc_producer.protocols.avro.cursor import Cursor, Reader
 from ticdc_producer.protocols.avro.tidb_type import type_text
-from ticdc_producer.protocols.value_parsers import BadValue, reader_of
+from ticdc_producer.protocols.value_parsers import BadValue, parser_for
 
 _INTEGERS = {
     "INT": ("int",), "INT UNSIGNED": ("int", "long"), "BIGINT": ("long",),
@@ -28,9 +28,9 @@ _MOST_DIGITS, _MOST_DECIMALS, _MOST_BITS = 65, 30, 64
 
 
 class BadSchema(Exception):
-    """A schema that is not one of TiCDC's.
+    """A schema that TiCDC does not write.
 
-    :param expected: what had to stand there.
+    :param expected: what the decoder expected instead.
     """
 
     def __init__(self, expected: str) -> None:
@@ -39,10 +39,10 @@ class BadSchema(Exception):
 
 
 def field_reader(schema: object) -> tuple[str, Reader]:
-    """The type text of a field, and the reader of its values.
+    """The SQL type name of a field, and the reader of its values.
 
-    :param schema: the field's ``type``: an object, or a union of one with ``null``.
-    :raises BadSchema: for anything else.
+    :param schema: the ``type`` of the field: an object, or a union of an object and ``null``.
+    :raises BadSchema: for any other schema.
     """
     if not isinstance(schema, list):
         text, read = _typed(schema)
@@ -64,15 +64,15 @@ def _nullable(read: Reader, null: int, cursor: Cursor) -> bytes | None:
 def _typed(schema: object) -> tuple[str, Reader]:
     if not isinstance(schema, Mapping):
         raise BadSchema("a type with connect.parameters")
-    told, written = schema.get("connect.parameters"), schema.get("type")
-    if not isinstance(told, Mapping) or not isinstance(written, str):
+    connect, written = schema.get("connect.parameters"), schema.get("type")
+    if not isinstance(connect, Mapping) or not isinstance(written, str):
         raise BadSchema("a type with connect.parameters")
-    parameters = {name: value for name, value in told.items() if isinstance(value, str)}
+    parameters = {name: value for name, value in connect.items() if isinstance(value, str)}
     name = parameters.get("tidb_type", "")
     return type_text(name), _reader(name, written, schema, parameters)
 
 
-def _reader(name: str, written: str, schema: Mapping[str, Any], told: Mapping[str, str]) -> Reader:
+def _reader(name: str, written: str, schema: Mapping[str, Any], parameters: Mapping[str, str]) -> Reader:
     if written in _INTEGERS.get(name, ()):
         return _integer(name, written)
     match name, written:
@@ -81,24 +81,24 @@ def _reader(name: str, written: str, schema: Mapping[str, Any], told: Mapping[st
         case "DOUBLE", "double":
             return lambda cursor: _number(cursor, cursor.binary64(), MySQLType.DOUBLE)
         case "TEXT", "string":
-            return Cursor.counted
+            return Cursor.length_prefixed
         case "BLOB", "bytes":
-            return Cursor.counted
+            return Cursor.length_prefixed
         case "DECIMAL", "bytes":
             return _decimal(schema)
         case "DECIMAL", "string":
             return _text("decimal")
         case "BIT", "bytes":
-            return _bits(told)
+            return _bits(parameters)
         case ("ENUM", "string") | ("SET", "string"):
-            return _members(name, told)
+            return _members(name, parameters)
     if name in _TEXTS and written == "string":
         return _text(type_text(name))
     raise BadSchema(f"a type of TiCDC's, not {name} as {written}")
 
 
 def _integer(name: str, written: str) -> Reader:
-    check = reader_of(name.lower())
+    check = parser_for(name.lower())
     if written == "string":
         return _text(name.lower())
     wraps = name == "BIGINT UNSIGNED"
@@ -111,10 +111,10 @@ def _integer(name: str, written: str) -> Reader:
 
 
 def _text(kind: str) -> Reader:
-    check = reader_of(kind)
+    check = parser_for(kind)
 
     def read(cursor: Cursor) -> bytes:
-        content = cursor.counted()
+        content = cursor.length_prefixed()
         try:
             return _checked(cursor, check, content.decode())
         except UnicodeDecodeError:
@@ -145,7 +145,7 @@ def _decimal(schema: Mapping[str, Any]) -> Reader:
     most = 10**precision
 
     def read(cursor: Cursor) -> bytes:
-        content = cursor.counted()
+        content = cursor.length_prefixed()
         number = int.from_bytes(content, "big", signed=True)
         if not content or abs(number) >= most:
             raise cursor.error("VALUE", f"a number of {precision} digits")
@@ -157,14 +157,14 @@ def _decimal(schema: Mapping[str, Any]) -> Reader:
     return read
 
 
-def _bits(told: Mapping[str, str]) -> Reader:
-    text = told.get("length", "")
+def _bits(parameters: Mapping[str, str]) -> Reader:
+    text = parameters.get("length", "")
     if not re.fullmatch(r"[0-9]{1,2}", text) or not 1 <= int(text) <= _MOST_BITS:
         raise BadSchema("the parameter length, 1 … 64")
     limit = 1 << int(text)
 
     def read(cursor: Cursor) -> bytes:
-        number = int.from_bytes(cursor.counted(), "big")
+        number = int.from_bytes(cursor.length_prefixed(), "big")
         if number >= limit:
             raise cursor.error("VALUE", f"{text} bits")
         return b"%d" % number
@@ -172,25 +172,25 @@ def _bits(told: Mapping[str, str]) -> Reader:
     return read
 
 
-def _members(name: str, told: Mapping[str, str]) -> Reader:
-    if "allowed" not in told:
+def _members(name: str, parameters: Mapping[str, str]) -> Reader:
+    if "allowed" not in parameters:
         raise BadSchema("the parameter allowed")
     if name == "ENUM":
-        return partial(_member, places_of(told["allowed"]))
+        return partial(_enum_value, member_indexes(parameters["allowed"]))
     bits: dict[str, int] = {}
-    for place, member in enumerate(told["allowed"].split(",")[:_MOST_BITS]):
-        bits.setdefault(member, 1 << place)
-    return partial(_chosen, bits)
+    for index, member in enumerate(parameters["allowed"].split(",")[:_MOST_BITS]):
+        bits.setdefault(member, 1 << index)
+    return partial(_set_value, bits)
 
 
-def _member(places: Mapping[str, int], cursor: Cursor) -> bytes:
-    place = places.get(escaped(_utf8(cursor)))
-    if place is None:
+def _enum_value(indexes: Mapping[str, int], cursor: Cursor) -> bytes:
+    index = indexes.get(escaped(_utf8(cursor)))
+    if index is None:
         raise cursor.error("VALUE", "a member of the allowed ones")
-    return b"%d" % place
+    return b"%d" % index
 
 
-def _chosen(bits: Mapping[str, int], cursor: Cursor) -> bytes:
+def _set_value(bits: Mapping[str, int], cursor: Cursor) -> bytes:
     text = _utf8(cursor)
     mask = 0
     for member in text.split(",") if text else ():
@@ -203,6 +203,6 @@ def _chosen(bits: Mapping[str, int], cursor: Cursor) -> bytes:
 
 def _utf8(cursor: Cursor) -> str:
     try:
-        return cursor.counted().decode()
+        return cursor.length_prefixed().decode()
     except UnicodeDecodeError:
         raise cursor.error("TEXT", "UTF-8") from None

@@ -1,4 +1,4 @@
-"""Names as Avro allows them.
+"""Converts names to names that Avro allows.
 
 Source: tiflow ``pkg/sink/codec/common/helper.go`` (``SanitizeName``), ``pkg/sink/codec/avro/avro.go``.
 """
@@ -13,23 +13,23 @@ from ticdc_producer.model.table import TableInfo
 Part: TypeAlias = Literal["key", "value"]
 
 NAMESPACE = "default"
-"""Classic TiCDC's namespace of a changefeed, the new program's keyspace."""
+"""The changefeed namespace in classic TiCDC (tiflow), the keyspace in TiCDC new architecture."""
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_]")
 _DIGIT = re.compile(r"\d")  # a digit of any script, as Go's unicode.IsDigit
 
 
 def sanitized(name: str) -> str:
-    """A name with ``_`` for each character that Avro does not take, and before a leading digit."""
+    """Replace each character that Avro does not allow with ``_``, and put ``_`` before a leading digit."""
     if _DIGIT.match(name):
         return f"_{name[0]}{_OUTSIDE.sub('_', name[1:])}"
     return _OUTSIDE.sub("_", name)
 
 
 def namespace(table: TableInfo) -> str:
-    """Namespace of a table's records."""
+    """The Avro namespace of the records of a table."""
     return f"{NAMESPACE}.{sanitized(table.schema)}"
 
 
 def subject(topic: str, part: Part) -> str:
-    """Under which a registry keeps the schemas of one part of a topic's messages."""
+    """The registry subject for the keys or values of a topic."""
     return f"{topic.replace('.', '_')}-{part}"

@@ -1,4 +1,4 @@
-"""Options of Avro, as plain values."""
+"""The options of Avro."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroOptions:
-    """How rows are written.
+    """How rows are encoded.
 
-    :param profile: whose keys are written: the classic program takes the handle key, the new one a primary
-        key alone.
-    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
-    :param enable_tidb_extension: rows tell their operation and commit-ts.
+    :param profile: the TiCDC program whose output is written. Message keys have the handle key in classic
+        TiCDC (tiflow), and only a primary key in TiCDC new architecture.
+    :param max_message_bytes: maximum size of a message as TiCDC counts it, including the record overhead.
+    :param enable_tidb_extension: add operation and commit-ts to the rows.
     :param avro_decimal_handling_mode: DECIMAL as Avro's decimal (``precise``) or as text (``string``).
-    :param avro_bigint_unsigned_handling_mode: BIGINT UNSIGNED as 64 bits, which readers take for a signed
-        number (``long``), or as text (``string``).
-    :param avro_enable_watermark: DDL and resolved events are sent, in a form of TiCDC's own tests; with the
-        extension alone.
+    :param avro_bigint_unsigned_handling_mode: BIGINT UNSIGNED as ``long``, which has the same 64 bits but is
+        signed, or as text (``string``).
+    :param avro_enable_watermark: send DDL and resolved events, in the encoding of TiCDC's own tests; requires
+        the extension.
     :raises ChangefeedError: for an unknown mode.
     """
 
@@ -51,5 +51,5 @@ class AvroOptions:
 
     @property
     def sends_watermarks(self) -> bool:
-        """Whether there are messages of DDL and resolved events."""
+        """Whether DDL and resolved events have messages."""
         return self.enable_tidb_extension and self.avro_enable_watermark

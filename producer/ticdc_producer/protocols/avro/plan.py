@@ -1,4 +1,4 @@
-"""How the rows of one table version are written, worked out once."""
+"""The compiled plan for encoding the rows of one table version."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import pyarrow as pa
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, each_distinct, mapped
+from ticdc_producer.protocols.arrow_text import Fragment, Fragments, map_distinct, map_values
 from ticdc_producer.protocols.avro import binary
 from ticdc_producer.protocols.avro.column_schema import avro_type, bit_literal, is_decimal, null_comes_first
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import key_places, name_clash
+from ticdc_producer.protocols.avro.table_schema import key_indexes, name_clash
 from ticdc_producer.protocols.member_text import member_text
 
 T = MySQLType
-Writer: TypeAlias = Callable[[pa.Array], Pieces]
-"""Values of a column to Avro's binary form."""
+Writer: TypeAlias = Callable[[pa.Array], Fragments]
+"""Encodes the values of a column in Avro's binary encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """One table version.
+    """The plan of one table version.
 
-    :param key: places of the key's columns in an image; none where there is no key.
-    :param enums: places of the ENUM columns, with their number of members.
-    :param clash: a field name that no record can have; empty if all is well.
+    :param key: indexes of the key columns in an image; empty if there is no key.
+    :param enums: indexes of the ENUM columns, with their number of members.
+    :param clash: a field name that is duplicate or not allowed; empty if there is none.
     """
 
     columns: tuple[Writer, ...]
@@ -38,10 +38,10 @@ class TablePlan:
     enums: tuple[tuple[int, int], ...]
     clash: str
 
-    def cells(self, image: Sequence[pa.Array], places: Iterable[int]) -> Iterator[Piece]:
-        """Some columns of an image."""
-        for place in places:
-            yield from self.columns[place](image[place])
+    def cells(self, image: Sequence[pa.Array], indexes: Iterable[int]) -> Iterator[Fragment]:
+        """Encode the columns of an image at these indexes."""
+        for index in indexes:
+            yield from self.columns[index](image[index])
 
 
 def table_plan(table: TableInfo, options: AvroOptions) -> TablePlan:
@@ -49,8 +49,8 @@ def table_plan(table: TableInfo, options: AvroOptions) -> TablePlan:
     columns = table.sent_columns
     return TablePlan(
         columns=tuple(_writer(column, options) for column in columns),
-        key=key_places(table, options),
-        enums=tuple((at, len(c.elements)) for at, c in enumerate(columns) if c.type == T.ENUM),
+        key=key_indexes(table, options),
+        enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == T.ENUM),
         clash=name_clash(table, options),
     )
 
@@ -72,18 +72,18 @@ def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
         case "double":
             return binary.doubles
     if column.type in (T.ENUM, T.SET):
-        return lambda values: binary.counted(
-            each_distinct(values, lambda value: member_text(column, value).encode())
+        return lambda values: binary.length_prefixed(
+            map_distinct(values, lambda value: member_text(column, value).encode())
         )
     if column.type == T.BIT:
-        return lambda values: binary.counted(each_distinct(values, bit_literal))
+        return lambda values: binary.length_prefixed(map_distinct(values, bit_literal))
     if is_decimal(column, options):
-        return lambda values: binary.counted(mapped(values, _unscaled))
-    return binary.counted
+        return lambda values: binary.length_prefixed(map_values(values, _unscaled))
+    return binary.length_prefixed
 
 
 def _unscaled(value: bytes) -> bytes:
-    """The digits of a decimal as one number in the fewest bytes, the highest first, two's complement."""
+    """The unscaled number of a decimal in the fewest bytes, big-endian two's complement."""
     number = int(value.replace(b".", b"", 1))
     bits = (number if number >= 0 else ~number).bit_length()
     return number.to_bytes(bits // 8 + 1, "big", signed=True)

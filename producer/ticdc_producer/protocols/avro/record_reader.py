@@ -1,4 +1,4 @@
-"""Records of rows, by the schema that a registry has of them."""
+"""Reads row records by their schema in the registry."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record's content.
+    """The content of a record.
 
-    :param op: and ``commit_ts``: with the extension alone.
+    :param op: None without the TiDB extension.
+    :param commit_ts: 0 without the TiDB extension.
     """
 
     values: Mapping[str, Value]
@@ -49,7 +50,9 @@ class Row:
 class RecordReader:
     """Reads records of one schema.
 
-    :param types: type text of each column, by its name.
+    :param types: column name to SQL type name.
+    :param readers: one per column, in the same order.
+    :param extended: whether records have the fields of the TiDB extension.
     """
 
     schema: str
@@ -59,9 +62,9 @@ class RecordReader:
     extended: bool
 
     def row(self, cursor: Cursor) -> Row:
-        """The record that takes up all that is left.
+        """Read a record, which must extend to the end of the message part.
 
-        :raises DecodeError: for anything else.
+        :raises DecodeError: for a malformed record.
         """
         values = {name: read(cursor) for name, read in zip(self.types, self.readers, strict=True)}
         row = _extended(cursor, values) if self.extended else Row(values)
@@ -70,7 +73,7 @@ class RecordReader:
 
 
 def _extended(cursor: Cursor, values: Mapping[str, Value]) -> Row:
-    op = _OPS.get(cursor.counted())
+    op = _OPS.get(cursor.length_prefixed())
     if op is None:
         raise cursor.error("OP", "an _tidb_op c or u")
     commit_ts = cursor.long()
@@ -82,9 +85,9 @@ def _extended(cursor: Cursor, values: Mapping[str, Value]) -> Row:
 
 
 def record_reader(schema: str) -> RecordReader:
-    """The reader of a schema's records.
+    """Make the reader for the records of a schema.
 
-    :raises BadSchema: for one that is not of a row of TiCDC's.
+    :raises BadSchema: for a schema that TiCDC does not write.
     """
     try:
         record = _DECODER.decode(schema)

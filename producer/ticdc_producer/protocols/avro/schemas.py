@@ -1,7 +1,7 @@
-"""The schemas of a changefeed's tables, and their ids.
+"""The schemas of the tables of a changefeed, and their ids.
 
-An encoder takes the option ``schema_ids`` (part and schema to id), a decoder ``schemas`` (id to schema), or
-``schema_of`` (a function that does the same).
+An encoder takes the option ``schema_ids`` (part and schema to id). A decoder takes ``schemas`` (id to schema)
+or ``schema_of`` (a function from id to schema).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.encoder import SchemaID
 from ticdc_producer.protocols.avro.names import Part, subject
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import key_places, name_clash, schema_of
+from ticdc_producer.protocols.avro.table_schema import key_indexes, name_clash, schema_of
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema as a registry is given it.
+    """A schema to register.
 
-    :param part: of messages: their key or their value.
+    :param part: whether it is the schema of message keys or values.
     """
 
     subject: str
@@ -37,30 +37,30 @@ SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
 def schemas(
     tables: Iterable[TableInfo], topic: Callable[[TableInfo], str], options: AvroOptions
 ) -> list[Schema]:
-    """Every schema of some table versions, each once, in their order.
+    """All schemas of the table versions, without duplicates, in the order of the tables.
 
-    A version whose columns cannot have their names in Avro has none: its rows are refused.
+    A version with column names that are not possible in Avro has no schema: its rows are refused.
 
-    :param topic: where the rows of a table go.
+    :param topic: table to the topic of its rows.
     """
     found: dict[Schema, None] = {}
     for table in tables:
         if name_clash(table, options):
             continue
-        parts: tuple[Part, ...] = ("key", "value") if key_places(table, options) else ("value",)
+        parts: tuple[Part, ...] = ("key", "value") if key_indexes(table, options) else ("value",)
         for part in parts:
             found[Schema(subject(topic(table), part), part, schema_of(part, table, options))] = None
     return list(found)
 
 
-def numbered(found: Sequence[Schema]) -> SchemaIDs:
-    """Ids from 1 up for schemas that no registry keeps; a schema has one, whatever its subjects."""
+def assign_ids(found: Sequence[Schema]) -> SchemaIDs:
+    """Assign ids from 1 for a run without registry. Equal schemas have the same id in all subjects."""
     ids = {schema: number for number, schema in enumerate(dict.fromkeys(one.schema for one in found), 1)}
     return {(one.part, one.schema): ids[one.schema] for one in found}
 
 
-def number_of(ids: SchemaIDs) -> SchemaID:
-    """What an encoder asks for ids."""
+def schema_id_lookup(ids: SchemaIDs) -> SchemaID:
+    """The function by which an encoder looks up schema ids."""
 
     def number(table: TableInfo, part: Part, schema: str) -> int:
         if (part, schema) not in ids:

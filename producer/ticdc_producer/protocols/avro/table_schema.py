@@ -1,4 +1,4 @@
-"""The Avro schemas of a table version: of its keys and of its values.
+"""The Avro schemas of a table version: one for keys, one for values.
 
 Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``getKeySchemaCodec``, ``getValueSchemaCodec``).
 """
@@ -24,24 +24,24 @@ _EXTENSION = (
 
 
 def key_flag(options: AvroOptions) -> ColumnFlag:
-    """The flag of the columns that message keys have."""
+    """The flag of the columns in message keys."""
     return ColumnFlag.HANDLE_KEY if options.profile == "classic" else ColumnFlag.PRIMARY_KEY
 
 
-def key_places(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
-    """Where in a row image the columns of the message key stand; none where there is no key."""
+def key_indexes(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
+    """Indexes of the key columns in a row image; empty if messages have no key."""
     wanted = key_flag(options)
-    return tuple(place for place, flag in enumerate(table.sent_flags) if flag & wanted)
+    return tuple(index for index, flag in enumerate(table.sent_flags) if flag & wanted)
 
 
 def key_schema(table: TableInfo, options: AvroOptions) -> str:
-    """The schema of keys."""
-    columns = [table.sent_columns[place] for place in key_places(table, options)]
+    """The schema of message keys."""
+    columns = [table.sent_columns[index] for index in key_indexes(table, options)]
     return _record(table, [field(column, options) for column in columns])
 
 
 def value_schema(table: TableInfo, options: AvroOptions) -> str:
-    """The schema of values."""
+    """The schema of message values."""
     fields = [field(column, options) for column in table.sent_columns]
     return _record(table, [*fields, *(_EXTENSION if options.enable_tidb_extension else ())])
 
@@ -51,10 +51,10 @@ def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
 
 
 def name_clash(table: TableInfo, options: AvroOptions) -> str:
-    """The first field name that several columns of a table have, or that Avro does not take; else empty."""
+    """The first field name that is duplicate or not allowed by Avro; empty if there is none."""
     names = [sanitized(column.name) for column in table.sent_columns]
-    taken = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if options.enable_tidb_extension else ())])
-    return next((name for name in names if taken[name] > 1 or not name.isascii()), "")
+    counts = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if options.enable_tidb_extension else ())])
+    return next((name for name in names if counts[name] > 1 or not name.isascii()), "")
 
 
 def _record(table: TableInfo, fields: Sequence[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""``tidb_type``: what a schema tells of a column's type.
+"""``tidb_type``, the type of a column in an Avro schema.
 
 Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``getTiDBTypeFromColumn``).
 """
@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def tidb_type(column: ColumnInfo) -> str:
-    """``tidb_type``: of integers narrower than BIGINT it does not tell the width."""
+    """``tidb_type`` of a column; integers narrower than BIGINT are all ``INT``."""
     if column.type in INTEGERS:
         name = "BIGINT" if column.type == T.LONGLONG else "INT"
         return f"{name} UNSIGNED" if column.unsigned else name
@@ -28,6 +28,6 @@ def tidb_type(column: ColumnInfo) -> str:
     return _NAMES.get(column.type, "TEXT")
 
 
-def type_text(told: str) -> str:
-    """A column's type as ``tidb_type`` tells it, in the words of SQL."""
-    return "vector" if told == VECTOR else told.lower()
+def type_text(name: str) -> str:
+    """The SQL type name for a ``tidb_type``."""
+    return "vector" if name == VECTOR else name.lower()

@@ -1,4 +1,4 @@
-"""Canal-JSON as TiCDC writes it: one event in one message, every value a JSON string.
+"""Canal-JSON as TiCDC writes it: one event per message, every value a JSON string.
 
-Source of the rules: ``tiflow pkg/sink/codec/canal``; the bytes of its real encoder are the tests' judge.
+Source of the rules: ``tiflow pkg/sink/codec/canal``. The tests compare with the bytes of its real encoder.
 """

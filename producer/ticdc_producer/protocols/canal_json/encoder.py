@@ -8,11 +8,11 @@ from ticdc_producer.model.event import DDLEvent, Kind, Message
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import physical
-from ticdc_producer.protocols.arrow_text import joined
+from ticdc_producer.protocols.arrow_text import concat
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json import json_text
-from ticdc_producer.protocols.canal_json.event_type import WATERMARK, ddl_word
-from ticdc_producer.protocols.canal_json.fidelity import CanalJSONLosses
+from ticdc_producer.protocols.canal_json.event_type import WATERMARK, ddl_keyword
+from ticdc_producer.protocols.canal_json.fidelity import CanalJSONFidelity
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.row_form import Forms, table_forms
 from ticdc_producer.protocols.claim_check import claim_name
@@ -20,11 +20,11 @@ from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.keyless_messages import KeylessMessages
 from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
-from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
+from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
 class CanalJSONEncoder:
-    """Values in, messages out; keeps the compiled forms of every table version it has met."""
+    """Encodes events as messages; caches the compiled row forms per table version."""
 
     def __init__(
         self, options: CanalJSONOptions | None = None, *, name_claim: NameClaim = claim_name
@@ -34,46 +34,46 @@ class CanalJSONEncoder:
         self._forms: dict[TableInfo, Forms] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
+        """Encode rows of one table version; see ``protocols.base.Encoder``. Keys stay empty."""
         method = self.options.large_message_handle_compression
         forms = KeylessMessages(self._forms_of(table), batch, method, json_text.string)
-        rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
-        handled = self._large.handled(rows, table, forms)
-        return _ended(handled, self.options.row_end.encode()) if self.options.row_end else handled
+        rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
+        limited = self._large.apply_size_limit(rows, table, forms)
+        return _terminated(limited, self.options.row_end.encode()) if self.options.row_end else limited
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row, without a key.
 
-        :raises EncodeError: the refusal of a row that has one.
+        :raises EncodeError: for the first row that TiCDC rejects.
         """
-        return (row_by_row(part, keyed=False) for part in rows)
+        return (one_message_per_row(part, keyed=False) for part in rows)
 
     def ddl(
         self,
         event: DDLEvent,
-        table: TableInfo | None = None,  # noqa: ARG002  # only Debezium describes tables
+        table: TableInfo | None = None,  # noqa: ARG002  # only some protocols describe tables
         before: TableInfo | None = None,  # noqa: ARG002  # likewise
     ) -> Message:
         ts = event.commit_ts
         extension = b"commitTs" if self.options.enable_tidb_extension else b""
         names = (json_text.string(event.schema), json_text.string(event.table))
         return self._without_rows(
-            Kind.DDL, ts, names, ddl_word(event.ddl_type), json_text.string(event.query), extension
+            Kind.DDL, ts, names, ddl_keyword(event.ddl_type), json_text.string(event.query), extension
         )
 
     def resolved(self, ts: int) -> Message | None:
-        """A watermark; without the extension there is none."""
+        """A watermark; None without the TiDB extension."""
         if not self.options.enable_tidb_extension:
             return None
         return self._without_rows(Kind.RESOLVED, ts, (b'""', b'""'), WATERMARK, b'""', b"watermarkTs")
 
     @property
-    def losses(self) -> CanalJSONLosses:
+    def fidelity(self) -> CanalJSONFidelity:
         options = self.options
-        return CanalJSONLosses(
+        return CanalJSONFidelity(
             old_values="updated" if options.updated_columns_only else "all",
             deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
-            table_ids="all" if options.shows_row_key else "none",
+            table_ids="all" if options.has_row_key else "none",
             damaged_text=STRINGS | LOBS,
             commit_ts="exact" if options.enable_tidb_extension else "milliseconds",
             column_types="full" if options.content_compatible else "bare",
@@ -87,9 +87,9 @@ class CanalJSONEncoder:
         return known
 
     def _without_rows(
-        self, kind: Kind, ts: int, names: tuple[bytes, bytes], word: str, sql: bytes, extension: bytes
+        self, kind: Kind, ts: int, names: tuple[bytes, bytes], event_type: str, sql: bytes, extension: bytes
     ) -> Message:
-        """A DDL or watermark: here ``data`` stands before ``old``, in the order of a Go struct."""
+        """A DDL or watermark. Unlike in rows, ``data`` precedes ``old``, in the order of the Go struct."""
         built = self.options.build_ts_ms
         value = (
             b'{"id":0,"database":%b,"table":%b,"pkNames":null,"isDdl":%b,"type":"%b","es":%d,"ts":%d,'
@@ -97,17 +97,17 @@ class CanalJSONEncoder:
         ) % (
             *names,
             b"true" if kind is Kind.DDL else b"false",
-            word.encode(),
+            event_type.encode(),
             physical(ts),
             physical(ts) if built is None else built,
             sql,
             b',"_tidb":{"%b":%d}' % (extension, ts) if extension else b"",
         )
         value = compressed(value, self.options.large_message_handle_compression)
-        return Message(None, value, kind.word, ts)
+        return Message(None, value, kind.label, ts)
 
 
-def _ended(rows: EncodedRows, end: bytes) -> EncodedRows:
-    """Rows as a file holds them."""
-    values = joined((rows.column("value"), end), len(rows))
-    return encoded_rows(rows.column("key"), values, rows.column("commit_ts"), rows.notes)
+def _terminated(rows: EncodedRows, end: bytes) -> EncodedRows:
+    """Rows as in a file, each with the terminator."""
+    values = concat((rows.column("value"), end), len(rows))
+    return encoded_rows(rows.column("key"), values, rows.column("commit_ts"), rows.statuses)

@@ -1,4 +1,4 @@
-"""The JSON object of a message, checked member by member before anything is read from it."""
+"""The JSON object of a message; every member is checked before it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NULL = msgspec.Raw(b"null")
 
 
 class Extension(msgspec.Struct, rename="camel"):
-    """``_tidb``; a zero commit-ts or watermark stands for none."""
+    """``_tidb``; a commit-ts or watermark of 0 means that it is absent."""
 
     commit_ts: TSO = 0
     watermark_ts: TSO = 0
@@ -28,9 +28,9 @@ class Extension(msgspec.Struct, rename="camel"):
 
 
 class Envelope(msgspec.Struct, rename="camel"):
-    """One message object; ``ts`` and ``id`` say nothing of the event.
+    """One message object; ``ts`` and ``id`` do not describe the event and are ignored.
 
-    What describes its columns is the same in message after message and stays JSON here (``Columns``).
+    The description of the columns repeats from message to message and stays JSON here (``Columns``).
     """
 
     database: str
@@ -48,16 +48,16 @@ class Envelope(msgspec.Struct, rename="camel"):
 
 
 _DECODER = msgspec.json.Decoder(Envelope)
-_PLACE = re.compile(r"\(byte (\d+)\)")
-_FOLLOWED = "trailing characters"
+_BYTE_OFFSET = re.compile(r"\(byte (\d+)\)")
+_TRAILING = "trailing characters"
 
 
-def opened(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
-    """The object that starts at a byte of a message value, its columns, and where the next one starts.
+def parse_envelope(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
+    """Parse one object of a message value.
 
-    Of the last one that is 0.
-
-    :raises DecodeError: for anything that is not such an object, alone or before another.
+    :param start: byte offset of the object.
+    :returns: the object, its columns, and the byte offset of the next object; 0 if it is the last.
+    :raises DecodeError: if it is not such an object, alone or before another one.
     """
     try:
         message, length = _next(memoryview(value)[start:] if start else value)
@@ -80,12 +80,12 @@ def _next(rest: bytes | memoryview) -> tuple[Envelope, int]:
 
 
 def _end_of_first(error: msgspec.DecodeError, json: bytes | memoryview) -> int:
-    """Where another object starts if only that was in the way of the first, else 0."""
-    place = _PLACE.search(str(error))
-    if place is None or _FOLLOWED not in str(error):
+    """The offset of a second object, if that is the only error; otherwise 0."""
+    offset = _BYTE_OFFSET.search(str(error))
+    if offset is None or _TRAILING not in str(error):
         return 0
-    # msgspec counts the offending character in; do not lean on it.
-    starts = (int(place[1]) - 1, int(place[1]))
+    # msgspec currently includes the offending character in the count; accept both.
+    starts = (int(offset[1]) - 1, int(offset[1]))
     return next((start for start in starts if bytes(json[start : start + 1]) == b"{"), 0)
 
 
@@ -94,11 +94,11 @@ def _error(error: Exception, value: bytes, start: int) -> DecodeError:
         return DecodeError("CANAL-JSON", "JSON of a few levels", part="value", byte=start)
     if isinstance(error, UnicodeDecodeError):
         return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=_first_bad_byte(value, start))
-    sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
+    sentence = _BYTE_OFFSET.sub("", str(error)).strip().rstrip(":")
     if isinstance(error, msgspec.ValidationError):
         return DecodeError("CANAL-MEMBER", sentence, part="value", byte=start)
-    place = _PLACE.search(str(error))
-    byte = start + int(place[1]) if place else len(value)
+    offset = _BYTE_OFFSET.search(str(error))
+    byte = start + int(offset[1]) if offset else len(value)
     return DecodeError("CANAL-JSON", f"valid JSON ({sentence})", part="value", byte=byte)
 
 

@@ -1,7 +1,7 @@
 """JSON string literals as easyjson and goccy/go-json print them, whole columns at a time.
 
-Rows go through the one library, DDLs and watermarks through the other; both differ from Go's
-``encoding/json`` in two characters only: backspace and form feed have no short form
+TiCDC uses easyjson for rows, goccy/go-json for DDLs and watermarks. Both differ from Go's
+``encoding/json`` only in two characters: backspace and form feed have no short form
 (spec "String escaping", measured with the real libraries).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ticdc_producer.protocols.arrow_text import Pieces, contents, mapped, quoted
+from ticdc_producer.protocols.arrow_text import Fragments, contents, map_values, quoted
 from ticdc_producer.protocols.json_strings import JSONStrings
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
@@ -19,11 +19,11 @@ STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte="\\ufffd")
 _CHARACTERS = [STRINGS.literal(chr(code))[1:-1] for code in range(0x100)]
 
 
-def latin1_strings(values: pa.Array) -> Pieces:
+def latin1_strings(values: pa.Array) -> Fragments:
     """Literals of a column of byte strings, each byte the character of its number (ISO-8859-1)."""
     if contents(values).isascii():
         return STRINGS.literals(values)
-    return quoted(mapped(values, lambda value: b"".join(map(_CHARACTERS.__getitem__, value))))
+    return quoted(map_values(values, lambda value: b"".join(map(_CHARACTERS.__getitem__, value))))
 
 
 def string(text: str) -> bytes:

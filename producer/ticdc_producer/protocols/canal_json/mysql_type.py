@@ -15,7 +15,7 @@ _UNSPECIFIED = -1
 _ONE_PARAMETER = INTEGERS | {T.YEAR, T.BIT, T.STRING, T.VARCHAR, T.VAR_STRING}
 _FRACTIONAL_SECONDS = {T.DURATION, T.DATETIME, T.TIMESTAMP}
 
-# What tidb's OutputFormat writes inside of quotes; a backslash stands as it is.
+# Escapes of tidb's OutputFormat inside quotes; a backslash is not escaped.
 _ELEMENT = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 
 
@@ -34,8 +34,8 @@ def _name(column: ColumnInfo) -> str:
 
 
 def _attributes(column: ColumnInfo) -> str:
-    shown = column.type_name.removeprefix(_name(column))
-    return f"{shown} zerofill" if column.zerofill and column.type != T.YEAR else shown
+    attributes = column.type_name.removeprefix(_name(column))
+    return f"{attributes} zerofill" if column.zerofill and column.type != T.YEAR else attributes
 
 
 def _parameters(column: ColumnInfo) -> str:

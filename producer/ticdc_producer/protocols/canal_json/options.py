@@ -17,26 +17,26 @@ from ticdc_producer.protocols.large_message_handle import (
 class CanalJSONOptions:
     """How events are written.
 
-    :param profile: whose dialect is written.
-    :param enable_tidb_extension: whether messages carry ``_tidb``, and watermarks are sent at all.
-    :param content_compatible: as official Canal: types with their parameters, and of an old image only
-        what changed.
-    :param only_output_updated_columns: whether old images leave unchanged columns out.
-    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
+    :param profile: the architecture of TiCDC whose format is written.
+    :param enable_tidb_extension: whether messages carry ``_tidb``, and watermarks are sent.
+    :param content_compatible: like Alibaba canal: types with their parameters, and old images with changed
+        columns only.
+    :param only_output_updated_columns: whether old images omit unchanged columns.
+    :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
     :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
-    :param large_message_handle_option: what becomes of a row over that limit: ``none`` refuses it,
-        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the message.
-    :param large_message_handle_compression: of every value: ``none``, ``snappy`` or ``lz4``.
-    :param claim_check_storage_uri: where messages are stored, as those that are sent tell it.
+    :param large_message_handle_option: how a row over that limit is handled: ``none`` rejects it,
+        ``handle-key-only`` sends only its handle key, ``claim-check`` also stores the complete message.
+    :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: URI of the storage, as messages name it.
     :param claim_check_raw_value: whether a stored object is the bare value.
-    :param output_row_key: whether ``_tidb`` shows TiKV's key of the row; the new program alone can.
-    :param time_zone: in which values show TIMESTAMP; row keys hold it in UTC.
+    :param output_row_key: whether ``_tidb`` contains TiKV's key of the row; only TiCDC new architecture can.
+    :param time_zone: time zone of TIMESTAMP values; row keys contain them in UTC.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
-    :param row_end: what follows each row of a file; empty in messages.
+    :param row_end: terminator of each row in a file; empty in messages.
     :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
-    :param legacy_data_before_old: ``data`` stands before ``old`` in rows, as the documentation shows it.
-    :raises ChangefeedError: for what TiCDC would not accept together.
+    :param legacy_data_before_old: ``data`` precedes ``old`` in rows, as in the documentation.
+    :raises ChangefeedError: for combinations that TiCDC rejects.
     """
 
     profile: Profile = "classic"
@@ -60,7 +60,7 @@ class CanalJSONOptions:
         check_large_message_handle(self.large_message_handle_option)
         if self.output_row_key and self.profile != "new":
             raise ChangefeedError(
-                "output-row-key is an option of the new TiCDC only",
+                "output-row-key is available only in TiCDC new architecture",
                 parameter="output-row-key",
                 hint="set profile=new",
             )
@@ -73,11 +73,11 @@ class CanalJSONOptions:
             )
 
     @property
-    def shows_row_key(self) -> bool:
-        """Whether rows show their key; without the extension there is no place for it."""
+    def has_row_key(self) -> bool:
+        """Whether row messages contain the row key, which is part of the TiDB extension."""
         return self.output_row_key and self.enable_tidb_extension
 
     @property
     def updated_columns_only(self) -> bool:
-        """Whether old images are cut to what changed; content-compatible implies it."""
+        """Whether old images contain only changed columns; ``content_compatible`` implies it."""
         return self.only_output_updated_columns or self.content_compatible

@@ -1,7 +1,7 @@
-"""How the rows of one table version are written, worked out once.
+"""The compiled text layout of one table version's rows.
 
-A plan holds the texts that all rows share. What is left are times, type codes that depend on values, and
-the values, which are rendered column by column.
+A plan contains the texts that all rows share. Times, type codes that depend on values, and the values are
+inserted per row; values are rendered column by column.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ticdc_producer.protocols.canal_json.sql_type import SQLType, sql_type
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """One column: where it stands in the image, and what a message says of it.
+    """One column: its index in the image, and its texts in a message.
 
-    :param place: index into the row image.
+    :param image_index: index into the row image.
     :param name: the column's name as JSON.
     :param mysql_type: its type text as JSON.
-    :param render: values to JSON.
+    :param render: formats values as JSON.
     """
 
-    place: int
+    image_index: int
     name: bytes
     sql_type: SQLType
     mysql_type: bytes
@@ -58,7 +58,7 @@ def table_plan(table: TableInfo, options: CanalJSONOptions) -> TablePlan:
     """Compile the plan of one table version."""
     described = zip(table.sent_columns, table.sent_flags, strict=True)
     columns = tuple(
-        _column_plan(place, column, flag, options) for place, (column, flag) in enumerate(described)
+        _column_plan(index, column, flag, options) for index, (column, flag) in enumerate(described)
     )
     keys = b",".join(column.name for column in columns if column.primary_key)
     head = b'{"id":0,"database":%b,"table":%b,"pkNames":[%b],"isDdl":false,"type":' % (
@@ -69,10 +69,10 @@ def table_plan(table: TableInfo, options: CanalJSONOptions) -> TablePlan:
     return TablePlan(head, columns)
 
 
-def _column_plan(place: int, column: ColumnInfo, flag: int, options: CanalJSONOptions) -> ColumnPlan:
+def _column_plan(index: int, column: ColumnInfo, flag: int, options: CanalJSONOptions) -> ColumnPlan:
     text = full_type(column) if options.content_compatible else bare_type(column)
     return ColumnPlan(
-        place=place,
+        image_index=index,
         name=json_text.string(column.name),
         sql_type=sql_type(column),
         mysql_type=json_text.string(text),

@@ -1,7 +1,7 @@
-"""TiKV's key of a row, which the new program can show as ``_tidb.rowkey``.
+"""TiKV's key of a row, which TiCDC new architecture can send as ``_tidb.rowkey``.
 
-Layout: ``t`` table id ``_r`` handle, both ids as big-endian 64-bit integers with the sign bit flipped; a
-clustered key that is no integer stands encoded in place of the handle. Source: tidb ``pkg/tablecodec``,
+Layout: ``t`` table id ``_r`` handle, both as big-endian 64-bit integers with the sign bit flipped. A
+clustered key that is not an integer is encoded instead of the handle. Source: tidb ``pkg/tablecodec``,
 ``pkg/util/codec`` (``EncodeKey``).
 """
 
@@ -34,7 +34,7 @@ _DIGITS_PER_WORD, _BYTES_PER_DIGITS = 9, (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 class RecordKeys:
     """The keys of one table version's rows.
 
-    :param time_zone: the changefeed's, in which images show TIMESTAMP.
+    :param time_zone: the changefeed's time zone, in which images contain TIMESTAMP values.
     """
 
     def __init__(self, table: TableInfo, time_zone: str) -> None:
@@ -47,23 +47,23 @@ class RecordKeys:
             handles = [int_key(number) for number in batch.row_id.to_pylist()]
         else:
             columns = [
-                [part(value or b"") for value in batch.shown[place].to_pylist()]
-                for place, part in self._parts
+                [part(value or b"") for value in batch.primary_images[index].to_pylist()]
+                for index, part in self._parts
             ]
             handles = [b"".join(row) for row in zip(*columns, strict=True)]
         return pa.array([head + handle for head, handle in zip(heads, handles, strict=True)], pa.binary())
 
 
 def _parts(table: TableInfo, zone: tzinfo) -> Iterator[tuple[int, Part]]:
-    """Image place and encoding of each column of a clustered key that is no integer handle."""
+    """Image index and encoding of each column of a clustered key, unless it is an integer handle."""
     key = table.clustered_key
     if key is None or (len(key.offsets) == 1 and table.columns[key.offsets[0]].type in INTEGERS):
         return
     lengths = key.lengths or (-1,) * len(key.offsets)
     for offset, length in zip(key.offsets, lengths, strict=True):
-        place = table.image_place(offset)
-        if place is not None:  # a primary key has no virtual columns
-            yield place, _part(table.columns[offset], length, zone)
+        index = table.image_index(offset)
+        if index is not None:  # a primary key has no virtual columns
+            yield index, _part(table.columns[offset], length, zone)
 
 
 def _part(column: ColumnInfo, length: int, zone: tzinfo) -> Part:
@@ -93,7 +93,7 @@ def _float(number: float) -> bytes:
 
 
 def _duration(value: bytes) -> bytes:
-    """Nanoseconds."""
+    """The duration in nanoseconds."""
     hours, minutes, seconds = value.lstrip(b"-").split(b":")
     whole, _, fraction = seconds.partition(b".")
     clock = (int(hours) * 60 + int(minutes)) * 60 + int(whole)
@@ -115,12 +115,12 @@ def _packed(value: bytes) -> int:
 def _in_utc(value: bytes, zone: tzinfo) -> bytes:
     if value.startswith(b"0000") or zone is UTC:
         return value
-    moment = datetime.fromisoformat(value.decode()).replace(tzinfo=zone).astimezone(UTC)
-    return moment.strftime("%Y-%m-%d %H:%M:%S.%f").encode()
+    utc = datetime.fromisoformat(value.decode()).replace(tzinfo=zone).astimezone(UTC)
+    return utc.strftime("%Y-%m-%d %H:%M:%S.%f").encode()
 
 
 def _decimal(precision: int, scale: int, value: bytes) -> bytes:
-    """Precision, scale, and MySQL's binary decimal: words of nine digits, the first bit tells the sign."""
+    """Precision, scale, and MySQL's binary decimal: words of nine digits; the first bit is the sign."""
     whole, _, fraction = value.lstrip(b"-").partition(b".")
     integer = whole.lstrip(b"0").rjust(precision - scale, b"0")
     odd = len(integer) % _DIGITS_PER_WORD

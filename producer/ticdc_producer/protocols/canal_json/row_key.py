@@ -1,8 +1,8 @@
-"""``_tidb.rowkey`` of the newer program: the TiKV key of the row, in Base64.
+"""Reads ``_tidb.rowkey`` of TiCDC new architecture: the TiKV key of the row, in Base64.
 
-Layout: ``t`` table id ``_r`` handle, both ids as big-endian 64-bit integers with the sign bit flipped.
-A clustered key that is no integer stands encoded in place of the handle; a cluster with keyspaces
-precedes all with four bytes. Source: tidb ``pkg/tablecodec``, client-go ``tikv/codec_v2``.
+Layout: ``t`` table id ``_r`` handle, both as big-endian 64-bit integers with the sign bit flipped. A
+clustered key that is not an integer is encoded instead of the handle. A cluster with keyspaces prepends
+four bytes. Source: tidb ``pkg/tablecodec``, client-go ``tikv/codec_v2``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _SIGN = 1 << 63
 
 
 def row_ids(rowkey: str, start: int) -> tuple[int, int]:
-    """Physical table id and integer handle; the handle is 0 where rows have none.
+    """Physical table id and integer handle; the handle is 0 if the row has none.
 
-    :param start: byte of the message object, for the error.
-    :raises DecodeError: for anything that is not the Base64 of a record key.
+    :param start: byte offset of the message object, for errors.
+    :raises DecodeError: if this is not the Base64 of a record key.
     """
     try:
         record = _RECORD.fullmatch(b64decode(rowkey, validate=True))

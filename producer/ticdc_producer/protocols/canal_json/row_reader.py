@@ -1,4 +1,4 @@
-"""``data`` and ``old`` of a row message back to images."""
+"""Decodes ``data`` and ``old`` of a row message to images."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ticdc_producer.protocols.canal_json.row_key import NO_IDS, row_ids
 from ticdc_producer.protocols.value_parsers import BadValue
 
 _NO_EXTENSION = Extension()
-_, _UPDATE, _DELETE = Op  # a member is slow to get from its class
+_, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
 def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowEvent]:
     """The row events of a message.
 
-    :param start: byte of the message object, for errors.
+    :param start: byte offset of the message object, for errors.
     :raises DecodeError: if the rows, their columns or values do not fit together.
     """
     op, tidb = OPS[message.type], message.tidb or _NO_EXTENSION
@@ -31,16 +31,16 @@ def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowE
     old = _old_rows(message.data, message.old, op, start)
     if columns.fault is not None:
         raise _error(columns.fault, columns.fault.expected, start)
-    # Where no extension tells the commit-ts, it is the first TSO of the millisecond.
+    # Without the TiDB extension the commit-ts is the first TSO of the millisecond.
     commit_ts = tidb.commit_ts or compose(message.es)
     for row, old_row in zip(message.data, old, strict=False):
-        shown, image = _shown(row, columns, start), _image(row, columns, start)
+        row_columns, image = _columns(row, columns, start), _image(row, columns, start)
         yield RowEvent(
             commit_ts=commit_ts,
             schema=message.database,
             table=message.table,
             op=op,
-            columns=shown,
+            columns=row_columns,
             before=image if op is _DELETE else None if old_row is None else _image(old_row, columns, start),
             after=None if op is _DELETE else image,
             table_id=table_id,
@@ -50,12 +50,12 @@ def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowE
         )
 
 
-def _shown(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...]:
-    """The columns of a row, whose order is its own."""
+def _columns(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...]:
+    """The columns of a row, in the row's own order."""
     names = tuple(row)
     if names == columns.names and columns.same_sql_types:
         return columns.columns
-    if row.keys() != columns.readers.keys():
+    if row.keys() != columns.parsers.keys():
         expected = "the same columns in data and mysqlType"
     elif not columns.same_sql_types:
         expected = "the same columns in data and sqlType"
@@ -65,7 +65,7 @@ def _shown(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...
 
 
 def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op, start: int) -> Iterable[RowJSON | None]:
-    """The old row of each new one, which only updates have; the deletes of before v5.4.0 repeat the row."""
+    """The old row of each new one. Only updates have one; deletes before v5.4.0 repeat the row."""
     if op is _UPDATE:
         if old and len(old) == len(new):
             return old
@@ -81,11 +81,11 @@ def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op, start: int)
 
 def _image(row: RowJSON, columns: Columns, start: int) -> Image:
     image: dict[str, Value] = {}
-    readers, name = columns.readers, ""
+    parsers, name = columns.parsers, ""
     try:
         for name, text in row.items():
-            read = readers[name]
-            image[name] = None if text is None else read(text)
+            parse = parsers[name]
+            image[name] = None if text is None else parse(text)
     except KeyError:
         raise DecodeError("CANAL-COLUMN", f"no column {name!r} in old", part="value", byte=start) from None
     except BadValue as bad:

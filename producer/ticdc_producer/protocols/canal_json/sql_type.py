@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.protocols.arrow_text import Piece
+from ticdc_producer.protocols.arrow_text import Fragment
 
 T = MySQLType
 _BLOB, _CLOB, _VARCHAR = 2004, 2005, 12
@@ -23,7 +23,7 @@ _CODES = {
     T.YEAR: 12, T.ENUM: 4, T.SET: -7, T.BIT: -7, T.STRING: 1, T.NULL: 0, T.GEOMETRY: -2,
 }  # fmt: skip
 
-# Largest value of the signed type, and the code of the next wider type; MEDIUMINT fits into INT as it is.
+# Largest value of the signed type, and the code of the next wider type. MEDIUMINT always fits into INT.
 _PROMOTIONS = {
     T.TINY: (b"127", 5),
     T.SHORT: (b"32767", 4),
@@ -34,18 +34,18 @@ _PROMOTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class SQLType:
-    """Code of one column.
+    """The code of one column, as JSON number.
 
-    :param code: as JSON number, also that of NULL.
-    :param limit: the largest value that has this code; empty where the value does not matter.
-    :param promoted: code of the values above.
+    :param code: code of values up to ``limit``, and of NULL.
+    :param limit: the largest value with this code; empty if all values have it.
+    :param promoted: code of larger values.
     """
 
     code: bytes
     limit: bytes = b""
     promoted: bytes = b""
 
-    def codes(self, values: pa.Array) -> Piece:
+    def codes(self, values: pa.Array) -> Fragment:
         """The code of every value of a column."""
         if not self.limit:
             return self.code

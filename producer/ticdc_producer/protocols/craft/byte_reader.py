@@ -1,7 +1,7 @@
-"""A stretch of a message, read from its start; nothing is believed before it is checked.
+"""Reads a section of a message from its start; every number is checked before it is used.
 
-Numbers that claim more than the stretch can hold are refused before anything is made of them, so a
-message costs time and memory by its own length, not by what it says.
+A number that claims more than the section can contain is rejected before anything is allocated. The time
+and memory that a message costs therefore depend on its length, not on its content.
 """
 
 from __future__ import annotations
@@ -11,75 +11,75 @@ from itertools import accumulate
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.craft.varint import UINT64
 
-_LONGEST = 10
+_MAX_VARINT_BYTES = 10
 _SIGN = 1 << 63
 
 
-def refused(code: str, expected: str, byte: int) -> DecodeError:
-    """An error of the value; the key of a Craft message carries nothing."""
+def rejected(code: str, expected: str, byte: int) -> DecodeError:
+    """An error in a message value; the key of a Craft message is empty."""
     return DecodeError(code, expected, part="value", byte=byte)
 
 
-def uvarint_at(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """The number that stands at ``place``, and the place behind it.
+def uvarint_at(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """The number at ``position``, and the position after it.
 
-    :raises DecodeError: if it is cut off at ``end`` or does not fit into 64 bits.
+    :raises DecodeError: if it is truncated at ``end`` or does not fit into 64 bits.
     """
-    if place < end and data[place] < 0x80:
-        return data[place], place + 1
+    if position < end and data[position] < 0x80:
+        return data[position], position + 1
     number = 0
-    for count, byte in enumerate(data[place : min(end, place + _LONGEST)]):
+    for count, byte in enumerate(data[position : min(end, position + _MAX_VARINT_BYTES)]):
         number |= (byte & 0x7F) << 7 * count
         if byte < 0x80:
             if number > UINT64:
                 break
-            return number, place + count + 1
-    raise refused("CRAFT-VARINT", "a number of 64 bits, complete", place)
+            return number, position + count + 1
+    raise rejected("CRAFT-VARINT", "a number of 64 bits, complete", position)
 
 
 def unzigzag(number: int) -> int:
-    """The signed number that a zig-zag number stands for."""
+    """The signed number of a zig-zag encoded number."""
     return number >> 1 ^ -(number & 1)
 
 
-class Section:
-    """Reads numbers and texts from ``data[place:end]``."""
+class ByteReader:
+    """Reads numbers and texts from ``data[position:end]``."""
 
-    __slots__ = ("data", "end", "place")
+    __slots__ = ("data", "end", "position")
 
-    def __init__(self, data: bytes, place: int, end: int) -> None:
+    def __init__(self, data: bytes, position: int, end: int) -> None:
         self.data = data
-        self.place = place
+        self.position = position
         self.end = end
 
     @property
     def left(self) -> int:
-        return self.end - self.place
+        return self.end - self.position
 
     def uvarint(self) -> int:
-        number, self.place = uvarint_at(self.data, self.place, self.end)
+        number, self.position = uvarint_at(self.data, self.position, self.end)
         return number
 
     def uvarints(self, count: int) -> list[int]:
         """A chunk of unsigned numbers."""
-        chunk = self.data[self.place : min(self.end, self.place + count)]
+        chunk = self.data[self.position : min(self.end, self.position + count)]
         if len(chunk) == count and chunk.isascii():
-            self.place += count
+            self.position += count
             return list(chunk)
-        data, place, last = self.data, self.place, self.end - 1
+        data, position, last = self.data, self.position, self.end - 1
         numbers = []
         for _ in range(count):
-            # Nearly all are of one byte or two.
-            first = data[place] if place < last else 0x80
-            second = data[place + 1] if first >= 0x80 and place < last else 0x80
+            # Nearly all numbers have one byte or two.
+            first = data[position] if position < last else 0x80
+            second = data[position + 1] if first >= 0x80 and position < last else 0x80
             if first < 0x80:
-                number, place = first, place + 1
+                number, position = first, position + 1
             elif second < 0x80:
-                number, place = first & 0x7F | second << 7, place + 2
+                number, position = first & 0x7F | second << 7, position + 2
             else:
-                number, place = uvarint_at(data, place, self.end)
+                number, position = uvarint_at(data, position, self.end)
             numbers.append(number)
-        self.place = place
+        self.position = position
         return numbers
 
     def varints(self, count: int) -> list[int]:
@@ -87,46 +87,48 @@ class Section:
         return [unzigzag(number) for number in self.uvarints(count)]
 
     def delta_uvarints(self, count: int) -> list[int]:
-        """A chunk of unsigned numbers that was written as differences, modulo 2^64."""
+        """A chunk of unsigned numbers encoded as differences modulo 2^64."""
         return list(accumulate(self.uvarints(count), lambda total, step: (total + step) & UINT64))
 
     def delta_varints(self, count: int) -> list[int]:
-        """A chunk of signed numbers that was written as differences, which wrap at 64 bits."""
+        """A chunk of signed numbers encoded as differences, which wrap at 64 bits."""
         return list(accumulate(self.varints(count), _wrapped_sum))
 
     def take(self, length: int, code: str) -> bytes:
         """The next bytes.
 
-        :raises DecodeError: if there are not so many.
+        :param code: error code.
+        :raises DecodeError: if fewer are left.
         """
         if length > self.left:
-            raise refused(code, f"a length of at most {self.left}, not {length}", self.place)
-        start = self.place
-        self.place += length
-        return self.data[start : self.place]
+            raise rejected(code, f"a length of at most {self.left}, not {length}", self.position)
+        start = self.position
+        self.position += length
+        return self.data[start : self.position]
 
     def text(self, length: int, code: str) -> str:
         """The next bytes as UTF-8."""
-        start = self.place
+        start = self.position
         try:
             return self.take(length, code).decode()
         except UnicodeDecodeError as error:
-            raise refused(code, "UTF-8", start + error.start) from None
+            raise rejected(code, "UTF-8", start + error.start) from None
 
     def count(self, smallest: int, code: str) -> int:
-        """A number of things that follow, one at least.
+        """The number of items that follow, at least one.
 
-        :param smallest: bytes that each of them takes at least.
+        :param smallest: minimum bytes of an item.
+        :param code: error code.
         :raises DecodeError: if they cannot fit.
         """
-        start, count = self.place, self.uvarint()
+        start, count = self.position, self.uvarint()
         if not 1 <= count <= self.left // smallest:
-            raise refused(code, f"a count of 1 … {self.left // smallest}, not {count}", start)
+            raise rejected(code, f"a count of 1 … {self.left // smallest}, not {count}", start)
         return count
 
     def finish(self, code: str) -> None:
         if self.left:
-            raise refused(code, f"the end, not {self.left} bytes more", self.place)
+            raise rejected(code, f"the end, not {self.left} bytes more", self.position)
 
 
 def _wrapped_sum(total: int, step: int) -> int:

@@ -1,4 +1,4 @@
-"""Craft's chunks of integers, whole columns at a time; ``varint`` has the rules."""
+"""Craft's chunks of integers, whole columns at a time; ``varint`` defines the format."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.protocols.arrow_text import Pieces, regrouped
+from ticdc_producer.protocols.arrow_text import Fragments, merge_runs
 from ticdc_producer.protocols.varint_columns import uvarints, varints
 
 
-def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Pieces:
-    """Runs of numbers (int64) as a chunk each: the first, then each difference to the one before it.
+def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Fragments:
+    """Encode each run of numbers (int64) as a chunk: the first number, then the differences.
 
-    :param starts: place of the first number of each run, from 0 up.
+    :param starts: index of the first number of each run, ascending from 0.
     """
     return _delta_chunks(numbers, starts, lambda steps: uvarints(steps.view(np.uint64)))
 
 
-def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Pieces:
-    """The same of signed numbers."""
+def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Fragments:
+    """Like ``delta_uvarint_chunks``, for signed numbers."""
     return _delta_chunks(numbers, starts, varints)
 
 
 def _delta_chunks(
-    numbers: np.ndarray, starts: np.ndarray, written: Callable[[np.ndarray], pa.Array]
-) -> Pieces:
-    """First numbers stand apart, for differences are mostly small and the quicker to write by themselves."""
-    steps = written(np.delete(np.diff(numbers), starts[1:] - 1))
-    return written(numbers[starts]), regrouped(steps, starts - np.arange(len(starts)))
+    numbers: np.ndarray, starts: np.ndarray, encode: Callable[[np.ndarray], pa.Array]
+) -> Fragments:
+    """Encodes first numbers separately: differences are mostly small, and faster without them."""
+    steps = encode(np.delete(np.diff(numbers), starts[1:] - 1))
+    return encode(numbers[starts]), merge_runs(steps, starts - np.arange(len(starts)))

@@ -1,8 +1,8 @@
-"""Strict decoder of Craft: every malformed message is a ``DecodeError`` with its place.
+"""Strict decoder of Craft: every malformed message raises a ``DecodeError`` with its byte offset.
 
-TiCDC's own decoder (tiflow ``message_decoder.go``) reads past many of these faults or crashes on them.
-Accepted beyond what the classic program writes: events of several kinds in one message, an update whose
-old values stand first, numbers written longer than need be, terms that nothing uses.
+TiCDC's own decoder (tiflow ``message_decoder.go``) ignores many of these errors or crashes on them. The
+decoder also accepts what classic TiCDC (tiflow) never writes: events of several kinds in one message, an
+update whose old values come first, numbers longer than necessary, and unused terms.
 """
 
 from __future__ import annotations
@@ -10,29 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
-from ticdc_producer.protocols.craft.byte_reader import Section, refused
-from ticdc_producer.protocols.craft.envelope import Header, opened
+from ticdc_producer.protocols.craft.byte_reader import ByteReader, rejected
+from ticdc_producer.protocols.craft.envelope import Header, parse_envelope
 from ticdc_producer.protocols.craft.group import GroupReader
 from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
 
-_MOST_GROUPS = 2
+_MAX_GROUPS = 2
 
 
 class CraftDecoder:
-    """Messages in, events out."""
+    """Decodes messages to events."""
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:  # noqa: ARG002  # no key
-        """The events of one message, in order. The key means nothing.
+        """The events of one message, in order.
 
-        :raises DecodeError: for anything that is not a message of this protocol.
+        :param key: ignored.
+        :raises DecodeError: if this is not a message of the protocol.
         """
         data = value or b""
-        message = opened(data)
+        message = parse_envelope(data)
         reader = GroupReader(message.terms)
         groups = iter(message.groups)
         end = message.body
         for header, size in zip(message.headers, message.sizes, strict=True):
-            body = Section(data, end, end + size)
+            body = ByteReader(data, end, end + size)
             end = body.end
             if header.kind == Kind.ROW:
                 yield _row(header, body, next(groups), reader)
@@ -43,16 +44,16 @@ class CraftDecoder:
                 yield ResolvedEvent(commit_ts=header.commit_ts)
 
 
-def _row(header: Header, body: Section, sizes: Sequence[int], reader: GroupReader) -> RowEvent:
-    if len(sizes) > _MOST_GROUPS or sum(sizes) != body.left:
-        raise refused("CRAFT-GROUPS", f"one or two groups of {body.left} bytes in all", body.place)
+def _row(header: Header, body: ByteReader, sizes: Sequence[int], reader: GroupReader) -> RowEvent:
+    if len(sizes) > _MAX_GROUPS or sum(sizes) != body.left:
+        raise rejected("CRAFT-GROUPS", f"one or two groups of {body.left} bytes in all", body.position)
     groups: dict[int, tuple[tuple[EventColumn, ...], Image]] = {}
-    end = body.place
+    end = body.position
     for size in sizes:
         start, end = end, end + size
-        kind, columns, image = reader.read(Section(body.data, start, end))
+        kind, columns, image = reader.read(ByteReader(body.data, start, end))
         if kind in groups:
-            raise refused("CRAFT-GROUPS", "groups of two types", start)
+            raise rejected("CRAFT-GROUPS", "groups of two types", start)
         groups[kind] = columns, image
     columns, new = groups.get(NEW_VALUES, ((), None))
     old_columns, old = groups.get(OLD_VALUES, ((), None))
@@ -68,11 +69,11 @@ def _row(header: Header, body: Section, sizes: Sequence[int], reader: GroupReade
     )
 
 
-def _ddl(header: Header, body: Section) -> DDLEvent:
-    start = body.place
+def _ddl(header: Header, body: ByteReader) -> DDLEvent:
+    start = body.position
     ddl_type = body.uvarint()
     if ddl_type > 0xFF:
-        raise refused("CRAFT-DDL", "a DDL type of one byte", start)
+        raise rejected("CRAFT-DDL", "a DDL type of one byte", start)
     query = body.text(body.uvarint(), "CRAFT-DDL")
     body.finish("CRAFT-DDL")
     return DDLEvent(

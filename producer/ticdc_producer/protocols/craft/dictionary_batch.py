@@ -1,6 +1,6 @@
-"""What the dictionaries of many messages make of the rows in them, worked out once per kind of message.
+"""The dictionaries of many messages and the encoded terms of their rows, built once per kind of message.
 
-Rows are looked at in runs: rows of one form in one message, which mostly are all the rows it has.
+Rows are processed in runs: consecutive rows of one form in one message, mostly all rows of the message.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.protocols.arrow_text import Numbers, Piece
+from ticdc_producer.protocols.arrow_text import Fragment, Numbers
 from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
 from ticdc_producer.protocols.craft.plan import RowForm
-from ticdc_producer.protocols.craft.terms import Vocabulary, vocabulary
+from ticdc_producer.protocols.craft.terms import MessageTerms, message_terms
 
 _NEW, _OLD = bytes((NEW_VALUES,)), bytes((OLD_VALUES,))
 
 
 @dataclass(frozen=True, slots=True)
-class RowWords:
-    """What a dictionary makes of the rows of one form.
+class RowTerms:
+    """The terms of one row form in the dictionary of a message.
 
-    :param head: what stands before the values of the first group.
-    :param old_head: the same of an update's old values; empty for other rows.
+    :param schema: id of the schema name.
+    :param table: id of the table name.
+    :param head: the bytes before the values of the first group.
+    :param old_head: the bytes before an update's old values; empty for other rows.
     """
 
     schema: int
@@ -36,120 +38,124 @@ class RowWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """Many messages.
+class BatchDictionary:
+    """The dictionaries of many messages, and the terms of their rows.
 
-    :param words: all there are in these messages.
-    :param of_row: the place of each row's among them.
-    :param vocabularies: all there are.
-    :param of_message: the place of each message's.
+    :param row_terms: the distinct terms of rows.
+    :param row_terms_index: for each row the index of its terms in ``row_terms``.
+    :param dictionary_terms: the distinct dictionaries.
+    :param dictionary_index: for each message the index of its dictionary in ``dictionary_terms``.
     """
 
-    words: Sequence[RowWords]
-    of_row: Numbers
-    vocabularies: Sequence[Vocabulary]
-    of_message: Numbers
+    row_terms: Sequence[RowTerms]
+    row_terms_index: Numbers
+    dictionary_terms: Sequence[MessageTerms]
+    dictionary_index: Numbers
 
     @property
     def schemas(self) -> Numbers:
-        """Per row."""
-        return _taken((words.schema for words in self.words), self.of_row)
+        """Ids of the schema names, per row."""
+        return _take_numbers((terms.schema for terms in self.row_terms), self.row_terms_index)
 
     @property
     def tables(self) -> Numbers:
-        """Per row."""
-        return _taken((words.table for words in self.words), self.of_row)
+        """Ids of the table names, per row."""
+        return _take_numbers((terms.table for terms in self.row_terms), self.row_terms_index)
 
     @property
-    def heads(self) -> Piece:
-        """Per row."""
-        return _chosen([words.head for words in self.words], self.of_row)
+    def heads(self) -> Fragment:
+        """The bytes before the values of the first group, per row."""
+        return _take_texts([terms.head for terms in self.row_terms], self.row_terms_index)
 
     @property
     def head_sizes(self) -> Numbers:
-        """Per row."""
-        return _taken((len(words.head) for words in self.words), self.of_row)
+        """Bytes of ``heads``, per row."""
+        return _take_numbers((len(terms.head) for terms in self.row_terms), self.row_terms_index)
 
     @property
-    def old_heads(self) -> Piece:
-        """Per row."""
-        return _chosen([words.old_head for words in self.words], self.of_row)
+    def old_heads(self) -> Fragment:
+        """The bytes before an update's old values, per row."""
+        return _take_texts([terms.old_head for terms in self.row_terms], self.row_terms_index)
 
     @property
-    def dictionaries(self) -> Piece:
-        """Per message."""
-        return _chosen([words.dictionary for words in self.vocabularies], self.of_message)
+    def dictionaries(self) -> Fragment:
+        """The encoded dictionaries, per message."""
+        return _take_texts([terms.dictionary for terms in self.dictionary_terms], self.dictionary_index)
 
     @property
     def dictionary_sizes(self) -> Numbers:
-        """Per message."""
-        return _taken((len(words.dictionary) for words in self.vocabularies), self.of_message)
+        """Bytes of ``dictionaries``, per message."""
+        return _take_numbers(
+            (len(terms.dictionary) for terms in self.dictionary_terms), self.dictionary_index
+        )
 
 
-def _chosen(texts: Sequence[bytes], places: Numbers) -> Piece:
+def _take_texts(texts: Sequence[bytes], indices: Numbers) -> Fragment:
     if len(set(texts)) == 1:
         return texts[0]
-    return pa.array(texts, pa.binary()).take(pa.array(places))
+    return pa.array(texts, pa.binary()).take(pa.array(indices))
 
 
-def _taken(numbers: Iterable[int], places: Numbers) -> Numbers:
-    return np.array(list(numbers), np.int64)[places]
+def _take_numbers(numbers: Iterable[int], indices: Numbers) -> Numbers:
+    return np.array(list(numbers), np.int64)[indices]
 
 
-def worded(forms: Numbers, starts: Numbers, known: Sequence[RowForm]) -> Wording:
-    """The words of messages.
+def build_dictionary(forms: Numbers, starts: Numbers, known: Sequence[RowForm]) -> BatchDictionary:
+    """Build the dictionaries of messages.
 
-    :param forms: of each row, as a place in ``known``.
-    :param starts: place of the first row of each message.
+    :param forms: for each row the index of its form in ``known``.
+    :param starts: index of the first row of each message.
     """
     runs = _runs(forms, starts)
     form = forms[runs]
     first = np.searchsorted(runs, starts)
-    vocabularies, of_message = _vocabularies(form, first, known)
-    spoken = np.repeat(of_message, np.diff(first, append=len(runs)))
-    pairs, of_run = np.unique(spoken * len(known) + form, return_inverse=True)
-    words = [
-        _row_words(vocabularies[speaker], known[place])
-        for speaker, place in (divmod(pair, len(known)) for pair in pairs.tolist())
+    dictionaries, of_message = _dictionaries(form, first, known)
+    of_run = np.repeat(of_message, np.diff(first, append=len(runs)))
+    pairs, terms_of_run = np.unique(of_run * len(known) + form, return_inverse=True)
+    row_terms = [
+        _row_terms(dictionaries[dictionary], known[form_index])
+        for dictionary, form_index in (divmod(pair, len(known)) for pair in pairs.tolist())
     ]
-    return Wording(words, np.repeat(of_run, np.diff(runs, append=len(forms))), vocabularies, of_message)
+    return BatchDictionary(
+        row_terms, np.repeat(terms_of_run, np.diff(runs, append=len(forms))), dictionaries, of_message
+    )
 
 
 def _runs(forms: Numbers, starts: Numbers) -> Numbers:
-    """Places where a message starts, or rows of another form."""
+    """Indices of the rows at which a message or a run of another form starts."""
     begins = np.diff(forms, prepend=forms[0]) != 0
     begins[starts] = True
     return np.flatnonzero(begins)
 
 
-def _vocabularies(
+def _dictionaries(
     form: Numbers, first: Numbers, known: Sequence[RowForm]
-) -> tuple[list[Vocabulary], Numbers]:
-    """The vocabularies there are, and which each message has.
+) -> tuple[list[MessageTerms], Numbers]:
+    """The distinct dictionaries, and the index of each message's dictionary.
 
-    :param form: of each run.
-    :param first: place of the first run of each message.
+    :param form: for each run the index of its form in ``known``.
+    :param first: index of the first run of each message.
     """
-    if len(form) == len(first):  # as nearly always: all rows of a message have one form
-        only, of_message = np.unique(form, return_inverse=True)
-        return [_vocabulary((one,), known) for one in only.tolist()], of_message
-    runs, met = form.tolist(), dict[tuple[int, ...], int]()
-    places = [
-        met.setdefault(tuple(dict.fromkeys(runs[start:end])), len(met))
+    if len(form) == len(first):  # nearly always: all rows of a message have one form
+        distinct, of_message = np.unique(form, return_inverse=True)
+        return [_message_terms((one,), known) for one in distinct.tolist()], of_message
+    runs, seen = form.tolist(), dict[tuple[int, ...], int]()
+    indexes = [
+        seen.setdefault(tuple(dict.fromkeys(runs[start:end])), len(seen))
         for start, end in pairwise([*first.tolist(), len(runs)])
     ]
-    return [_vocabulary(forms, known) for forms in met], np.array(places)
+    return [_message_terms(forms, known) for forms in seen], np.array(indexes)
 
 
-def _vocabulary(forms: tuple[int, ...], known: Sequence[RowForm]) -> Vocabulary:
-    return vocabulary(tuple(dict.fromkeys(known[form].plan for form in forms)))
+def _message_terms(forms: tuple[int, ...], known: Sequence[RowForm]) -> MessageTerms:
+    return message_terms(tuple(dict.fromkeys(known[form].plan for form in forms)))
 
 
-def _row_words(words: Vocabulary, form: RowForm) -> RowWords:
-    opening = words.openings[form.plan]
-    return RowWords(
-        schema=words.schemas[form.plan],
-        table=words.tables[form.plan],
-        head=(_OLD if form.op == Op.DELETE else _NEW) + opening,
-        old_head=_OLD + opening if form.op == Op.UPDATE else b"",
+def _row_terms(terms: MessageTerms, form: RowForm) -> RowTerms:
+    group_head = terms.group_heads[form.plan]
+    return RowTerms(
+        schema=terms.schemas[form.plan],
+        table=terms.tables[form.plan],
+        head=(_OLD if form.op == Op.DELETE else _NEW) + group_head,
+        old_head=_OLD + group_head if form.op == Op.UPDATE else b"",
     )

@@ -1,7 +1,7 @@
-"""A message taken apart: sizes from its tail, then its sections, dictionary and headers.
+"""Parses a message: sizes from its tail, then its sections, dictionary and headers.
 
-The order is forced: only the last bytes say how long the size tables are, only these say where anything
-else ends, and headers name their tables by terms of the dictionary.
+The format requires this order: the last bytes give the length of the size tables, the size tables give the
+end of every other section, and headers refer to terms of the dictionary.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.model.event import Kind
-from ticdc_producer.protocols.craft.byte_reader import Section, refused, uvarint_at
+from ticdc_producer.protocols.craft.byte_reader import ByteReader, rejected, uvarint_at
 from ticdc_producer.protocols.craft.layout import NO_PARTITION, VERSION
 
 _MAX_TS = (1 << 63) - 1
 _KINDS = frozenset(Kind)
 _HEADER_FIELDS = 5
-_LONGEST_TAIL = 10
+_MAX_TAIL_BYTES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What precedes the body of an event."""
+    """The header of an event."""
 
     commit_ts: int
     kind: int
@@ -32,11 +32,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """One message, its bodies still closed.
+    """One message; the bodies of its events are not parsed.
 
-    :param body: place of the first event's body.
-    :param sizes: of each body.
-    :param groups: sizes of the column groups of each row event.
+    :param body: offset of the first event's body.
+    :param sizes: bytes of each body.
+    :param groups: for each row event, the bytes of its column groups.
     """
 
     headers: Sequence[Header]
@@ -46,75 +46,75 @@ class Envelope:
     groups: Sequence[Sequence[int]]
 
 
-def opened(data: bytes) -> Envelope:
-    """Read all of a message but its bodies.
+def parse_envelope(data: bytes) -> Envelope:
+    """Parse everything except the bodies of the events.
 
-    :raises DecodeError: if its sections do not fit together, or one of them breaks a rule.
+    :raises DecodeError: if the sections do not fit together, or one of them is malformed.
     """
     if not data:
-        raise refused("CRAFT-EMPTY", "a message", 0)
+        raise rejected("CRAFT-EMPTY", "a message", 0)
     version, start = uvarint_at(data, 0, len(data))
     if version != VERSION:
-        raise refused("CRAFT-VERSION", f"version {VERSION}, not {version}", 0)
+        raise rejected("CRAFT-VERSION", f"version {VERSION}, not {version}", 0)
     tables = _tables_section(data, start)
-    tables_start = tables.place
+    tables_start = tables.position
     header_size, terms_size = _meta(tables)
     sizes = _size_table(tables)
     body = start + header_size
     dictionary = body + sum(sizes)
     if dictionary + terms_size != tables_start:
         expected = f"sections of {tables_start - start} bytes in all, not {dictionary + terms_size - start}"
-        raise refused("CRAFT-LAYOUT", expected, tables_start)
-    terms = _terms(Section(data, dictionary, tables_start))
-    headers = _headers(Section(data, start, body), len(sizes), terms)
+        raise rejected("CRAFT-LAYOUT", expected, tables_start)
+    terms = _terms(ByteReader(data, dictionary, tables_start))
+    headers = _headers(ByteReader(data, start, body), len(sizes), terms)
     return Envelope(headers, terms, body, sizes, _group_tables(tables, headers))
 
 
-def _tables_section(data: bytes, start: int) -> Section:
-    """The size tables; their length is read from the last byte backwards."""
-    reverse = data[max(start, len(data) - _LONGEST_TAIL) :][::-1]
+def _tables_section(data: bytes, start: int) -> ByteReader:
+    """The size tables. Their length is at the end of the message, in reverse byte order."""
+    reverse = data[max(start, len(data) - _MAX_TAIL_BYTES) :][::-1]
     for count, byte in enumerate(reverse, start=1):
         if byte < 0x80:
             length, _ = uvarint_at(reverse, 0, count)
             end = len(data) - count
             if length > end - start:
-                raise refused("CRAFT-TAIL", f"a length of at most {end - start}, not {length}", end)
-            return Section(data, end - length, end)
-    raise refused("CRAFT-TAIL", "a number read backwards", len(data) - len(reverse))
+                raise rejected("CRAFT-TAIL", f"a length of at most {end - start}, not {length}", end)
+            return ByteReader(data, end - length, end)
+    raise rejected("CRAFT-TAIL", "a number read backwards", len(data) - len(reverse))
 
 
-def _size_table(tables: Section) -> list[int]:
-    start = tables.place
+def _size_table(tables: ByteReader) -> list[int]:
+    start = tables.position
     if not tables.left:
-        raise refused("CRAFT-TABLES", "one more size table", start)
+        raise rejected("CRAFT-TABLES", "one more size table", start)
     sizes = tables.delta_varints(tables.count(1, "CRAFT-TABLES"))
     if min(sizes) < 0:
-        raise refused("CRAFT-TABLES", "sizes of 0 or more", start)
+        raise rejected("CRAFT-TABLES", "sizes of 0 or more", start)
     return sizes
 
 
-def _meta(tables: Section) -> tuple[int, int]:
+def _meta(tables: ByteReader) -> tuple[int, int]:
     """Sizes of header and dictionary."""
-    start = tables.place
+    start = tables.position
     sizes = _size_table(tables)
     if len(sizes) != 2:
-        raise refused("CRAFT-TABLES", f"2 sizes, not {len(sizes)}", start)
+        raise rejected("CRAFT-TABLES", f"2 sizes, not {len(sizes)}", start)
     return sizes[0], sizes[1]
 
 
-def _group_tables(tables: Section, headers: Sequence[Header]) -> list[list[int]]:
-    """One size table per row event, in their order."""
+def _group_tables(tables: ByteReader, headers: Sequence[Header]) -> list[list[int]]:
+    """One size table per row event, in the order of the events."""
     groups = []
     for header in headers:
         if header.kind == Kind.ROW:
             if not tables.left:
-                raise refused("CRAFT-GROUPS", "a size table for every row event", tables.place)
+                raise rejected("CRAFT-GROUPS", "a size table for every row event", tables.position)
             groups.append(_size_table(tables))
     tables.finish("CRAFT-GROUPS")
     return groups
 
 
-def _terms(section: Section) -> list[str]:
+def _terms(section: ByteReader) -> list[str]:
     if not section.left:
         return []
     lengths = section.uvarints(section.count(1, "CRAFT-DICT"))
@@ -123,26 +123,26 @@ def _terms(section: Section) -> list[str]:
     return terms
 
 
-def _headers(section: Section, count: int, terms: Sequence[str]) -> list[Header]:
-    start = section.place
+def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Header]:
+    start = section.position
     if count * _HEADER_FIELDS > section.left:
-        raise refused("CRAFT-HEADER", f"headers of {count} events", start)
-    stamps = section.delta_uvarints(count)
+        raise rejected("CRAFT-HEADER", f"headers of {count} events", start)
+    commit_ts = section.delta_uvarints(count)
     kinds = section.uvarints(count)
     partitions, schemas, tables = (section.delta_varints(count) for _ in range(3))
     section.finish("CRAFT-HEADER")
-    if max(stamps) > _MAX_TS:
-        raise refused("CRAFT-HEADER", "a commit-ts of 0 … 2^63-1", start)
+    if max(commit_ts) > _MAX_TS:
+        raise rejected("CRAFT-HEADER", "a commit-ts of 0 … 2^63-1", start)
     if not _KINDS.issuperset(kinds):
-        raise refused("CRAFT-TYPE", "an event type 1, 2 or 3", start)
+        raise rejected("CRAFT-TYPE", "an event type 1, 2 or 3", start)
     if min(partitions) < NO_PARTITION:
-        raise refused("CRAFT-HEADER", "a partition id, or -1", start)
+        raise rejected("CRAFT-HEADER", "a partition id, or -1", start)
     names = ([_name(id_, terms, start) for id_ in ids] for ids in (schemas, tables))
-    return list(map(Header, stamps, kinds, partitions, *names))
+    return list(map(Header, commit_ts, kinds, partitions, *names))
 
 
 def _name(term: int, terms: Sequence[str], start: int) -> str:
-    """A schema or table name; -1 stands for none."""
+    """A schema or table name; empty for -1."""
     if not -1 <= term < len(terms):
-        raise refused("CRAFT-TERM", f"a term id of -1 … {len(terms) - 1}, not {term}", start)
+        raise rejected("CRAFT-TERM", f"a term id of -1 … {len(terms) - 1}, not {term}", start)
     return terms[term] if term >= 0 else ""

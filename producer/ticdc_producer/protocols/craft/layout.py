@@ -1,4 +1,4 @@
-"""The numbers of Craft that mean something by themselves. Source: tiflow craft ``model.go``."""
+"""Constants of the Craft format. Source: tiflow craft ``model.go``."""
 
 from __future__ import annotations
 

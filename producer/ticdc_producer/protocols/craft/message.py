@@ -1,8 +1,8 @@
-"""A message put together: ``version header body dictionary size-tables length``.
+"""Messages of DDLs and resolved events: ``version header body dictionary size-tables length``.
 
-Only the size tables tell where a section ends; their own length stands at the very end, byte for byte
-in reverse, so that a reader starts from there. Source: tiflow craft ``message_encoder.go`` (``Encode``).
-Here are messages of one event; ``row_messages`` has those of rows.
+Only the size tables give the ends of the sections. Their own length is at the end of the message in reverse
+byte order, so that a reader starts there. Source: tiflow craft ``message_encoder.go`` (``Encode``).
+``row_messages`` builds the messages of rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def ddl_message(event: DDLEvent) -> Message:
     header = _header(event.commit_ts, Kind.DDL, terms.id(event.schema), terms.id(event.table))
     query = event.query.encode()
     body = uvarint(event.ddl_type) + uvarint(len(query)) + query
-    return Message(None, _assembled(header, body, terms.encoded()), Kind.DDL.word, event.commit_ts)
+    return Message(None, _assemble(header, body, terms.encoded()), Kind.DDL.label, event.commit_ts)
 
 
 def resolved_message(ts: int) -> Message:
     header = _header(ts, Kind.RESOLVED, NO_NAME, NO_NAME)
-    return Message(None, _assembled(header, b"", b""), Kind.RESOLVED.word, ts)
+    return Message(None, _assemble(header, b"", b""), Kind.RESOLVED.label, ts)
 
 
 def _header(commit_ts: int, kind: Kind, schema: int, table: int) -> bytes:
@@ -33,7 +33,7 @@ def _header(commit_ts: int, kind: Kind, schema: int, table: int) -> bytes:
     return uvarint(commit_ts) + uvarint(kind) + b"".join(names)
 
 
-def _assembled(header: bytes, body: bytes, dictionary: bytes) -> bytes:
+def _assemble(header: bytes, body: bytes, dictionary: bytes) -> bytes:
     tables = _size_table((len(header), len(dictionary))) + _size_table((len(body),))
     length = uvarint(len(tables))[::-1]
     return b"".join((uvarint(VERSION), header, body, dictionary, tables, length))

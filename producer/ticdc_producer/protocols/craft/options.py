@@ -13,12 +13,12 @@ DEFAULT_MAX_BATCH_SIZE = 16
 class CraftOptions:
     """How events are written.
 
-    Craft always carries old images whole and knows no handling of large messages.
+    Craft always carries complete old images, and has no handling of large messages.
 
-    :param max_batch_size: most row changed events in one message.
-    :param max_message_bytes: a message is closed once TiCDC's estimate of its size exceeds this; it may
-        be larger by one row.
-    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
+    :param max_batch_size: maximum number of row changed events in one message.
+    :param max_message_bytes: a message ends after the row with which TiCDC's estimate of its size exceeds
+        this limit.
+    :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
     :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
         of one ``partition``, as early versions did.
     """

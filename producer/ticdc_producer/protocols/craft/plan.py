@@ -1,7 +1,7 @@
-"""How the rows of one table version are written, worked out once.
+"""The compiled layout of one table version's rows.
 
-What a plan cannot know are the numbers that a message's dictionary gives to names; all else that does
-not depend on values stands in it. Values are rendered column by column.
+A plan contains everything that does not depend on values, except the ids of names: these depend on the
+dictionary of a message. Values are rendered column by column.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import joined
+from ticdc_producer.protocols.arrow_text import concat
 from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.value_encoding import Renderer, lengths_chunk, renderer, sizes
 from ticdc_producer.protocols.craft.varint import uvarint_chunk
@@ -29,11 +29,11 @@ _COLUMN_OVERHEAD = 16
 class ColumnPlan:
     """One column.
 
-    :param place: index into the row image.
+    :param image_index: index into the row image.
     """
 
     name: str
-    place: int
+    image_index: int
     code: int
     flag: int
     render: Renderer
@@ -41,11 +41,11 @@ class ColumnPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupPlan:
-    """A column group of one table version: which columns, and what of it is the same for every row.
+    """A column group of one table version: its columns, and what is the same for every row.
 
-    :param types_and_flags: the two chunks, as written.
-    :param row_estimate: share of a row in TiCDC's estimate of a message's size.
-    :param image_estimate: the same of each of its images, values apart.
+    :param types_and_flags: the encoded chunks of types and flags.
+    :param row_estimate: bytes that a row adds to TiCDC's estimate of a message's size, without its images.
+    :param image_estimate: bytes that an image adds to that estimate, without its values.
     """
 
     schema: str
@@ -56,33 +56,33 @@ class GroupPlan:
     image_estimate: int
 
     def images(self, image: Sequence[pa.Array], rows: int) -> tuple[pa.Array, np.ndarray]:
-        """The value chunk of each row's image, and the image's estimated size."""
-        columns = [column.render(image[column.place]) for column in self.columns]
+        """The value chunk of each row's image, and the images' estimated sizes."""
+        columns = [column.render(image[column.image_index]) for column in self.columns]
         lengths = [sizes(column) for column in columns]
         estimate = np.full(rows, self.image_estimate)
         for length in lengths:
             estimate += np.maximum(length, 0)
-        return joined((*lengths_chunk(lengths), *columns), rows, null=b""), estimate
+        return concat((*lengths_chunk(lengths), *columns), rows, null=b""), estimate
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """One table version: the group of a whole image, and the one that a delete shows."""
+    """One table version: the group of a complete image, and that of a delete."""
 
     whole: GroupPlan
     deleted: GroupPlan
     partitioned: bool
 
-    def shown(self, op: Op) -> GroupPlan:
-        """The group that stands first in the rows of an operation."""
+    def first_group(self, op: Op) -> GroupPlan:
+        """The first group of rows with this operation."""
         return self.deleted if op == Op.DELETE else self.whole
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """What decides how the values of a row are framed.
+    """Determines how the values of a row are framed.
 
-    :param plan: of its groups; an update has two, the new values first.
+    :param plan: plan of the row's groups. An update has two groups, the new values first.
     """
 
     plan: GroupPlan
@@ -100,9 +100,9 @@ def table_plan(table: TableInfo, options: CraftOptions) -> TablePlan:
 
 
 def _columns(table: TableInfo) -> Iterator[ColumnPlan]:
-    for place, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
+    for index, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
         render = renderer(column.type, unsigned=bool(flag & ColumnFlag.UNSIGNED))
-        yield ColumnPlan(column.name, place, column.type, flag, render)
+        yield ColumnPlan(column.name, index, column.type, flag, render)
 
 
 def _group_plan(table: TableInfo, columns: tuple[ColumnPlan, ...]) -> GroupPlan:

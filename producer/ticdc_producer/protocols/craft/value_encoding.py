@@ -1,6 +1,6 @@
 """Column values as Craft's bytes, whole columns at a time.
 
-Texts travel as they are, whatever their charset; numbers in binary. Source: tiflow
+Texts are copied, whatever their charset; numbers are binary. Source: tiflow
 ``message_encoder.go`` (``EncodeTiDBType``).
 """
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
-from ticdc_producer.protocols.arrow_text import Piece, fixed_width
+from ticdc_producer.protocols.arrow_text import Fragment, fixed_width
 from ticdc_producer.protocols.varint_columns import ONE_BYTE, uvarints, varints, zigzag
 
 Renderer: TypeAlias = Callable[[pa.Array], pa.Array]
@@ -25,7 +25,7 @@ _NEVER_SENT = frozenset({T.UNSPECIFIED, T.NULL, T.GEOMETRY})
 
 
 def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
-    """How the values of a column are written; NULL stays null.
+    """The function that encodes the values of a column; NULL stays null.
 
     :param unsigned: UnsignedFlag. YEAR is signed although it carries the flag.
     """
@@ -37,7 +37,7 @@ def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
         return _floats
     if code == T.DOUBLE:
         return _doubles
-    return _nulls if code in _NEVER_SENT else _as_they_are
+    return _nulls if code in _NEVER_SENT else _copy
 
 
 def sizes(column: pa.Array) -> np.ndarray:
@@ -46,10 +46,10 @@ def sizes(column: pa.Array) -> np.ndarray:
     return found
 
 
-def lengths_chunk(columns: Sequence[np.ndarray]) -> Iterator[Piece]:
-    """The sizes of each row's values as the nullable chunk has them: varints.
+def lengths_chunk(columns: Sequence[np.ndarray]) -> Iterator[Fragment]:
+    """The sizes of each row's values, as varints of the nullable chunk.
 
-    Columns of short values stand side by side in one text, for each text costs time per row.
+    Adjacent columns of short values become one fragment, since each fragment costs time per row.
     """
     lengths = [zigzag(column).view(np.uint32) for column in columns]
     for short, run in groupby(lengths, key=lambda column: column.max(initial=0) < ONE_BYTE):
@@ -60,7 +60,7 @@ def lengths_chunk(columns: Sequence[np.ndarray]) -> Iterator[Piece]:
             yield from map(uvarints, run)
 
 
-def _as_they_are(values: pa.Array) -> pa.Array:
+def _copy(values: pa.Array) -> pa.Array:
     return values
 
 
@@ -69,20 +69,20 @@ def _nulls(values: pa.Array) -> pa.Array:
 
 
 def _signed(values: pa.Array) -> pa.Array:
-    return _spread(values, varints(_numbers(values, pa.int64())))
+    return _with_nulls(values, varints(_numbers(values, pa.int64())))
 
 
 def _unsigned(values: pa.Array) -> pa.Array:
-    return _spread(values, uvarints(_numbers(values, pa.uint64())))
+    return _with_nulls(values, uvarints(_numbers(values, pa.uint64())))
 
 
 def _doubles(values: pa.Array) -> pa.Array:
-    return _spread(values, _binary64(_numbers(values, pa.float64())))
+    return _with_nulls(values, _binary64(_numbers(values, pa.float64())))
 
 
 def _floats(values: pa.Array) -> pa.Array:
-    """A FLOAT is sent in 64 bits, yet it is the number of 32 bits that the column holds."""
-    return _spread(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
+    """A FLOAT is sent as 64 bits, after rounding to the column's 32 bits."""
+    return _with_nulls(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
 
 
 def _binary64(numbers: np.ndarray) -> pa.Array:
@@ -90,11 +90,11 @@ def _binary64(numbers: np.ndarray) -> pa.Array:
 
 
 def _numbers(values: pa.Array, kind: pa.DataType) -> np.ndarray:
-    """Canonical texts as numbers, any number for NULL."""
+    """Canonical texts as numbers, 0 for NULL."""
     numbers: np.ndarray = pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
     return numbers
 
 
-def _spread(values: pa.Array, written: pa.Array) -> pa.Array:
-    """What was made of values, but for those that are NULL."""
-    return pc.if_else(values.is_null(), None, written) if values.null_count else written
+def _with_nulls(values: pa.Array, encoded: pa.Array) -> pa.Array:
+    """The encoded values, null where the values are NULL."""
+    return pc.if_else(values.is_null(), None, encoded) if values.null_count else encoded

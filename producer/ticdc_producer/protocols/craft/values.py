@@ -1,7 +1,7 @@
-"""Column values of Craft back to canonical text.
+"""Decodes column values of Craft to canonical text.
 
-Each MySQL type has one binary form; what cannot stand in a column of that type is refused. Forms:
-tiflow ``message_decoder.go`` (``DecodeTiDBType``), whose loss of VECTOR values is not followed.
+Each MySQL type has one binary form; values that do not fit the column's type are rejected. Source of the
+forms: tiflow ``message_decoder.go`` (``DecodeTiDBType``), except that it loses VECTOR values.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Reader: TypeAlias = Callable[[bytes], bytes]
 
 _BINARY64 = Struct("<d")
 _FRACTION = rb"(?:\.\d{1,6})?"
-# The format's own document shows dates with slashes; TiDB prints hyphens.
-_DAY = rb"\d{4}(?:-\d\d-|/\d\d/)\d\d"
-_MOMENT = _DAY + rb" \d\d:\d\d:\d\d" + _FRACTION
+# TiCDC's document of the format has dates with slashes; TiDB prints hyphens.
+_DATE = rb"\d{4}(?:-\d\d-|/\d\d/)\d\d"
+_DATETIME = _DATE + rb" \d\d:\d\d:\d\d" + _FRACTION
 _TEXT_FORMS = {
     T.NEW_DECIMAL: (rb"-?\d{1,65}(?:\.\d{1,30})?", "decimal digits"),
-    T.DATE: (_DAY, "YYYY-MM-DD"),
-    T.NEW_DATE: (_DAY, "YYYY-MM-DD"),
-    T.DATETIME: (_MOMENT, "YYYY-MM-DD HH:MM:SS[.f]"),
-    T.TIMESTAMP: (_MOMENT, "YYYY-MM-DD HH:MM:SS[.f]"),
+    T.DATE: (_DATE, "YYYY-MM-DD"),
+    T.NEW_DATE: (_DATE, "YYYY-MM-DD"),
+    T.DATETIME: (_DATETIME, "YYYY-MM-DD HH:MM:SS[.f]"),
+    T.TIMESTAMP: (_DATETIME, "YYYY-MM-DD HH:MM:SS[.f]"),
     T.DURATION: (rb"-?\d{2,3}:\d\d:\d\d" + _FRACTION, "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (rb"\[[-+.,0-9eE]*\]", "[numbers]"),
 }
@@ -56,9 +56,9 @@ class BadValue(Exception):
 
 @lru_cache(maxsize=1024)
 def reader(code: int, flag: int) -> Reader:
-    """What turns the bytes of a column's values, NULL apart, into canonical text.
+    """The function that turns the bytes of a column's values, except NULL, into canonical text.
 
-    It raises ``BadValue`` for bytes that are not in the form of the type.
+    It raises ``BadValue`` for bytes that do not have the form of the type.
     """
     if code in INTEGERS or code in NUMBERED:
         return _integer_reader(code, flag)
@@ -78,7 +78,7 @@ def _integer_reader(code: int, flag: int) -> Reader:
     zigzag = code == T.YEAR or (code in INTEGERS and not unsigned)
 
     def read(content: bytes) -> bytes:
-        number = _complete(content)
+        number = _single_uvarint(content)
         if zigzag:
             number = unzigzag(number)
         if not low <= number <= high:
@@ -88,8 +88,8 @@ def _integer_reader(code: int, flag: int) -> Reader:
     return read
 
 
-def _complete(content: bytes) -> int:
-    """The number that these bytes are."""
+def _single_uvarint(content: bytes) -> int:
+    """The number that these bytes encode, without any bytes after it."""
     if len(content) == 1 and content[0] < 0x80:
         return content[0]
     try:

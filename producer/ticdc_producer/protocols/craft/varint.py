@@ -1,7 +1,7 @@
-"""Craft's integers and the chunks made of them, written.
+"""Encodes Craft's integers and chunks of integers.
 
-``uvarint`` is LEB128, ``varint`` the same of a zig-zag number; a chunk is its elements without a count.
-Columns of numbers are written by ``chunks``. Source: tiflow ``message_encoder.go``.
+``uvarint`` is LEB128, ``varint`` is LEB128 of the zig-zag number. A chunk is its elements without a count.
+``chunks`` encodes whole columns of numbers. Source: tiflow ``message_encoder.go``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ def uvarint(number: int) -> bytes:
     """An unsigned 64-bit number, 1 … 10 bytes."""
     if number < 0x80:
         return bytes((number,))
-    written = bytearray()
+    encoded = bytearray()
     while number >= 0x80:
-        written.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    written.append(number)
-    return bytes(written)
+    encoded.append(number)
+    return bytes(encoded)
 
 
 def varint(number: int) -> bytes:
@@ -34,17 +34,17 @@ def uvarint_chunk(numbers: Iterable[int]) -> bytes:
 
 
 def delta_uvarint_chunk(numbers: Sequence[int]) -> bytes:
-    """The first number, then each difference to the one before it, modulo 2^64."""
-    return uvarint_chunk(step & UINT64 for step in _steps(numbers))
+    """The first number, then the differences of consecutive numbers, modulo 2^64."""
+    return uvarint_chunk(step & UINT64 for step in _differences(numbers))
 
 
 def delta_varint_chunk(numbers: Sequence[int]) -> bytes:
-    """The first number, then each difference to the one before it.
+    """The first number, then the differences of consecutive numbers.
 
-    :param numbers: none beyond 63 bits.
+    :param numbers: at most 63 bits each.
     """
-    return b"".join(map(varint, _steps(numbers)))
+    return b"".join(map(varint, _differences(numbers)))
 
 
-def _steps(numbers: Sequence[int]) -> Iterator[int]:
+def _differences(numbers: Sequence[int]) -> Iterator[int]:
     return (after - before for before, after in pairwise((0, *numbers)))

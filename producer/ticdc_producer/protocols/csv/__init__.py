@@ -1,1 +1,1 @@
-"""CSV, the format of TiCDC's storage sink: a row is a line of a file."""
+"""CSV, a format of TiCDC's storage sink: each row change is a line of a file."""

@@ -1,7 +1,7 @@
-"""Columns of a table as its schema file describes them, and how their fields read.
+"""The columns that a schema file describes, and the parsers of their fields.
 
-A line of CSV tells no types: it is read with the schema file of its directory. That does not tell which
-generated columns are stored nowhere, and so in no line.
+A line of CSV contains no types: it is read with the schema file of its directory. A schema file does not
+show which generated columns are virtual and therefore missing in the lines.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import TypeAlias
 from ticdc_producer.model.event import Value
 from ticdc_producer.protocols.csv.records import CSVField
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.protocols.value_parsers import BadValue, reader_of
+from ticdc_producer.protocols.value_parsers import BadValue, parser_for
 
 _UNQUOTED = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
-FieldReader: TypeAlias = Callable[[CSVField], Value]
-"""A field to the canonical value; raises ``BadValue``."""
+FieldParser: TypeAlias = Callable[[CSVField], Value]
+"""Turns a field into the canonical value; raises ``BadValue``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CSVColumn:
     """One column.
 
-    :param type: SQL type without parameters, as ``int unsigned``.
-    :param primary: whether it is of the primary key.
+    :param type: SQL type without parameters, for example ``int unsigned``.
+    :param primary: whether it belongs to the primary key.
     """
 
     name: str
@@ -48,44 +48,46 @@ def _described(name: str, members: Mapping[str, bytes]) -> CSVColumn:
     return CSVColumn(name, kind, members.get("ColumnIsPk") == b'"true"')
 
 
-def field_reader(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldReader:
-    """How fields of a column read.
+def field_parser(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldParser:
+    """The parser of a column's fields.
 
     :param quotes: whether texts are quoted.
     :param binary_encoding: ``base64`` or ``hex``.
-    :raises BadValue: for a type that is none.
+    :raises BadValue: for an unknown type.
     """
     name = column.type.split(" ")[0]
     quoted = quotes and name not in _UNQUOTED
-    read = _reader(name, column.type, binary_encoding)
+    parse = _text_parser(name, column.type, binary_encoding)
 
     def value(field: CSVField) -> Value:
         if field.text is None:
             return None
         if field.quoted != quoted:
             raise BadValue("QUOTE", "quotes around it" if quoted else "no quotes around it")
-        return read(field.text)
+        return parse(field.text)
 
     return value
 
 
-def _reader(name: str, kind: str, binary_encoding: str) -> Callable[[bytes], bytes]:
+def _text_parser(name: str, kind: str, binary_encoding: str) -> Callable[[bytes], bytes]:
     if name in _TEXTS:
         return lambda text: text
     if name in _BYTES:
         return _base64 if binary_encoding == "base64" else _hex
-    typed = reader_of(name if name in ("bit", "year") else kind)
+    parse_typed = parser_for(name if name in ("bit", "year") else kind)
     floating = name in ("float", "double")
 
-    def read(text: bytes) -> bytes:
+    def parse(text: bytes) -> bytes:
         try:
             plain = text.decode("ascii")
         except UnicodeDecodeError:
             raise BadValue("VALUE", "ASCII") from None
-        # Go writes an exponent as e+06, and our reader of numbers takes E6.
-        return typed(plain.replace("e+0", "E").replace("e+", "E").replace("e", "E") if floating else plain)
+        # Go writes an exponent as e+06; parser_for expects E6.
+        return parse_typed(
+            plain.replace("e+0", "E").replace("e+", "E").replace("e", "E") if floating else plain
+        )
 
-    return read
+    return parse
 
 
 def _base64(text: bytes) -> bytes:

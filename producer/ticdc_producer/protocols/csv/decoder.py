@@ -1,4 +1,4 @@
-"""Strict decoder of CSV: every malformed line is a ``DecodeError`` with its place."""
+"""Strict decoder of CSV: every malformed line raises a ``DecodeError`` with its byte offset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.protocols.csv.columns import CSVColumn, FieldReader, field_reader
+from ticdc_producer.protocols.csv.columns import CSVColumn, FieldParser, field_parser
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
 from ticdc_producer.protocols.value_parsers import BadValue
@@ -23,7 +23,7 @@ _NAMES = 3
 @dataclass(frozen=True, slots=True)
 class _Table:
     columns: tuple[EventColumn, ...]
-    readers: tuple[FieldReader, ...]
+    parsers: tuple[FieldParser, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class _Line:
 
 
 class CSVDecoder:
-    """Lines in, events out.
+    """Decodes lines to events.
 
-    :param tables: by version directory (``SCHEMA/TABLE/VERSION``) the columns of its lines.
+    :param tables: by version directory (``SCHEMA/TABLE/VERSION``), the columns of its lines.
     """
 
     def __init__(self, options: CSVOptions, tables: Mapping[str, Sequence[CSVColumn]]) -> None:
@@ -48,10 +48,10 @@ class CSVDecoder:
         self._known: dict[bytes, _Table] = {}
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The events of some lines, in order; with old values an update is two of them.
+        """The events of consecutive lines, in order; with old values an update has two lines.
 
         :param key: the version directory.
-        :raises DecodeError: for anything that is not such lines.
+        :raises DecodeError: if these are not lines of this format.
         """
         table = self._table(key or b"")
         lines = (self._line(record, table) for record in self._records.split(value or b""))
@@ -73,35 +73,37 @@ class CSVDecoder:
                 columns = None
             if columns is None:
                 raise DecodeError("CSV-TABLE", "a directory that a schema file describes", part="key", byte=0)
-            known = self._known[key] = self._understood(columns)
+            known = self._known[key] = self._compile(columns)
         return known
 
-    def _understood(self, columns: Sequence[CSVColumn]) -> _Table:
+    def _compile(self, columns: Sequence[CSVColumn]) -> _Table:
         options = self._options
         try:
-            readers = tuple(
-                field_reader(
+            parsers = tuple(
+                field_parser(
                     column, quotes=bool(options.quote), binary_encoding=options.binary_encoding_method
                 )
                 for column in columns
             )
         except BadValue as bad:
             raise DecodeError(f"CSV-{bad.code}", bad.expected, part="key", byte=0) from None
-        shown = [EventColumn(column.name, column.type, _PRIMARY * column.primary) for column in columns]
-        return _Table(tuple(shown), readers)
+        event_columns = [
+            EventColumn(column.name, column.type, _PRIMARY * column.primary) for column in columns
+        ]
+        return _Table(tuple(event_columns), parsers)
 
     def _line(self, record: bytes, table: _Table) -> _Line:
         fields, options = self._records.fields(record), self._options
-        told = _NAMES + options.include_commit_ts + options.output_old_value + options.output_handle_key
-        if len(fields) != told + len(table.columns):
-            raise _error("FIELDS", f"{told + len(table.columns)} fields")
+        head = _NAMES + options.include_commit_ts + options.output_old_value + options.output_handle_key
+        if len(fields) != head + len(table.columns):
+            raise _error("FIELDS", f"{head + len(table.columns)} fields")
         op, name, schema = (self._name(field) for field in fields[:_NAMES])
         if op not in _OPS:
             raise _error("OP", "I, U or D")
-        rest = iter(fields[_NAMES:told])
+        rest = iter(fields[_NAMES:head])
         commit_ts = _commit_ts(next(rest)) if options.include_commit_ts else 0
         of_update = _flag(next(rest)) if options.output_old_value else False
-        return _Line(_OPS[op], _text(name), _text(schema), commit_ts, of_update, _image(fields[told:], table))
+        return _Line(_OPS[op], _text(name), _text(schema), commit_ts, of_update, _image(fields[head:], table))
 
     def _name(self, field: CSVField) -> bytes:
         if field.text is None or field.quoted != bool(self._options.quote):
@@ -123,9 +125,9 @@ def _event(line: _Line, old: _Line | None, table: _Table) -> RowEvent:
 
 def _image(fields: Sequence[CSVField], table: _Table) -> Image:
     image = {}
-    for column, read, field in zip(table.columns, table.readers, fields, strict=True):
+    for column, parse, field in zip(table.columns, table.parsers, fields, strict=True):
         try:
-            image[column.name] = read(field)
+            image[column.name] = parse(field)
         except BadValue as bad:
             raise _error(bad.code, f"{bad.expected} in column {column.name!r}") from None
     return image

@@ -1,4 +1,4 @@
-"""Encoder of CSV. DDLs and resolved events have no lines: they are other files of the sink."""
+"""Encoder of CSV. DDLs and resolved events have no lines: the sink writes them to other files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Message, Op
 from ticdc_producer.model.mysql_type import INTEGERS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Piece, integers, joined, mapped
+from ticdc_producer.protocols.arrow_text import Fragment, concat, integers, map_values
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.csv.fidelity import CSVLosses
+from ticdc_producer.protocols.csv.fidelity import CSVFidelity
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import Field, field_of, quoted, quoted_text
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowNote, encoded_rows
-from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
+from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One table version.
+    """The compiled layout of one table version's lines.
 
     :param names: table and schema as fields.
-    :param enums: places of the ENUM columns in an image, with their number of members.
-    :param handle: places of the clustered key; None where rows have an integer handle. ``sort_keys`` is what
-        of each of its columns the handle holds.
+    :param enums: image index and number of members of each ENUM column.
+    :param handle: image indexes of the clustered key's columns; None if rows have an integer handle.
+    :param sort_keys: for each of these columns, the value that the handle contains.
     """
 
     names: bytes
@@ -41,32 +41,32 @@ class _Plan:
 
 
 class CSVEncoder:
-    """Values in, lines out; keeps one compiled plan per table version it has met."""
+    """Encodes rows as lines; caches one compiled plan per table version."""
 
     def __init__(self, options: CSVOptions | None = None) -> None:
         self.options = options or CSVOptions()
         self._plans: dict[TableInfo, _Plan] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode rows of one table version, each as its line, an update with its old value as two."""
+        """Encode rows of one table version: one line per row, or two for an update with its old value."""
         plan = self._plan(table)
         if batch.op == Op.UPDATE and self.options.output_old_value:
             old, new = self._line(plan, batch, b"D", batch.before), self._line(plan, batch, b"I", batch.after)
-            pieces = [*old, *new]
+            fragments = [*old, *new]
         else:
-            pieces = list(self._line(plan, batch, batch.op.name[:1].encode(), batch.shown))
-        notes: dict[int, RowNote] = {}
-        for place, refusal in _refusals(plan, table, batch):
-            notes.setdefault(place, RowNote(refusal=refusal))
-        empty = joined((b"",), len(batch))
-        return encoded_rows(empty, joined(pieces, len(batch)), batch.commit_ts, notes)
+            fragments = list(self._line(plan, batch, batch.op.name[:1].encode(), batch.primary_images))
+        statuses: dict[int, RowStatus] = {}
+        for row, refusal in _refusals(plan, table, batch):
+            statuses.setdefault(row, RowStatus(refusal=refusal))
+        empty = concat((b"",), len(batch))
+        return encoded_rows(empty, concat(fragments, len(batch)), batch.commit_ts, statuses)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """The lines of each row, which a file holds one after the other.
+        """One message per row, with its lines.
 
-        :raises EncodeError: the refusal of a row that has one.
+        :raises EncodeError: for the first row that TiCDC rejects.
         """
-        return (row_by_row(part, keyed=False) for part in rows)
+        return (one_message_per_row(part, keyed=False) for part in rows)
 
     def ddl(
         self,
@@ -76,31 +76,31 @@ class CSVEncoder:
     ) -> Message | None:
         return None
 
-    def resolved(self, ts: int) -> Message | None:  # noqa: ARG002  # the sink's metadata file tells it
+    def resolved(self, ts: int) -> Message | None:  # noqa: ARG002  # it is in the sink's metadata file
         return None
 
     @property
-    def losses(self) -> CSVLosses:
+    def fidelity(self) -> CSVFidelity:
         options = self.options
-        return CSVLosses(
+        return CSVFidelity(
             old_values="all" if options.output_old_value else "none",
             table_ids="none",
             commit_ts="exact" if options.include_commit_ts else "none",
             resolved=False,
-            # A backslash in a text is doubled where nothing is quoted.
+            # Without quotes a backslash in a text is doubled: no text equals a `null` that contains one.
             bare_null=None if options.quote or "\\" in options.null else options.null.encode(),
         )
 
     def header(self, table: TableInfo) -> bytes:
-        """The first line of a file with ``output-field-header``; its names are never quoted."""
+        """The first line of a file with ``output-field-header``; names are never quoted."""
         options = self.options
-        told = {"operation": True, "table": True, "schema": True, "commit-ts": options.include_commit_ts}
-        told["is-update"] = options.output_old_value
-        names = [f"ticdc-meta${name}" for name, is_there in told.items() if is_there]
+        enabled = {"operation": True, "table": True, "schema": True, "commit-ts": options.include_commit_ts}
+        enabled["is-update"] = options.output_old_value
+        names = [f"ticdc-meta${name}" for name, is_enabled in enabled.items() if is_enabled]
         names += [column.name for column in table.sent_columns]
         return (options.delimiter.join(names) + options.terminator).encode()
 
-    def _line(self, plan: _Plan, batch: RowBatch, op: bytes, image: Sequence[pa.Array]) -> Iterator[Piece]:
+    def _line(self, plan: _Plan, batch: RowBatch, op: bytes, image: Sequence[pa.Array]) -> Iterator[Fragment]:
         options, comma = self.options, self.options.delimiter.encode()
         yield quoted_text(op.decode(), options) + comma + plan.names
         if options.include_commit_ts:
@@ -128,34 +128,34 @@ def _plan(table: TableInfo, options: CSVOptions) -> _Plan:
     return _Plan(
         names=options.delimiter.encode().join(names),
         fields=tuple(field_of(column, options) for column in columns),
-        enums=tuple((at, len(c.elements)) for at, c in enumerate(columns) if c.type == MySQLType.ENUM),
+        enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == MySQLType.ENUM),
         handle=tuple(handle) or None,
-        sort_keys=tuple(_sort_key_of(columns[place]) for place in handle),
+        sort_keys=tuple(_sort_key_of(columns[index]) for index in handle),
     )
 
 
 def _sort_key_of(column: ColumnInfo) -> Field:
     if column.binary or column.type not in STRINGS:
         return lambda values: values
-    return lambda values: mapped(values, lambda value: sort_key(value, column.collation))
+    return lambda values: map_values(values, lambda value: sort_key(value, column.collation))
 
 
 def _handles(plan: _Plan, batch: RowBatch, image: Sequence[pa.Array]) -> pa.Array:
-    """Handles as TiDB prints them: the integer, or the key's values in braces, texts as they are sorted."""
+    """Handles as TiDB prints them: the integer, or the key's values in braces, texts as their sort keys."""
     if plan.handle is None:
         return integers(batch.row_id)
-    pieces: list[Piece] = [b"{"]
-    for number, place in enumerate(plan.handle):
-        pieces += [b", " * bool(number), plan.sort_keys[number](image[place])]
-    return joined([*pieces, b"}"], len(batch))
+    fragments: list[Fragment] = [b"{"]
+    for number, index in enumerate(plan.handle):
+        fragments += [b", " * bool(number), plan.sort_keys[number](image[index])]
+    return concat([*fragments, b"}"], len(batch))
 
 
 def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[int, EncodeError]]:
-    """Places of rows with the error value of an ENUM, of which TiCDC finds no name."""
+    """Row indexes with the error value of an ENUM, for which TiCDC finds no name."""
     images = (batch.before, batch.after)
-    for place, members in plan.enums:
+    for index, members in plan.enums:
         for image in (image for image in images if image):
-            for row in pc.indices_nonzero(pc.fill_null(pc.equal(image[place], b"0"), False)).to_pylist():
+            for row in pc.indices_nonzero(pc.fill_null(pc.equal(image[index], b"0"), False)).to_pylist():
                 yield row, _refusal(table, members, batch.commit_ts[row].as_py())
 
 

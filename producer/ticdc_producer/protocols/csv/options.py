@@ -14,16 +14,17 @@ _LONGEST_DELIMITER = 3
 class CSVOptions:
     """How rows are written.
 
-    :param delimiter: between fields.
-    :param quote: around texts; empty for none, then what would end a field or line stands behind a backslash.
-    :param null: stands for NULL, never quoted.
-    :param terminator: ends every line.
-    :param include_commit_ts: whether lines tell their commit-ts.
-    :param output_old_value: whether an update is two lines, its old image as ``D`` and its new one as ``I``,
-        and lines tell whether they are of one.
-    :param output_handle_key: whether lines tell TiDB's handle of the row.
-    :param binary_encoding_method: of byte strings: ``base64`` or ``hex``.
-    :raises ChangefeedError: for what TiCDC would not accept.
+    :param delimiter: text between fields.
+    :param quote: quote character of texts; empty: texts are not quoted, and a backslash escapes the
+        characters that would end a field or line.
+    :param null: text of NULL, never quoted.
+    :param terminator: end of every line.
+    :param include_commit_ts: whether lines contain their commit-ts.
+    :param output_old_value: whether an update has two lines, its old image as ``D`` and its new one as
+        ``I``, and every line contains a field that marks the lines of updates.
+    :param output_handle_key: whether lines contain TiDB's handle of the row.
+    :param binary_encoding_method: encoding of byte strings: ``base64`` or ``hex``.
+    :raises ChangefeedError: for values that TiCDC rejects.
     """
 
     delimiter: str = ","

@@ -1,7 +1,7 @@
-"""The text of a CSV file taken apart: records, and fields in them.
+"""Splits the text of a CSV file into records and fields.
 
-Strict: a quoted field ends with its quote, an unquoted one holds none, and every record has its terminator,
-so that a file that was cut short is found out. A quoted ``\\N`` is a text, an unquoted one NULL.
+Strict: a quoted field ends with its quote, an unquoted one contains none, and every record has its
+terminator, so a truncated file is detected. A quoted ``\\N`` is a text, an unquoted one is NULL.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CSVField:
     """One field.
 
     :param text: None for NULL.
-    :param quoted: whether quotes stand around it.
+    :param quoted: whether it is enclosed in quotes.
     """
 
     text: bytes | None
@@ -30,7 +30,7 @@ class CSVField:
 
 
 class CSVRecords:
-    """Reads what ``CSVEncoder`` writes with the same options."""
+    """Parses the output of ``CSVEncoder`` with the same options."""
 
     def __init__(self, options: CSVOptions) -> None:
         self._quote = options.quote.encode()
@@ -52,20 +52,20 @@ class CSVRecords:
     def split(self, content: bytes) -> Iterator[bytes]:
         """The records of a file, each with its terminator.
 
-        :raises DecodeError: where none begins; those before it were given.
+        :raises DecodeError: if no record starts at a position, after the records before it were returned.
         """
-        place = 0
-        while place < len(content):
-            found = self._record.match(content, place)
+        position = 0
+        while position < len(content):
+            found = self._record.match(content, position)
             if found is None:
-                raise DecodeError("CSV-RECORD", "fields up to a terminator", part="value", byte=place)
+                raise DecodeError("CSV-RECORD", "fields up to a terminator", part="value", byte=position)
             yield found[0]
-            place = found.end()
+            position = found.end()
 
     def fields(self, record: bytes) -> list[CSVField]:
         """The fields of a record.
 
-        :raises DecodeError: if it is none.
+        :raises DecodeError: if this is not exactly one record.
         """
         if self._record.fullmatch(record) is None:
             raise DecodeError("CSV-RECORD", "one record with its terminator", part="value", byte=0)

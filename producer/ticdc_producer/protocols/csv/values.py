@@ -1,4 +1,4 @@
-"""Values of columns as fields.
+"""Formats column values as fields.
 
 Source: tiflow ``pkg/sink/codec/csv/csv_message.go`` (``fromColValToCsvVal``, ``formatValue``).
 """
@@ -14,22 +14,22 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.protocols.arrow_text import Piece, each_distinct, joined, mapped, surrounded
+from ticdc_producer.protocols.arrow_text import Fragment, concat, map_distinct, map_values, surrounded
 from ticdc_producer.protocols.base64_texts import base64_texts
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.go_float import shortest
 from ticdc_producer.protocols.member_text import member_text
 
 T = MySQLType
-Field: TypeAlias = Callable[[pa.Array], Piece]
-"""The values of a column to their fields."""
+Field: TypeAlias = Callable[[pa.Array], Fragment]
+"""Formats the values of a column as fields."""
 
 _PLAIN = INTEGERS | {T.BIT, T.YEAR}
 _ESCAPED = {"\\": "\\\\", "\r": "\\r", "\n": "\\n"}
 
 
 def field_of(column: ColumnInfo, options: CSVOptions) -> Field:
-    """How a column is written."""
+    """The format of a column."""
     text = _text_of(column, options)
     return lambda values: _with_nulls(text(values), options)
 
@@ -42,9 +42,9 @@ def _text_of(column: ColumnInfo, options: CSVOptions) -> Callable[[pa.Array], pa
     if column.type in _PLAIN:
         return lambda values: values
     if column.type in FLOATS:
-        return lambda values: mapped(values, shortest)
+        return lambda values: map_values(values, shortest)
     if column.type in (T.ENUM, T.SET):
-        return lambda values: quoted(each_distinct(values, partial(_members, column)), options)
+        return lambda values: quoted(map_distinct(values, partial(_members, column)), options)
     if column.binary and column.type in STRINGS | LOBS:
         encoded = base64_texts if options.binary_encoding_method == "base64" else _hex
         return lambda values: quoted(encoded(values), options)
@@ -56,11 +56,11 @@ def _members(column: ColumnInfo, value: bytes) -> bytes:
 
 
 def _hex(values: pa.Array) -> pa.Array:
-    return mapped(values, lambda value: value.hex().encode())
+    return map_values(values, lambda value: value.hex().encode())
 
 
 def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
-    """Texts as fields; nulls stay."""
+    """Quote or escape texts; nulls stay."""
     if not options.quote:
         for char in ("\\", "\r", "\n"):
             texts = pc.replace_substring(texts, char.encode(), _ESCAPED[char].encode())
@@ -68,10 +68,10 @@ def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
             texts = pc.replace_substring(texts, char.encode(), b"\\" + char.encode())
         return texts
     mark = options.quote.encode()
-    pieces = surrounded(mark, pc.replace_substring(texts, mark, mark * 2), mark)
-    return joined(pieces, len(texts), null=None)
+    fragments = surrounded(mark, pc.replace_substring(texts, mark, mark * 2), mark)
+    return concat(fragments, len(texts), null=None)
 
 
 def quoted_text(text: str, options: CSVOptions) -> bytes:
-    """One text as a field."""
+    """Quote or escape one text."""
     return bytes(quoted(pa.array([text.encode()], pa.binary()), options)[0].as_py())

@@ -1,5 +1,4 @@
-"""Debezium: one JSON message per row change, with the change's schema beside it, as TiCDC writes it.
+"""Debezium: one JSON message per row change, with the schema of the row in the message, as TiCDC writes it.
 
-Source of the rules: ``tiflow pkg/sink/codec/debezium``; the bytes of its real encoder are the tests'
-judge.
+Source of the rules: ``tiflow pkg/sink/codec/debezium``. The tests compare with bytes of TiCDC's own encoder.
 """

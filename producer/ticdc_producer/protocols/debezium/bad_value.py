@@ -1,4 +1,4 @@
-"""A value that does not fit its column."""
+"""The error for a value that does not fit its column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ JSONValue: TypeAlias = bool | int | float | str | None
 
 
 class BadValue(Exception):
-    """``expected`` is what had to stand there."""
+    """A value that does not fit its column.
+
+    :param expected: what the decoder expected instead.
+    """
 
     def __init__(self, expected: str) -> None:
         super().__init__(expected)

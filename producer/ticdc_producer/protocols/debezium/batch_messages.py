@@ -1,4 +1,4 @@
-"""A batch of rows as keys and values, and the rows of it that TiCDC refuses."""
+"""Encodes a batch of rows to keys and values, and finds the rows that TiCDC refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Piece, Pieces, integers, joined
+from ticdc_producer.protocols.arrow_text import Fragment, Fragments, concat, integers
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.debezium import temporal
@@ -21,10 +21,10 @@ from ticdc_producer.protocols.debezium.plan import Image, Rendered, TablePlan
 
 @dataclass(frozen=True, slots=True)
 class BatchMessages:
-    """The rows of one batch.
+    """The rows of one batch, with their values as JSON.
 
-    :param before: old images as they are written; none where they are not.
-    :param after: the new ones, likewise.
+    :param before: old images as JSON; empty if the messages have none.
+    :param after: new images, likewise.
     """
 
     plan: TablePlan
@@ -34,9 +34,9 @@ class BatchMessages:
     after: Rendered
 
     def keys(self) -> pa.Array:
-        """The key of every row; that of a table without a handle key names no column."""
-        shown = self.before if self.batch.op == Op.DELETE else self.after
-        members = self.plan.members(shown, key_only=True)
+        """The key of every row. It has no columns if the table has no handle key."""
+        images = self.before if self.batch.op == Op.DELETE else self.after
+        members = self.plan.members(images, key_only=True)
         return self._packed([b'{"payload":{', *members, self.plan.key_tail])
 
     def values(self) -> pa.Array:
@@ -44,17 +44,17 @@ class BatchMessages:
         head, tail = b'{"payload":{"source":', self.plan.value_tail
         return self._packed([head, *self._times(), b',"transaction":null,', *self._row(), tail])
 
-    def _times(self) -> Iterator[Piece]:
-        """``source`` and what follows it, up to the build time."""
+    def _times(self) -> Iterator[Fragment]:
+        """``source`` and ``ts_ms``."""
         commits = self.batch.commit_ts
         millis, given = integers(pc.shift_right(commits, LOGICAL_BITS)), self.options.build_ts_ms
         start = integers(pc.subtract(commits, 1)) if self.options.include_start_ts else None
-        yield from self.plan.source.pieces(millis, integers(commits), start)
+        yield from self.plan.source.fragments(millis, integers(commits), start)
         yield b',"ts_ms":'
         yield millis if given is None else b"%d" % given
 
-    def _row(self) -> list[Piece]:
-        """Operation and images; an update's ``before`` is left out where it is not wanted."""
+    def _row(self) -> list[Fragment]:
+        """``op``, ``before`` and ``after``; updates have no ``before`` if old values are not sent."""
         old, new = (self.plan.members(image) for image in (self.before, self.after))
         if self.batch.op == Op.INSERT:
             return [b'"op":"c","before":null,"after":{', *new, b"}"]
@@ -64,17 +64,19 @@ class BatchMessages:
             return [b'"op":"u","after":{', *new, b"}"]
         return [b'"op":"u","before":{', *old, b'},"after":{', *new, b"}"]
 
-    def _packed(self, pieces: Sequence[Piece]) -> pa.Array:
-        return all_compressed(joined(pieces, len(self.batch)), self.options.large_message_handle_compression)
+    def _packed(self, fragments: Sequence[Fragment]) -> pa.Array:
+        return all_compressed(
+            concat(fragments, len(self.batch)), self.options.large_message_handle_compression
+        )
 
-    def refused(self) -> dict[int, bytes]:
-        """By place of the row the first date that cannot be written."""
+    def rejected(self) -> dict[int, bytes]:
+        """Row index to the first date in the row that TiCDC refuses to encode."""
         found = _refused(self.plan, self.batch.after, self.after)
         return found | _refused(self.plan, self.batch.before, self.before)
 
 
 def batch_messages(plan: TablePlan, batch: RowBatch, options: DebeziumOptions) -> BatchMessages:
-    """The rows of one batch, their values rendered."""
+    """Render the values of a batch."""
     with_old = batch.op != Op.UPDATE or options.output_old_value
     before = plan.rendered(batch.before) if with_old else ()
     return BatchMessages(plan, batch, options, before, plan.rendered(batch.after))
@@ -82,16 +84,16 @@ def batch_messages(plan: TablePlan, batch: RowBatch, options: DebeziumOptions) -
 
 def _refused(plan: TablePlan, image: Image, rendered: Rendered) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
-    shown = list(zip(plan.columns, image, rendered, strict=False)) if rendered else []
-    for column, values, pieces in reversed(shown):
+    columns = list(zip(plan.columns, image, rendered, strict=False)) if rendered else []
+    for column, values, fragments in reversed(columns):
         if column.may_be_refused:
-            for place in _places(pieces):
-                found[place] = (values[place].as_py() or column.default)[:10]
+            for index in _refused_indexes(fragments):
+                found[index] = (values[index].as_py() or column.default)[:10]
     return found
 
 
-def _places(pieces: Pieces) -> list[int]:
-    """Where a value is refused."""
-    (texts,) = (piece for piece in pieces if isinstance(piece, pa.Array))
-    refused = pc.fill_null(pc.equal(texts, temporal.REFUSED), False)
-    return [int(place) for place in np.flatnonzero(refused.to_numpy(zero_copy_only=False))]
+def _refused_indexes(fragments: Fragments) -> list[int]:
+    """Indexes of the rows whose value is refused."""
+    (texts,) = (fragment for fragment in fragments if isinstance(fragment, pa.Array))
+    rejected = pc.fill_null(pc.equal(texts, temporal.REFUSED), False)
+    return [int(index) for index in np.flatnonzero(rejected.to_numpy(zero_copy_only=False))]

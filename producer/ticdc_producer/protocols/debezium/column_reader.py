@@ -1,7 +1,7 @@
-"""Column values of Debezium's JSON back to canonical text, by the schema of the column.
+"""Reads column values from Debezium's JSON as canonical text, by the schema of the column.
 
-With ``tidb_type`` the SQL type is known; without it Kafka Connect's type and Debezium's name tell what
-they can (``losses`` says what that leaves open).
+With ``tidb_type`` the SQL type is known. Without it the type is derived from Kafka Connect's type and
+Debezium's name of the logical type; ``fidelity`` lists what remains ambiguous.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ticdc_producer.protocols.debezium import member_reader, temporal_reader
 from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 
 T = MySQLType
-digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d
+digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %d
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
 _VECTOR = re.compile(r"\[[-+.,0-9eE]*\]")
 _DEBEZIUM = "io.debezium."
 
-# What a schema without ``tidb_type`` says, by Connect's type and Debezium's name: the smallest that fits.
+# SQL type for a schema without ``tidb_type``, by Connect's type and Debezium's name: the smallest that fits.
 _CONNECT_TYPES = {
     ("int16", ""): "smallint", ("int32", ""): "int", ("int64", ""): "bigint", ("float", ""): "float",
     ("double", ""): "double", ("boolean", ""): "bit", ("string", ""): "varchar",
@@ -59,7 +59,7 @@ _CODES = _codes()
 
 
 class FieldSchema(msgspec.Struct, frozen=True):
-    """What the schema of one column says: Kafka Connect's type, and Debezium's name of the logical type."""
+    """The schema of one column: Kafka Connect's type, and Debezium's name of the logical type."""
 
     field: str
     type: str
@@ -71,9 +71,9 @@ class FieldSchema(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReader:
-    """How one column is read.
+    """Reads the values of one column.
 
-    :param type: SQL type name, as exact as the schema tells it.
+    :param type: SQL type name, as exact as the schema allows.
     """
 
     type: str
@@ -81,9 +81,9 @@ class ColumnReader:
     read: Reader
 
     def null(self) -> Value:
-        """NULL.
+        """Read NULL.
 
-        :raises BadValue: if the column has none.
+        :raises BadValue: if the column is not optional.
         """
         if not self.optional:
             raise BadValue("a value, for the column is not optional")
@@ -91,9 +91,9 @@ class ColumnReader:
 
 
 def column_reader(schema: FieldSchema, zone: tzinfo) -> ColumnReader:
-    """The reader of a column.
+    """Make the reader of a column.
 
-    :param zone: the changefeed's time zone, in which TIMESTAMP text stands.
+    :param zone: time zone of the changefeed; TIMESTAMP values are returned in it.
     :raises BadValue: for a type that Debezium does not know.
     """
     connect = (schema.type, schema.name.removeprefix(_DEBEZIUM))
@@ -135,7 +135,7 @@ def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, 
 
 def _integer_reader(code: MySQLType, unsigned: bool) -> Reader:
     low, high = integer_range(code, unsigned=unsigned)
-    if unsigned and code == T.LONGLONG:  # the same 64 bits with a sign
+    if unsigned and code == T.LONGLONG:  # sent as the signed number with the same 64 bits
         low, high = integer_range(code, unsigned=False)
 
     def read(json: JSONValue) -> bytes:
@@ -147,7 +147,7 @@ def _integer_reader(code: MySQLType, unsigned: bool) -> Reader:
 
 
 def number_reader(code: MySQLType) -> Reader:
-    """Reads the numbers of a FLOAT or DOUBLE column."""
+    """Make the reader of a FLOAT or DOUBLE column."""
     limit = _MAX_FLOAT32 if code == T.FLOAT else math.inf
 
     def read(json: JSONValue) -> bytes:
@@ -172,7 +172,7 @@ _YEAR = _integer_reader(T.YEAR, unsigned=False)
 
 
 def _year(json: JSONValue) -> bytes:
-    if isinstance(json, str) and re.fullmatch(r"[0-9]{4}", json):  # a DEFAULT in the place of NULL
+    if isinstance(json, str) and re.fullmatch(r"[0-9]{4}", json):  # a DEFAULT that replaces NULL
         json = int(json)
     return _YEAR(json)
 

@@ -44,7 +44,7 @@ def column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:
 
 
 def tidb_type(column: ColumnInfo) -> str:
-    """SQL type without parameters; of a DECIMAL it does not say UNSIGNED."""
+    """The SQL type name without parameters; DECIMAL UNSIGNED is ``decimal``."""
     return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
 
 

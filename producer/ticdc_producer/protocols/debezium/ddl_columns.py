@@ -1,4 +1,4 @@
-"""A table's columns in a DDL message.
+"""The columns of a table in a DDL message.
 
 Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent), ``debezium/helper.go``; JDBC codes: tiflow
 ``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType).
@@ -33,14 +33,14 @@ _WITH_CHARSET = STRINGS - {T.VAR_STRING} | LOBS | {T.ENUM, T.SET}
 _BARE = frozenset({T.YEAR, T.BIT, T.VARCHAR, T.STRING, T.NEW_DECIMAL})
 
 _EPOCH = b'"1970-01-01 00:00:00"'
-"""What stands for CURRENT_TIMESTAMP, as in Debezium."""
+"""Replaces CURRENT_TIMESTAMP, as in Debezium."""
 
 
 def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition | None) -> bytes:
     """One element of ``columns``.
 
-    :param position: place in the table, from 1, hidden columns counted.
-    :param defined: the column's definition in the query, if the query has one.
+    :param position: position in the table, from 1; hidden columns count.
+    :param defined: the definition of the column in the query, if the query has one.
     """
     expression, name = _type_texts(column)
     generated = _boolean(column.auto_increment or (column.on_update_now and column.type == T.TIMESTAMP))
@@ -66,7 +66,7 @@ def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition |
 
 
 def jdbc_type(column: ColumnInfo) -> int:
-    """Java's number of the column's type."""
+    """The number of the column's type in ``java.sql.Types``."""
     if column.type in LOBS:
         return _LOB_JDBC[column.binary]
     if column.type in _TEXT_AND_BINARY_JDBC:
@@ -94,7 +94,7 @@ def _charset(column: ColumnInfo) -> bytes:
 
 
 def _type_texts(column: ColumnInfo) -> tuple[str, str]:
-    """``typeExpression`` and ``typeName``; the first of few types has parameters."""
+    """``typeExpression`` and ``typeName``. For a few types ``typeExpression`` has parameters."""
     bare = bare_name(column.type, binary=column.binary, unsigned=False).upper()
     if column.type == T.UNSPECIFIED:  # columns of a view
         bare = "UNSPECIFIED"
@@ -116,7 +116,11 @@ def _parameters(column: ColumnInfo) -> str:
 
 
 def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
-    """``length``, -1 for none: of times the digits of fraction, of others what is not the type's usual."""
+    """``length``, or -1 for none.
+
+    For times it is the number of fractional digits. For other types it is sent only if it differs from the
+    default of the type.
+    """
     if column.type in _TIMES:
         return column.decimal if defined is None else defined.length
     if column.type == T.YEAR:
@@ -148,10 +152,10 @@ def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
     return NULL if column.default is None else _literal(column, column.default)
 
 
-def _expression(shown: str | None) -> bytes:
-    if shown is None:
+def _expression(sql: str | None) -> bytes:
+    if sql is None:
         return NULL
-    return _EPOCH if shown.upper() == "CURRENT_TIMESTAMP" else text.string(shown)
+    return _EPOCH if sql.upper() == "CURRENT_TIMESTAMP" else text.string(sql)
 
 
 def _literal(column: ColumnInfo, value: bytes) -> bytes:
@@ -165,9 +169,9 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
 
 
 def _binary_digits(number: int, length: int) -> bytes:
-    """Whole bytes, but the first only as wide as the bits of ``length`` beyond the last whole byte.
+    """Eight digits per byte; the first byte has only the ``length % 8`` bits beyond the whole bytes.
 
-    TiDB keeps them as a text in JSON: what of them is not UTF-8 shows the bytes of U+FFFD.
+    TiDB stores the bytes as a JSON text, so bytes that are not UTF-8 appear as the bytes of U+FFFD.
     """
     size = max((number.bit_length() + 7) // 8, 1)
     first, *rest = text.stored_default(number.to_bytes(size, "big"))

@@ -1,6 +1,6 @@
 """The DDL message: Debezium's schema change event.
 
-Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent). It has no ``op``, which is how readers know it.
+Readers recognise it by its lack of an ``op``. Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ticdc_producer.protocols.debezium.ddl_query import column_definitions
 from ticdc_producer.protocols.debezium.ddl_schema import KEY_SCHEMA, value_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
-# TiDB's action codes, by the kind of change they are to Debezium. The other codes give no message.
+# TiDB's action codes by Debezium's kind of change. TiCDC sends no message for other codes.
 _CREATE = (1, 3, 21, 60)
 _ALTER = (
     5, 6, 7, 12, 13, 14, 15, 17, 18, 19, 20, 22, 23, 26, 32, 33, 41, 42, 61, 64, 71, 72,
@@ -29,17 +29,17 @@ _CHANGES = {
 
 
 def has_message(action: int) -> bool:
-    """Whether TiCDC sends DDLs of an action code in this protocol."""
+    """Whether TiCDC sends DDLs with this action code in this protocol."""
     return action in _CHANGES
 
 
 def ddl_message(
     event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: DebeziumOptions
 ) -> Message | None:
-    """The message of one DDL event; None for a type that Debezium knows no change for.
+    """The message of one DDL event; None for a type that has no Debezium change.
 
-    :param table: the table as the DDL leaves it.
-    :param before: the table as the DDL found it.
+    :param table: the table after the DDL.
+    :param before: the table before the DDL.
     """
     change = _CHANGES.get(event.ddl_type)
     if change is None:
@@ -59,7 +59,7 @@ def ddl_message(
     if not options.disable_schema:
         key += b',"schema":' + envelope.compact(KEY_SCHEMA)
         value += b',"schema":' + envelope.compact(value_schema(options))
-    return Message(key + b"}", value + b"}", Kind.DDL.word, commit_ts)
+    return Message(key + b"}", value + b"}", Kind.DDL.label, commit_ts)
 
 
 def _table_change(
@@ -69,20 +69,20 @@ def _table_change(
     before: TableInfo | None,
     options: DebeziumOptions,
 ) -> bytes:
-    """The one element of ``tableChanges``; nothing for a DDL of a database or a TRUNCATE."""
+    """The one element of ``tableChanges``; empty for a DDL on a database and for TRUNCATE."""
     if not event.table or event.ddl_type == _TRUNCATE_TABLE:
         return b""
-    # The two differ after EXCHANGE PARTITION only.
+    # The names of event and table differ only after EXCHANGE PARTITION.
     named = table if table is not None and options.profile == "new" else None
     names = _quoted(event.schema, event.table) if named is None else _quoted(named.schema, named.name)
     if event.ddl_type == _RENAME_TABLE and before is not None:
         names = f"{_quoted(before.schema, before.name)},{names}"
-    shown = NULL
+    table_json = NULL
     if table is None and event.ddl_type == _DROP_VIEW:
         table = before
     if table is not None and event.ddl_type != _DROP_TABLE:
-        shown = _table(event, table)
-    return b'{"type":"%b","id":%b,"table":%b}' % (change, text.string(names), shown)
+        table_json = _table(event, table)
+    return b'{"type":"%b","id":%b,"table":%b}' % (change, text.string(names), table_json)
 
 
 def _quoted(schema: str, table: str) -> str:
@@ -105,7 +105,7 @@ def _table(event: DDLEvent, table: TableInfo) -> bytes:
 
 
 def _key_offsets(table: TableInfo) -> tuple[int, ...]:
-    """The primary key, else the first unique index without NULLs, which need not be the handle key.
+    """Offsets of the primary key or the first unique index without NULLs, which may not be the handle key.
 
     Source: tidb ``model.TableInfo.GetPrimaryKey``.
     """

@@ -1,9 +1,9 @@
-"""Column definitions of a DDL's text, as far as TiCDC's Debezium encoder looks at them.
+"""Column definitions in the text of a DDL, as far as TiCDC's Debezium encoder evaluates them.
 
-The encoder parses the query once more, and what it finds of a column there wins over the table's own
-description: see ``ddl_columns``. The text is TiDB's reprint of the statement: upper-case keywords, names
-in backquotes, strings in single quotes with nothing but the quote doubled. Source: tiflow
-``debezium/helper.go`` (parseColumns, parseOptions, parseType).
+The encoder parses the query once more. What the query says about a column takes precedence over TiDB's table
+metadata; see ``ddl_columns``. The text is the statement as TiDB prints it: upper-case keywords, names in
+backquotes, strings in single quotes in which only the quote is doubled. Source: tiflow ``debezium/helper.go``
+(parseColumns, parseOptions, parseType).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Token:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """One column as a statement defines it: its name, and the tokens that follow."""
+    """The definition of one column in a statement: its name, and the tokens after it."""
 
     name: str
     tokens: tuple[Token, ...]
 
     @property
     def length(self) -> int:
-        """The number in parentheses after the type, -1 where there is none."""
+        """The number in parentheses after the type; -1 if there is none."""
         if len(self.tokens) > 2 and self.tokens[1].text == "(" and self.tokens[2].kind == "number":
             return int(self.tokens[2].text)
         return -1
@@ -52,7 +52,7 @@ class ColumnDefinition:
 
     @property
     def default(self) -> str | None:
-        """The DEFAULT: a literal's value, a function's name; None for NULL."""
+        """The DEFAULT: the value of a literal, the name of a function, or None for NULL."""
         token = self._default
         if token is None or (token.kind == "word" and token.text.upper() == "NULL"):
             return None
@@ -60,22 +60,22 @@ class ColumnDefinition:
 
     @cached_property
     def _default(self) -> Token | None:
-        """The token of the DEFAULT; an expression in parentheses is not looked at."""
+        """The token of the DEFAULT; expressions in parentheses are ignored."""
         words = iter(self.tokens)
         for token in words:
             if token.kind == "word" and token.text == "DEFAULT":
-                value = next((value for value in words if not _introduces(value)), None)
+                value = next((value for value in words if not _is_charset_introducer(value)), None)
                 return None if value is None or value.kind == "sign" else value
         return None
 
 
-def _introduces(token: Token) -> bool:
-    """Whether it is the charset before a string, such as ``_UTF8MB4``."""
+def _is_charset_introducer(token: Token) -> bool:
+    """Whether the token is the charset before a string, such as ``_UTF8MB4``."""
     return token.kind == "word" and token.text.startswith("_")
 
 
 def column_definitions(query: str) -> dict[str, ColumnDefinition]:
-    """The columns that a CREATE TABLE or ALTER TABLE defines, by name."""
+    """The columns that a CREATE TABLE or ALTER TABLE statement defines, by name."""
     tokens = tuple(_tokens(query))
     head = [token.text for token in tokens[:3]]
     if head[:2] == ["CREATE", "TABLE"] or head[:3] == ["CREATE", "TEMPORARY", "TABLE"]:
@@ -93,29 +93,29 @@ def _tokens(query: str) -> Iterator[Token]:
 
 
 def _in_parentheses(tokens: tuple[Token, ...]) -> list[ColumnDefinition]:
-    """Definitions of the list that the first parenthesis opens; keys and constraints are none."""
+    """The column definitions inside the first parentheses, without keys and constraints."""
     opening = next((i for i, token in enumerate(tokens) if token.text == "("), len(tokens))
     depth = 0
-    for place, token in enumerate(tokens[opening:], opening):
+    for index, token in enumerate(tokens[opening:], opening):
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth == 0:
-            return [_definition(part) for part in _parts(tokens[opening + 1 : place]) if _starts_column(part)]
+            return [_definition(part) for part in _parts(tokens[opening + 1 : index]) if _starts_column(part)]
     return []
 
 
 def _parts(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
-    """Tokens between the commas outside of parentheses."""
+    """Split at the commas that are outside of parentheses."""
     depth = start = 0
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if token.text == "," and depth == 0:
-            yield tokens[start:place]
-            start = place + 1
+            yield tokens[start:index]
+            start = index + 1
     yield tokens[start:]
 
 
 def _altered(part: tuple[Token, ...]) -> list[ColumnDefinition]:
-    """Definitions of one part of an ALTER TABLE; the table's name may stand before it."""
+    """The column definitions in one part of an ALTER TABLE; the name of the table may precede it."""
     verb = next((i for i, token in enumerate(part) if token.kind == "word"), len(part))
     if verb == len(part) or part[verb].text not in _DEFINING:
         return []

@@ -1,6 +1,6 @@
 """Schemas of the DDL message, the same for every table.
 
-Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent); here scalars are written field, optional, type.
+Scalars are written in the order field, optional, type. Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CHANGE_FIELDS = [_field("type", "string"), _field("id", "string"), _TABLE_SCHEM
 
 
 def value_schema(options: DebeziumOptions) -> Schema:
-    """The schema of a value."""
+    """The schema of the message value."""
     return {
         "optional": False,
         "type": "struct",

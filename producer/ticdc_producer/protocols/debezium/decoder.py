@@ -1,8 +1,8 @@
 """Strict decoder of Debezium as TiCDC writes it: every malformed message is a ``DecodeError``.
 
-Accepted beyond what TiCDC writes: members in any order, unknown members, payloads without their wrapper,
-a missing key, and a tombstone (a null value), which holds no event. A DDL event's type is not in the
-message: it reads as 0.
+It accepts more than TiCDC writes: members in any order, unknown members, payloads without their wrapper, a
+missing key, and a tombstone (a null value), which contains no event. Messages do not contain the type of a
+DDL event, so it is decoded as 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 from ticdc_producer.protocols.debezium.message_json import ValueParts, parse_key, parse_value
 from ticdc_producer.protocols.debezium.row_reader import row_event
 from ticdc_producer.protocols.debezium.row_schema import RowReaders, row_readers
-from ticdc_producer.protocols.invalid_utf8 import Marks
+from ticdc_producer.protocols.invalid_utf8 import Escapes
 from ticdc_producer.protocols.zone import zone_of
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
@@ -28,33 +28,33 @@ _UNKNOWN_DDL = 0
 
 
 class DebeziumDecoder:
-    """Messages in, events out.
+    """Decodes messages to events.
 
-    :param time_zone: the changefeed's, in which TIMESTAMP text is to stand.
+    :param time_zone: time zone of the changefeed; TIMESTAMP values are returned in it.
     """
 
     def __init__(self, *, time_zone: str = "UTC") -> None:
         self._zone = zone_of(time_zone)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The event of one message; none of a tombstone.
+        """The event of one message; nothing for a tombstone.
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
         if not ((key or b"{}").startswith(PLAIN_STARTS) and (value or b"{}").startswith(PLAIN_STARTS)):
             key, value = _texts(key, value)
-        named, marks = ({}, None) if key is None else parse_key(key)
+        named, escapes = ({}, None) if key is None else parse_key(key)
         if value is not None:
-            yield self._event(parse_value(value), named, marks)
+            yield self._event(parse_value(value), named, escapes)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
-    def _event(self, parts: ValueParts, key: Mapping[str, JSONValue], key_marks: Marks | None) -> Event:
+    def _event(self, parts: ValueParts, key: Mapping[str, JSONValue], key_escapes: Escapes | None) -> Event:
         payload = parts.payload
         _check_source(parts)
         op = _OPS.get(payload.op)
         if op is not None:
-            return row_event(parts, op, key, key_marks, self._readers(parts))
+            return row_event(parts, op, key, key_escapes, self._readers(parts))
         if payload.op is None:
             return _ddl(parts, key)
         if payload.op == _WATERMARK:
@@ -87,10 +87,10 @@ def _check_source(parts: ValueParts) -> None:
     source = parts.payload.source
     if not 0 <= source.commit_ts <= MAX_TS:
         raise _error(parts, "DEBEZIUM-SOURCE", "a commit_ts of 0 … 2^63-1", b'"commit_ts"')
-    if parts.marks is None:
+    if parts.escapes is None:
         return
     names = (source.db, source.table, *(parts.payload.before or ()), *(parts.payload.after or ()))
-    if any(map(parts.marks.stands_in, names)):
+    if any(map(parts.escapes.occur_in, names)):
         raise _error(parts, "DEBEZIUM-SOURCE", "names in UTF-8", b'"source"')
 
 
@@ -104,11 +104,11 @@ def _ddl(parts: ValueParts, key: Mapping[str, JSONValue]) -> DDLEvent:
         commit_ts=payload.source.commit_ts,
         schema=payload.database_name,
         table=payload.source.table,
-        query=payload.ddl if parts.marks is None else parts.marks.replaced(payload.ddl),
+        query=payload.ddl if parts.escapes is None else parts.escapes.replaced(payload.ddl),
         ddl_type=_UNKNOWN_DDL,
     )
 
 
 def _error(parts: ValueParts, code: str, expected: str, near: bytes) -> DecodeError:
-    """An error at a member of the value."""
+    """An error located at the member ``near`` of the value."""
     return DecodeError(code, expected, part="value", byte=max(parts.json.find(near), 0))

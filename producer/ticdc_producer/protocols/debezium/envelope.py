@@ -1,4 +1,4 @@
-"""What surrounds the row images: ``source``, and the schemas that are the same for every table.
+"""``source``, and the schemas that are the same for every table.
 
 Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema).
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ticdc_producer.model.tso import physical
-from ticdc_producer.protocols.arrow_text import Piece, Pieces
+from ticdc_producer.protocols.arrow_text import Fragment, Fragments
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
@@ -18,7 +18,7 @@ Schema = dict[str, Any]
 
 
 def compact(schema: Schema) -> bytes:
-    """A schema as JSON; its names are plain ASCII."""
+    """The schema as JSON without spaces; its names are ASCII."""
     return json.dumps(schema, separators=(",", ":")).encode()
 
 
@@ -69,7 +69,10 @@ _TRANSACTION_SCHEMA: Schema = {
 
 
 def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
-    """The schema of ``source``; the new program lists TiCDC's own fields too, as its options ask."""
+    """The schema of ``source``.
+
+    TiCDC new architecture also lists TiCDC's own fields, if its options enable them.
+    """
     fields = [*_SOURCE_FIELDS]
     if options.profile == "new" and options.enable_tidb_extension:
         fields += [_field("int64", "commit_ts"), _field("string", "cluster_id")]
@@ -96,23 +99,26 @@ def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The ``source`` object of a table. Debezium's binlog position stands empty; ``commit_ts``, ``start_ts``
-    and ``cluster_id`` are TiCDC's own.
+    """The ``source`` object of a table.
 
-    :param head: up to the commit's Unix milliseconds.
-    :param middle: from there to its TSO.
+    The fields of Debezium's binlog position are empty. ``commit_ts``, ``start_ts`` and ``cluster_id`` are
+    TiCDC's.
+
+    :param head: JSON before ``ts_ms``, the commit time in Unix milliseconds.
+    :param middle: JSON between ``ts_ms`` and ``commit_ts``, the commit TSO.
+    :param tail: JSON after ``commit_ts`` and ``start_ts``.
     """
 
     head: bytes
     middle: bytes
     tail: bytes
 
-    def pieces(self, ts_ms: Piece, commit_ts: Piece, start_ts: Piece | None = None) -> Pieces:
+    def fragments(self, ts_ms: Fragment, commit_ts: Fragment, start_ts: Fragment | None = None) -> Fragments:
         start = () if start_ts is None else (b',"start_ts":', start_ts)
         return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
 
     def text(self, ts: int) -> bytes:
-        """That of one event."""
+        """The ``source`` object of one event."""
         return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
 
 
@@ -127,15 +133,15 @@ def source(cluster: str, schema: str, table: str) -> Source:
 
 
 def key_schema(prefix: str, columns: bytes) -> bytes:
-    """Schema of a row's or watermark's key.
+    """The schema of the key of a row or watermark.
 
-    :param columns: the column schemas, joined.
+    :param columns: the column schemas, joined by commas.
     """
     return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
 
 
 def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
-    """Schema of a row's value: both images, although an event may hold one."""
+    """The schema of the value of a row. It always lists both images."""
     images = [
         b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
         % (prefix.encode(), image, columns)
@@ -145,7 +151,7 @@ def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
 
 
 def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
-    """Schema of a watermark's value."""
+    """The schema of the value of a watermark."""
     return _envelope(prefix, _common_fields(options, of_rows=False))
 
 
@@ -157,5 +163,5 @@ def _envelope(prefix: str, fields: list[bytes]) -> bytes:
 
 
 def build_time(commit_ts: int, options: DebeziumOptions) -> int:
-    """Unix milliseconds at which a message counts as made."""
+    """``ts_ms`` of the payload: the time at which the message was built, in Unix milliseconds."""
     return physical(commit_ts) if options.build_ts_ms is None else options.build_ts_ms

@@ -1,20 +1,20 @@
-"""What Debezium does not carry, beyond what ``Losses`` can say of every protocol.
+"""What Debezium does not carry, beyond what ``Fidelity`` describes for every protocol.
 
-Values that arrive changed, whatever the options:
+Values that arrive changed with any options:
 
-- NULL of a column with a DEFAULT arrives as the DEFAULT (``CURRENT_TIMESTAMP``: 0 of a DATETIME, of a
-  TIMESTAMP NULL);
+- NULL in a column with a DEFAULT arrives as the DEFAULT (for ``CURRENT_TIMESTAMP``: 0 in a DATETIME column,
+  NULL in a TIMESTAMP column);
 - DECIMAL arrives as the nearest float64, without its scale;
-- DATE and DATETIME with a year below 100 arrive in 1970 … 2069; the zero date (of DATE any impossible
-  date) arrives as NULL, or as 1970-01-01 where the column is NOT NULL;
-- the digits of fraction of DATETIME and TIME arrive without their trailing zeros, those of the zero
-  TIMESTAMP not at all;
-- a wall time of TIMESTAMP that occurs twice in the changefeed's time zone arrives as one of the two;
-- an empty ENUM member and the empty error value arrive as one, as do members that differ in ``''`` and
-  ``'`` only; those after a member that ends with a backslash may arrive as an earlier one;
+- DATE and DATETIME with a year below 100 arrive in 1970 … 2069. The zero date (for DATE any impossible date)
+  arrives as NULL, or as 1970-01-01 if the column is NOT NULL;
+- the fractional digits of DATETIME and TIME arrive without trailing zeros; the zero TIMESTAMP arrives without
+  fractional digits;
+- a wall time of TIMESTAMP that occurs twice in the changefeed's time zone arrives as one of the two instants;
+- an empty ENUM member and the empty error value arrive as the same value, as do members that differ only in
+  ``''`` and ``'``. Members after a member that ends with a backslash may arrive as an earlier one;
 - a SET mask beyond the members arrives as 0.
 
-Events: a DDL arrives without its type; rows without their row id and physical table id.
+Events: DDLs arrive without their type; rows arrive without row id and physical table id.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.fidelity import AsHashed, Losses, Reduction
+from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.debezium.ddl_message import has_message
-from ticdc_producer.protocols.debezium.observed_value import told_value
+from ticdc_producer.protocols.debezium.observed_value import value_projection
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 T = MySQLType
 
-# Without ``tidb_type`` the smallest SQL type that has the Kafka Connect type and the logical type.
+# The smallest SQL type with the Kafka Connect type and the logical type, for messages without ``tidb_type``.
 _CONNECT = {
     T.TINY: "smallint", T.INT24: "int", T.LONGLONG: "bigint", T.DOUBLE: "double", T.NEW_DECIMAL: "double",
     T.JSON: "json", T.DATE: "date", T.NEW_DATE: "date", T.DATETIME: "datetime", T.TIMESTAMP: "timestamp",
     T.DURATION: "time", T.YEAR: "year", T.BIT: "bit", T.ENUM: "enum", T.SET: "set",
     T.VECTOR_FLOAT32: "vector",
 }  # fmt: skip
-# Types whose values read as TiCDC hashes them.
+# Types whose values are decoded to the text that TiCDC hashes for dispatch.
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int")
 _OTHERS = ("year", "bit")
 _TEXTS = (
@@ -49,22 +49,22 @@ _TEXTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebeziumLosses(Losses):
-    """Debezium's own account. How exact column types are depends on the options:
+class DebeziumFidelity(Fidelity):
+    """The fidelity of Debezium. How exact column types are depends on the options:
 
-    - with the extension: the SQL type without parameters (DECIMAL without UNSIGNED);
-    - without: Kafka Connect's, so that integers are the smallest that fits (a large BIGINT UNSIGNED
-      stays negative), and CHAR, TEXT and byte strings are one, bytes as Base64;
-    - without a schema: none, the JSON values alone, so that dates are numbers and members are texts.
+    - with the TiDB extension: the SQL type without parameters (DECIMAL without UNSIGNED);
+    - without it: Kafka Connect's type. Integers have the smallest type that fits (a large BIGINT UNSIGNED
+      stays negative); CHAR, TEXT and byte strings have the same type, byte strings as Base64;
+    - without a schema: no type, only the JSON values. Dates are numbers, ENUM and SET members are texts.
     """
 
     options: DebeziumOptions
 
-    def told_flag(self, flag: int) -> int:
-        """The message key names the handle key."""
+    def visible_flag(self, flag: int) -> int:
+        """The flag of the handle key, for the columns of the message key; no other flag is visible."""
         return int(flag & ColumnFlag.HANDLE_KEY)
 
-    def told_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # told without flags
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
         if self.options.disable_schema:
             return ""
         if self.options.enable_tidb_extension:
@@ -78,18 +78,18 @@ class DebeziumLosses(Losses):
                 return "float" if column.decimal == -1 else "double"
         return _CONNECT.get(column.type, "varchar")
 
-    def told_ddl_type(self, action: int) -> int:  # noqa: ARG002  # of none
+    def visible_ddl_type(self, action: int) -> int:  # noqa: ARG002  # no DDL has a visible type
         return 0
 
-    def omits_ddl(self, action: int) -> str:
+    def ddl_skip_reason(self, action: int) -> str:
         return "" if has_message(action) else "TiCDC's Debezium encoder has no message for such a DDL"
 
-    def told_value(self, column: ColumnInfo) -> Reduction | None:
-        return told_value(column, self.options)
+    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
+        return value_projection(column, self.options)
 
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:
-        """Without the extension a text may be Base64, a negative number a large unsigned one."""
+        """Without the extension a text may be Base64, and a negative number may be a large unsigned one."""
         if self.options.disable_schema:
             return {}
         if self.options.enable_tidb_extension:
@@ -98,10 +98,10 @@ class DebeziumLosses(Losses):
         return {**dict.fromkeys([*_INTEGERS, *_OTHERS], "always"), "bigint": "unless negative"}
 
 
-def losses_of(options: DebeziumOptions) -> DebeziumLosses:
-    """What these options leave out."""
-    return DebeziumLosses(
-        # An update without the old image still says that it is one.
+def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:
+    """The fidelity of an encoder with these options."""
+    return DebeziumFidelity(
+        # Updates without an old image still have the op of an update.
         old_values="all" if options.output_old_value else "none",
         table_ids="none",
         resolved=options.enable_tidb_extension,

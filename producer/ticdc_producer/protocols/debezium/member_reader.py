@@ -1,4 +1,4 @@
-"""ENUM, SET and BIT values back to their numbers."""
+"""Reads ENUM, SET and BIT values as their numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from ticdc_producer.protocols.allowed_members import escaped, places_of
+from ticdc_producer.protocols.allowed_members import escaped, member_indexes
 from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 
 Reader: TypeAlias = Callable[[JSONValue], bytes]
@@ -15,30 +15,30 @@ _MOST_BITS = 64
 
 
 def enum_reader(parameters: Mapping[str, str]) -> Reader:
-    """Reads the text of an ENUM as its index; the error value, an empty text, as 0."""
-    places = places_of(_allowed(parameters))
+    """Make the reader of an ENUM: text to index; the error value, an empty text, to 0."""
+    indexes = member_indexes(_allowed(parameters))
 
     def read(json: JSONValue) -> bytes:
         if not isinstance(json, str):
             raise BadValue("a member's text")
-        place = places.get(escaped(json), 0 if json == "" else None)
-        if place is None:
+        index = indexes.get(escaped(json), 0 if json == "" else None)
+        if index is None:
             raise BadValue("a member of the allowed ones")
-        return b"%d" % place
+        return b"%d" % index
 
     return read
 
 
 def set_reader(parameters: Mapping[str, str]) -> Reader:
-    """Reads the texts of a SET as its bit mask."""
-    bits = {member: 1 << place for place, member in enumerate(_allowed(parameters).split(","))}
-    alone = {**{member: b"%d" % bit for member, bit in bits.items()}, "": b"0"}
+    """Make the reader of a SET: comma-separated texts to bit mask."""
+    bits = {member: 1 << index for index, member in enumerate(_allowed(parameters).split(","))}
+    single = {**{member: b"%d" % bit for member, bit in bits.items()}, "": b"0"}
 
     def read(json: JSONValue) -> bytes:
         if not isinstance(json, str):
             raise BadValue("members' texts")
-        if json in alone:
-            return alone[json]
+        if json in single:
+            return single[json]
         chosen = json.split(",")
         if len(set(chosen)) < len(chosen) or not bits.keys() >= set(chosen):
             raise BadValue("members of the allowed ones, each once")
@@ -54,7 +54,7 @@ def _allowed(parameters: Mapping[str, str]) -> str:
 
 
 def bit_reader(parameters: Mapping[str, str]) -> Reader:
-    """Reads the bytes of a BIT, lowest first, as a number."""
+    """Make the reader of a BIT: Base64 of bytes, lowest first, to number."""
     text = parameters.get("length", "")
     if not re.fullmatch(r"[0-9]{1,2}", text) or not 1 <= int(text) <= _MOST_BITS:
         raise BadValue("the parameter length, 1 … 64")

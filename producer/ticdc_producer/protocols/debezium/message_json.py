@@ -1,4 +1,4 @@
-"""The JSON of a Debezium message, taken apart as far as it is the same for every table."""
+"""Parses the parts of a Debezium message that are the same for every table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.debezium.bad_value import JSONValue
-from ticdc_producer.protocols.invalid_utf8 import Marks, readable
+from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
 
 
 class SourceJSON(msgspec.Struct, gc=False):
@@ -44,69 +44,69 @@ _BARE_VALUE = msgspec.json.Decoder(PayloadJSON)
 _KEY = msgspec.json.Decoder(_KeyJSON)
 _BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
 _BAD_JSON = "DEBEZIUM-JSON"
-_PLACE = re.compile(r"\(byte (\d+)\)")
+_BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
 
 
 class ValueParts(msgspec.Struct, frozen=True, gc=False):
-    """A message's value.
+    """A parsed message value.
 
-    :param json: its text, in which ``marks`` stand for bytes that are not UTF-8.
-    :param schema: JSON of the schema, None where it has none.
+    :param json: the text; bytes that are not UTF-8 are replaced by ``escapes``.
+    :param schema: JSON of the schema; None if the value has none.
     """
 
     json: bytes
-    marks: Marks | None
+    escapes: Escapes | None
     payload: PayloadJSON
     schema: bytes | None
 
 
 def parse_value(value: bytes) -> ValueParts:
-    """A value, with its wrapper or without.
+    """Parse a value, with or without the ``payload`` wrapper.
 
-    :raises DecodeError: if it is not of the protocol's form.
+    :raises DecodeError: if it is not a value of this protocol.
     """
-    wrapped, json, marks = _parse_any(_VALUE, "value", value)
+    wrapped, json, escapes = _parse_any(_VALUE, "value", value)
     if wrapped.schema is _NO_SCHEMA and wrapped.payload is not msgspec.UNSET:
-        return ValueParts(json, marks, wrapped.payload, None)
+        return ValueParts(json, escapes, wrapped.payload, None)
     if wrapped.payload is msgspec.UNSET:
-        payload, json, marks = _parse_any(_BARE_VALUE, "value", value)
-        return ValueParts(json, marks, payload, None)
+        payload, json, escapes = _parse_any(_BARE_VALUE, "value", value)
+        return ValueParts(json, escapes, payload, None)
     schema = bytes(wrapped.schema)
-    if not schema.isascii():  # nobody has looked yet whether it is UTF-8
-        wrapped, json, marks = _parse_marked(_VALUE, "value", value)
+    if not schema.isascii():  # msgspec.Raw is not checked for valid UTF-8
+        wrapped, json, escapes = _parse_escaped(_VALUE, "value", value)
         schema = bytes(wrapped.schema)
-    return ValueParts(json, marks, wrapped.payload, None if schema == b"null" else schema)
+    return ValueParts(json, escapes, wrapped.payload, None if schema == b"null" else schema)
 
 
-def parse_key(key: bytes) -> tuple[dict[str, JSONValue], Marks | None]:
-    """The members of a key, with its wrapper or without.
+def parse_key(key: bytes) -> tuple[dict[str, JSONValue], Escapes | None]:
+    """Parse the members of a key, with or without the ``payload`` wrapper.
 
-    :raises DecodeError: likewise.
+    :raises DecodeError: if it is not a key of this protocol.
     """
-    wrapped, _, marks = _parse_any(_KEY, "key", key)
+    wrapped, _, escapes = _parse_any(_KEY, "key", key)
     if wrapped.payload is not msgspec.UNSET:
-        return wrapped.payload, marks
-    payload, _, marks = _parse_any(_BARE_KEY, "key", key)
-    return payload, marks
+        return wrapped.payload, escapes
+    payload, _, escapes = _parse_any(_BARE_KEY, "key", key)
+    return payload, escapes
 
 
-def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Marks | None]:
-    """What a text says, the text, and the marks in it; there are none where no byte has to be replaced."""
+def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
+    """The parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
     try:
         return decoder.decode(json), json, None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _parse_marked(decoder, part, json)
+        return _parse_escaped(decoder, part, json)
 
 
-def _parse_marked(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Marks | None]:
-    json, marks = readable(part, text, _BAD_JSON)
-    return parse(decoder, part, json), json, marks
+def _parse_escaped(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Escapes | None]:
+    json, escapes = escape(part, text, _BAD_JSON)
+    return parse(decoder, part, json), json, escapes
 
 
 def parse(decoder: Any, part: str, json: bytes, start: int = 0) -> Any:
-    """What a msgspec decoder makes of a text, its errors placed.
+    """Decode a text with msgspec.
 
-    :param start: where the text stands in its part.
+    :param start: offset of the text in the message part, for the position in errors.
     :raises DecodeError: for anything that the decoder refuses.
     """
     try:
@@ -114,9 +114,9 @@ def parse(decoder: Any, part: str, json: bytes, start: int = 0) -> Any:
     except msgspec.ValidationError as error:
         raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=start) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        found = _PLACE.search(str(error))
+        found = _BYTE_POSITION.search(str(error))
         byte = start + int(found[1]) if found else start
-        sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
-        raise DecodeError(_BAD_JSON, f"valid JSON ({sentence})", part=part, byte=byte) from None
+        reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
+        raise DecodeError(_BAD_JSON, f"valid JSON ({reason})", part=part, byte=byte) from None
     except RecursionError:
         raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=start) from None

@@ -1,7 +1,7 @@
-"""What a reader gets of a column's values: canonical text again, as far as Debezium carries it.
+"""Projects the values of a column to what a reader of Debezium messages observes.
 
-With a schema a value is read by its type; without one (``debezium-disable-schema``) it is whatever text
-or number stands in the JSON.
+With a schema the reader converts a value by its type. Without one (``debezium-disable-schema``) it gets the
+text or number in the JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import Reduction
+from ticdc_producer.model.fidelity import ValueProjection
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
@@ -23,29 +23,29 @@ from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
-_Told = Callable[[bytes], Value]
+_Projection = Callable[[bytes], Value]
 _EPOCH = datetime(1970, 1, 1)
 _ZERO = b"0000"
 _EPOCH_TEXT = {T.DATE: b"1970-01-01", T.DATETIME: b"1970-01-01 00:00:00"}
 
 
-def told_value(column: ColumnInfo, options: DebeziumOptions) -> Reduction | None:
-    """What becomes of the values of one column; None if all of them arrive as they are."""
-    told = _told(column, options)
-    null = _null(column, options, told)
-    if told is None and null is None:
+def value_projection(column: ColumnInfo, options: DebeziumOptions) -> ValueProjection | None:
+    """The projection of the values of one column; None if all of them arrive unchanged."""
+    projection = _projection(column, options)
+    null = _null(column, options, projection)
+    if projection is None and null is None:
         return None
 
     def reduce(value: Value) -> Value:
         if value is None:
             return null
-        return told(value) if told else value
+        return projection(value) if projection else value
 
     return reduce
 
 
-def _null(column: ColumnInfo, options: DebeziumOptions, told: _Told | None) -> Value:
-    """NULL arrives as the DEFAULT."""
+def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection | None) -> Value:
+    """The observed value for NULL: the DEFAULT, if the column has one."""
     if column.default_expression:
         if column.type != T.DATETIME:
             return None
@@ -56,16 +56,16 @@ def _null(column: ColumnInfo, options: DebeziumOptions, told: _Told | None) -> V
         return None
     if column.type == T.YEAR and options.disable_schema and options.profile == "classic":
         return b"%04d" % int(column.default)
-    return told(column.default) if told else column.default
+    return projection(column.default) if projection else column.default
 
 
-def _told(column: ColumnInfo, options: DebeziumOptions) -> _Told | None:
+def _projection(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
     if column.type == T.NEW_DECIMAL:
         return lambda value: plain_text(float(value), T.DOUBLE)
     return _untyped(column, zone_of(options.time_zone)) if options.disable_schema else _typed(column, options)
 
 
-def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Told | None:
+def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
     exact = options.enable_tidb_extension
     match column.type:
         case T.DATE | T.NEW_DATE:
@@ -85,14 +85,14 @@ def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Told | None:
     return b64encode if _is_bytes(column) and not exact else None
 
 
-def _untyped(column: ColumnInfo, zone: tzinfo) -> _Told | None:
+def _untyped(column: ColumnInfo, zone: tzinfo) -> _Projection | None:
     match column.type:
         case T.DATE | T.NEW_DATE | T.DATETIME:
             return partial(_since_1970, column)
         case T.DURATION:
-            return temporal.span_text
+            return temporal.time_json
         case T.TIMESTAMP:
-            return lambda value: temporal.zoned_text(value, zone).strip(b'"')
+            return lambda value: temporal.timestamp_json(value, zone).strip(b'"')
         case T.ENUM | T.SET:
             return lambda value: member_text(column, value).encode()
         case T.BIT if column.length > 1:
@@ -107,29 +107,29 @@ def _is_bytes(column: ColumnInfo) -> bool:
 
 
 def _date(column: ColumnInfo, value: bytes) -> Value:
-    moment = _moment(value)
-    return _of_invalid(column) if moment is None else moment.strftime("%Y-%m-%d").zfill(10).encode()
+    parsed = _parse_datetime(value)
+    return _of_invalid_date(column) if parsed is None else parsed.strftime("%Y-%m-%d").zfill(10).encode()
 
 
 def _datetime(column: ColumnInfo, value: bytes) -> Value:
-    moment = _moment(value)
-    if moment is None:
-        return _of_invalid(column)
-    return _without_zeros(moment.isoformat(" ", "microseconds").encode())
+    parsed = _parse_datetime(value)
+    if parsed is None:
+        return _of_invalid_date(column)
+    return _without_zeros(parsed.isoformat(" ", "microseconds").encode())
 
 
 def _since_1970(column: ColumnInfo, value: bytes) -> Value:
-    moment = _moment(value)
-    if moment is None:
+    parsed = _parse_datetime(value)
+    if parsed is None:
         return None if column.nullable else b"0"
     if column.type != T.DATETIME:
-        return b"%d" % (moment - _EPOCH).days
+        return b"%d" % (parsed - _EPOCH).days
     unit = timedelta(milliseconds=1) if column.decimal <= 3 else timedelta(microseconds=1)
-    return b"%d" % ((moment - _EPOCH) // unit)
+    return b"%d" % ((parsed - _EPOCH) // unit)
 
 
-def _moment(value: bytes) -> datetime | None:
-    """The date and time, years of two digits full; None for what is none."""
+def _parse_datetime(value: bytes) -> datetime | None:
+    """The date and time, with two-digit years expanded; None for an invalid date."""
     year = int(value[:4])
     full = year + 2000 if year < 70 else year + 1900 if year < 100 else year
     try:
@@ -138,7 +138,7 @@ def _moment(value: bytes) -> datetime | None:
         return None
 
 
-def _of_invalid(column: ColumnInfo) -> Value:
+def _of_invalid_date(column: ColumnInfo) -> Value:
     if column.nullable:
         return None
     return _EPOCH_TEXT[T.DATETIME if column.type == T.DATETIME else T.DATE]
@@ -149,11 +149,11 @@ def _without_zeros(value: bytes) -> bytes:
 
 
 def _member(column: ColumnInfo, value: bytes) -> bytes:
-    """The first member that reads alike; the error value is an empty text."""
+    """The index of the first member with the same unescaped text; the error value is an empty text."""
     number = int(value)
     texts = [_unescaped(member) for member in column.elements]
-    shown = _unescaped(column.elements[number - 1]) if 1 <= number <= len(texts) else ""
-    return b"%d" % (texts.index(shown) + 1 if shown in texts else 0)
+    text = _unescaped(column.elements[number - 1]) if 1 <= number <= len(texts) else ""
+    return b"%d" % (texts.index(text) + 1 if text in texts else 0)
 
 
 def _unescaped(member: str) -> str:
@@ -161,6 +161,6 @@ def _unescaped(member: str) -> str:
 
 
 def _wrapped(value: bytes) -> bytes:
-    """An unsigned number of 64 bits as a signed one; one that reads as negative already stays."""
+    """An unsigned 64-bit number as the signed number with the same bits."""
     number = int(value)
     return b"%d" % (number - (1 << 64) if number >= 1 << 63 else number)

@@ -1,4 +1,4 @@
-"""Options of Debezium, as plain values."""
+"""The options of Debezium."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ InvalidUTF8: TypeAlias = Literal["raw", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebeziumOptions:
-    """How events are written.
+    """How events are encoded.
 
-    :param profile: whose dialect is written.
-    :param disable_schema: leave out ``schema``; the ``payload`` wrapper stays.
-    :param output_old_value: whether updates carry ``before``; deletes always do.
-    :param enable_tidb_extension: name each column's TiDB type, and send watermarks.
-    :param include_start_ts: whether ``source`` of rows tells when the transaction began; the new program
-        alone can. Transactions here begin one TSO before they commit.
-    :param cluster_id: TiCDC's cluster, Debezium's logical server name.
-    :param output_ddl: send DDL events, which the documented protocol does not.
-    :param invalid_utf8: bytes of text columns that are not UTF-8: ``raw`` as TiCDC copies them, although
-        the message is not JSON then, or ``replace`` each by U+FFFD.
-    :param time_zone: the changefeed's, in which TIMESTAMP values stand; an IANA name.
-    :param large_message_handle_compression: of every key and every value: ``none``, ``snappy`` or
+    :param profile: the TiCDC program whose output is written.
+    :param disable_schema: omit ``schema``; the ``payload`` wrapper stays.
+    :param output_old_value: whether updates have ``before``; deletes always have it.
+    :param enable_tidb_extension: add the TiDB type of each column, and send watermarks.
+    :param include_start_ts: whether ``source`` of rows has the start-ts of the transaction; TiCDC new
+        architecture only. Transactions here start one TSO before they commit.
+    :param cluster_id: the cluster id of TiCDC, which is Debezium's logical server name.
+    :param output_ddl: send DDL events; the documented protocol has none.
+    :param invalid_utf8: how bytes of text columns that are not UTF-8 are sent: ``raw`` copies them as TiCDC
+        does, so that the message is not valid JSON; ``replace`` replaces each with U+FFFD.
+    :param time_zone: IANA name of the changefeed's time zone, in which TIMESTAMP values are given.
+    :param large_message_handle_compression: compression of each key and value: ``none``, ``snappy`` or
         ``lz4``.
-    :param build_ts_ms: ``payload.ts_ms``, Unix milliseconds; None for the physical time of the commit.
-    :raises ChangefeedError: for what TiCDC would not accept together.
+    :param build_ts_ms: ``payload.ts_ms`` in Unix milliseconds; None for the physical time of the commit.
+    :raises ChangefeedError: for a combination that TiCDC does not accept.
     """
 
     profile: Profile = "classic"
@@ -47,7 +47,7 @@ class DebeziumOptions:
     def __post_init__(self) -> None:
         if self.include_start_ts and self.profile != "new":
             raise ChangefeedError(
-                "debezium-include-start-ts is an option of the new TiCDC only",
+                "debezium-include-start-ts is an option of TiCDC new architecture only",
                 parameter="debezium-include-start-ts",
                 hint="set profile=new",
             )

@@ -1,7 +1,7 @@
-"""How the rows of one table version are written, worked out once.
+"""The compiled plan for encoding the rows of one table version.
 
-A plan holds the texts that all rows share; what is left per row is to put values between them. Values
-are rendered column by column.
+A plan holds the constant texts of the messages; only the values between them differ per row. Values are
+rendered column by column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import NULL, Piece, Pieces, Renderer, joined
+from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments, Renderer, concat
 from ticdc_producer.protocols.debezium import envelope, text
 from ticdc_producer.protocols.debezium.column_schema import column_schema
 from ticdc_producer.protocols.debezium.envelope import Source
@@ -26,9 +26,9 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import null_text, renderer
 
 Image: TypeAlias = Sequence[pa.Array]
-"""The images of many rows: an array of canonical texts per sent column."""
-Rendered: TypeAlias = Sequence[Pieces]
-"""The same as JSON values."""
+"""The images of many rows: one array of canonical texts per sent column."""
+Rendered: TypeAlias = Sequence[Fragments]
+"""An ``Image`` rendered to JSON, one entry per sent column."""
 
 _MAY_BE_REFUSED = (MySQLType.DATETIME, MySQLType.TIMESTAMP)
 
@@ -38,8 +38,9 @@ class ColumnPlan:
     """One column of the images.
 
     :param prefix: ``"name":``.
-    :param null: what is written for NULL.
-    :param default: canonical text of the DEFAULT, of a column whose values TiCDC may refuse.
+    :param null: the JSON that replaces NULL.
+    :param may_be_refused: whether TiCDC refuses some values of the column.
+    :param default: canonical text of the DEFAULT, for the errors of refused values.
     """
 
     prefix: bytes
@@ -49,20 +50,20 @@ class ColumnPlan:
     may_be_refused: bool
     default: bytes
 
-    def values(self, column: pa.Array) -> Pieces:
-        """The column's JSON values."""
-        shown = self.render(column)
+    def values(self, column: pa.Array) -> Fragments:
+        """The values of the column as JSON."""
+        rendered = self.render(column)
         if self.null == NULL or not column.null_count:
-            return shown
-        return (pc.fill_null(joined(shown, len(column), null=None), self.null),)
+            return rendered
+        return (pc.fill_null(concat(rendered, len(column), null=None), self.null),)
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """One table version.
+    """The plan of one table version.
 
-    :param key_tail: what follows the members of a key, the schema above all.
-    :param value_tail: what follows the payload's members.
+    :param key_tail: the text after the members of a key, including the schema.
+    :param value_tail: the text after the members of the payload, including the schema.
     """
 
     columns: tuple[ColumnPlan, ...]
@@ -71,11 +72,11 @@ class TablePlan:
     value_tail: bytes
 
     def rendered(self, image: Image) -> Rendered:
-        """All values of an image; none where there is no image."""
+        """Render all values of an image; empty if there is no image."""
         return [plan.values(column) for plan, column in zip(self.columns, image, strict=bool(image))]
 
-    def members(self, rendered: Rendered, *, key_only: bool = False) -> Iterator[Piece]:
-        """The members of an image."""
+    def members(self, rendered: Rendered, *, key_only: bool = False) -> Iterator[Fragment]:
+        """The JSON members of an image."""
         between = b""
         for plan, values in zip(self.columns, rendered, strict=True):
             if plan.in_key or not key_only:
@@ -118,12 +119,12 @@ def _key_columns(table: TableInfo, options: DebeziumOptions) -> bytes:
 
 
 def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
-    """Schemas of all columns: those of the images, then the virtual ones, which no image holds.
+    """The schemas of all columns: those of the images, then the virtual columns, which images lack.
 
-    The new program lists the virtual ones a second time, in their places.
+    TiCDC new architecture also lists the virtual columns at their position in the table.
     """
     virtual = tuple(column for column in table.columns if column.is_virtual)
     first = table.sent_columns
     if options.profile == "new":
-        first = tuple(one for i, one in enumerate(table.columns) if i not in table.left_out)
+        first = tuple(one for i, one in enumerate(table.columns) if i not in table.unselected)
     return b",".join(column_schema(column, options) for column in first + virtual)

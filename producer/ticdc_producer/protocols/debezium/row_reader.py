@@ -1,4 +1,4 @@
-"""A row message's columns and images."""
+"""Decodes the columns and images of a row message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 from ticdc_producer.protocols.debezium.column_reader import digits
 from ticdc_producer.protocols.debezium.message_json import ValueParts
 from ticdc_producer.protocols.debezium.row_schema import RowReaders
-from ticdc_producer.protocols.invalid_utf8 import Marks
+from ticdc_producer.protocols.invalid_utf8 import Escapes
 
 Members = Mapping[str, JSONValue]
 _HANDLE_KEY = int(ColumnFlag.HANDLE_KEY)
-_LONGEST_KEPT = 1 << 16  # characters of names that are worth remembering
-_MOST_KEPT = 256
-_INSERT, _, _DELETE = Op  # a member is slow to get from its class
+_MAX_CACHED_NAME_LENGTH = 1 << 16  # in characters; larger sets of names are not cached
+_MAX_CACHED = 256
+_INSERT, _, _DELETE = Op  # enum member lookup by attribute is slow
 _DOUBLE = MySQLType.DOUBLE
 Readers = RowReaders | None
 
@@ -33,35 +33,37 @@ _UNTYPED: Mapping[type, Callable[[Any], Value]] = {
     float: lambda json: plain_text(json, _DOUBLE),
     type(None): lambda _: None,
 }
-"""Values of a message without a schema: a number's digits, a string's text."""
+"""Converts the values of a message without a schema: numbers to digits, strings to text."""
 
 
-def row_event(parts: ValueParts, op: Op, key: Members, key_marks: Marks | None, readers: Readers) -> RowEvent:
-    """The row event of a message.
+def row_event(
+    parts: ValueParts, op: Op, key: Members, key_escapes: Escapes | None, readers: Readers
+) -> RowEvent:
+    """Decode a row event.
 
-    :param key: members of the message's key.
-    :param readers: of the columns by name; None where the message has no schema.
+    :param key: members of the message key.
+    :param readers: readers of the columns; None if the message has no schema.
     :raises DecodeError: for images that do not fit the operation, the key or the schema.
     """
     before, after = _images(parts, op)
-    shown = before if after is None else after
-    if shown is None:
+    image = before if after is None else after
+    if image is None:
         raise _error(parts, "DEBEZIUM-ROW", "an image")
-    _check_key(parts, key, key_marks, shown)
+    _check_key(parts, key, key_escapes, image)
     source = parts.payload.source
     return RowEvent(
         commit_ts=source.commit_ts,
         schema=source.db,
         table=source.table,
         op=op,
-        columns=_columns((source.db, source.table), tuple(shown), tuple(key), readers),
+        columns=_columns((source.db, source.table), tuple(image), tuple(key), readers),
         before=None if before is None else _image(parts, before, readers),
         after=None if after is None else _image(parts, after, readers),
     )
 
 
 def _images(parts: ValueParts, op: Op) -> tuple[Members | None, Members | None]:
-    """The two images, checked against the operation; an update may lack the old one."""
+    """The two images, checked against the operation. An update may lack the old image."""
     before, after = parts.payload.before, parts.payload.after
     if op is _INSERT:
         if before is not None or not after:
@@ -74,51 +76,51 @@ def _images(parts: ValueParts, op: Op) -> tuple[Members | None, Members | None]:
     return before, after
 
 
-def _check_key(parts: ValueParts, key: Members, key_marks: Marks | None, shown: Members) -> None:
-    marked = key_marks is not None or parts.marks is not None
+def _check_key(parts: ValueParts, key: Members, key_escapes: Escapes | None, image: Members) -> None:
+    marked = key_escapes is not None or parts.escapes is not None
     for name, value in key.items():
-        other = shown.get(name, value)
+        other = image.get(name, value)
         if value is other or (value == other and type(value) is type(other) and not marked):
             continue
-        if _bytes_of(value, key_marks) != _bytes_of(other, parts.marks):
+        if _comparable(value, key_escapes) != _comparable(other, parts.escapes):
             raise DecodeError("DEBEZIUM-KEY", f"the value's {name!r}", part="key", byte=0)
 
 
-def _bytes_of(value: JSONValue, marks: Marks | None) -> object:
-    """Something to compare a value by: marks differ from message to message."""
+def _comparable(value: JSONValue, escapes: Escapes | None) -> object:
+    """A form of the value for comparison: two parts of a message may escape the same bytes differently."""
     if not isinstance(value, str):
         return type(value), value
-    return value.encode() if marks is None else marks.restored(value.encode())
+    return value.encode() if escapes is None else escapes.unescape(value.encode())
 
 
 def _columns(
     table: tuple[str, str], names: tuple[str, ...], key: tuple[str, ...], readers: Readers
 ) -> tuple[EventColumn, ...]:
-    """What the message says of its columns: the same of all whose schema and names are.
+    """The columns of the event, cached by column names, key and schema.
 
-    How many are kept, and of how many columns, is limited, since a message may say anything.
+    The number and size of cached entries are limited, because a message may contain any names.
 
-    :param table: database and table, of which the next message probably is, too.
+    :param table: database and table; the next message of a table usually has the same columns.
     """
     latest = _latest.get(table)
     if latest is not None and latest[0] == names and latest[1] == key and latest[2] is readers:
         return latest[3]
-    if sum(map(len, (*table, *names, *key))) > _LONGEST_KEPT:
-        return _described(names, key, readers)
-    if len(_latest) >= _MOST_KEPT:
+    if sum(map(len, (*table, *names, *key))) > _MAX_CACHED_NAME_LENGTH:
+        return _event_columns(names, key, readers)
+    if len(_latest) >= _MAX_CACHED:
         _latest.clear()
-    columns = _remembered(names, key, readers)
+    columns = _cached_event_columns(names, key, readers)
     _latest[table] = names, key, readers, columns
     return columns
 
 
-def _described(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
+def _event_columns(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
     types = {} if readers is None else {name: each.type for name, each in readers.by_name.items()}
     keys = frozenset(key)
     return tuple([EventColumn(n, types.get(n, ""), _HANDLE_KEY if n in keys else 0) for n in names])
 
 
-_remembered = lru_cache(maxsize=_MOST_KEPT)(_described)
+_cached_event_columns = lru_cache(maxsize=_MAX_CACHED)(_event_columns)
 
 
 def _image(parts: ValueParts, members: Members, readers: Readers) -> Image:
@@ -137,15 +139,15 @@ def _image(parts: ValueParts, members: Members, readers: Readers) -> Image:
         raise _bad_column(parts, name, "a column of the schema") from None
     except BadValue as bad:
         raise _bad_column(parts, name, bad.expected) from None
-    return image if parts.marks is None else _unmarked(members, image, parts.marks)
+    return image if parts.escapes is None else _unescaped(members, image, parts.escapes)
 
 
-def _unmarked(members: Members, image: dict[str, Value], marks: Marks) -> Image:
-    """The image with the bytes that marks stood for, which are in text: nothing else takes such a string."""
+def _unescaped(members: Members, image: dict[str, Value], escapes: Escapes) -> Image:
+    """Restore the original bytes of an image; only text can contain escapes, other types reject it."""
     for name, json in members.items():
         value = image[name]
-        if value is not None and isinstance(json, str) and marks.stands_in(json):
-            image[name] = marks.restored(value)
+        if value is not None and isinstance(json, str) and escapes.occur_in(json):
+            image[name] = escapes.unescape(value)
     return image
 
 

@@ -1,4 +1,4 @@
-"""The schema of a row message, compiled to readers of its columns."""
+"""Compiles the schema of a row message to readers of its columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_producer.protocols.debezium.bad_value import BadValue
 from ticdc_producer.protocols.debezium.column_reader import ColumnReader, FieldSchema, column_reader
 
 _IMAGES = ("after", "before")
-_LARGEST_KEPT = 1 << 20  # bytes of a schema that is worth remembering
+_MAX_CACHED_SCHEMA_SIZE = 1 << 20  # in bytes; larger schemas are not cached
 
 
 class _EnvelopeFieldJSON(msgspec.Struct):
@@ -31,7 +31,7 @@ _FIELDS = msgspec.json.Decoder(list[FieldSchema])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowReaders:
-    """Readers of the columns, by name; virtual columns are among them."""
+    """Readers of the columns by name, virtual columns included."""
 
     by_name: Mapping[str, ColumnReader]
 
@@ -39,21 +39,21 @@ class RowReaders:
 def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
     """Readers of the columns that a schema describes.
 
-    :raises BadValue: for a schema that is no row's.
-    :raises msgspec.DecodeError: for one of another form.
+    :raises BadValue: for a schema that is not the schema of a row.
+    :raises msgspec.DecodeError: for a schema that does not parse.
     """
-    return _remembered(schema, zone) if len(schema) <= _LARGEST_KEPT else _compiled(schema, zone)
+    return _cached_readers(schema, zone) if len(schema) <= _MAX_CACHED_SCHEMA_SIZE else _compile(schema, zone)
 
 
-def _compiled(schema: bytes, zone: tzinfo) -> RowReaders:
+def _compile(schema: bytes, zone: tzinfo) -> RowReaders:
     found = {bytes(entry.fields) for entry in _ENVELOPE.decode(schema).fields if entry.field in _IMAGES}
     if len(found) != 1:
         raise BadValue("one row schema, that of before and after")
-    entries: dict[str, FieldSchema] = {}  # the new program lists virtual columns twice
+    entries: dict[str, FieldSchema] = {}  # TiCDC new architecture lists virtual columns twice
     for entry in _FIELDS.decode(found.pop()):
         if entries.setdefault(entry.field, entry) != entry:
             raise BadValue(f"column {entry.field!r} once")
     return RowReaders({name: column_reader(entry, zone) for name, entry in entries.items()})
 
 
-_remembered = lru_cache(maxsize=256)(_compiled)
+_cached_readers = lru_cache(maxsize=256)(_compile)

@@ -1,7 +1,7 @@
-"""Dates and times as Debezium's logical types, from their canonical text, one by one.
+"""Encodes single dates and times as Debezium's logical types, from their canonical text.
 
-Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldValue); zero and impossible dates as TiDB's
-``types.StrToDateTime`` and Go's ``time.Parse`` take them there.
+Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldValue). Zero and impossible dates follow TiDB's
+``types.StrToDateTime`` and Go's ``time.Parse``, which that function calls.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 REFUSED = b""
-"""Stands for a value that TiCDC's encoder refuses; no JSON value is empty."""
+"""Marks a value that TiCDC's encoder refuses; no JSON value is empty."""
 
 EPOCH = b'"1970-01-01T00:00:00Z"'
-"""What a zero TIMESTAMP becomes."""
+"""The zero TIMESTAMP is sent as this value."""
 
 FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
 FIRST_FULL_YEAR = b"0100"
-"""Smaller years are those of two digits."""
+"""Years before this one are taken for two-digit years."""
 
 _ZERO_DATE = b"0000-00-00"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROS = 1_000_000
 
 
-def day_text(value: bytes, invalid: bytes) -> bytes:
+def date_json(value: bytes, invalid: bytes) -> bytes:
     """A DATE as days since 1970-01-01.
 
-    :param invalid: what a zero or impossible date becomes.
+    :param invalid: the result for a zero or impossible date.
     """
     day = _day(value)
     return invalid if day is None else b"%d" % day
 
 
 def unit_of(fsp: int) -> str:
-    """The unit of DATETIME: milliseconds to three digits of fraction, else microseconds."""
+    """The unit of DATETIME: milliseconds for up to three fractional digits, else microseconds."""
     return "ms" if fsp <= 3 else "us"
 
 
-def epoch_text(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
-    """A DATETIME, read as UTC, in its unit since 1970.
+def datetime_json(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
+    """A DATETIME, taken as UTC, as milliseconds or microseconds since 1970.
 
-    :param zero: what the zero date becomes.
-    :param invalid: what a date with zero parts becomes.
+    :param zero: the result for the zero date.
+    :param invalid: the result for any other invalid date.
     """
     day = _day(value[:10])
     if day is None:
@@ -51,10 +51,10 @@ def epoch_text(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
     return b"%d" % (micros // 1000 if unit_of(fsp) == "ms" else micros)
 
 
-def zoned_text(value: bytes, zone: tzinfo) -> bytes:
-    """A TIMESTAMP as ISO 8601 in UTC, with the fraction digits of the column.
+def timestamp_json(value: bytes, zone: tzinfo) -> bytes:
+    """A TIMESTAMP as ISO 8601 in UTC, with the fractional digits of the column.
 
-    :param zone: the one that the value stands in.
+    :param zone: the time zone of the value.
     """
     if value[:19] < FIRST_TIMESTAMP:
         return EPOCH
@@ -66,7 +66,7 @@ def zoned_text(value: bytes, zone: tzinfo) -> bytes:
 
 @lru_cache(maxsize=1 << 16)
 def _to_utc(text: bytes, zone: tzinfo) -> bytes:
-    """Of a wall time that occurs twice or never, the instant that Go's ``time.Date`` takes."""
+    """Convert to UTC; a wall time that occurs twice or never becomes what Go's ``time.Date`` returns."""
     wall = datetime.fromisoformat(text.decode()).replace(tzinfo=UTC)
     guess = wall - _offset(wall, zone)
     return (wall - _offset(guess, zone)).strftime("%Y-%m-%d %H:%M:%S").encode()
@@ -76,13 +76,13 @@ def _offset(instant: datetime, zone: tzinfo) -> timedelta:
     return instant.astimezone(zone).utcoffset() or timedelta()
 
 
-def span_text(value: bytes) -> bytes:
-    """A TIME as microseconds; it may be negative, and more than a day."""
+def time_json(value: bytes) -> bytes:
+    """A TIME as microseconds; it may be negative or longer than a day."""
     return b"%d" % (-_micros(value[1:]) if value.startswith(b"-") else _micros(value))
 
 
 def _day(text: bytes) -> int | None:
-    """Days since 1970-01-01, None for what is no date; years of one or two digits count from 1970."""
+    """Days since 1970-01-01, or None for an invalid date; two-digit years are in 1970 … 2069."""
     try:
         year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
         full = year + 2000 if year < 70 else year + 1900 if year < 100 else year

@@ -1,7 +1,7 @@
-"""Debezium's dates and times back to canonical text.
+"""Reads Debezium's dates and times as canonical text.
 
-How many digits of fraction a DATETIME or TIME column has, the message does not say: trailing zeros are
-left out.
+Messages do not contain the number of fractional digits of a DATETIME or TIME column, so trailing zeros are
+omitted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _MAX_TIME = (838 * 3600 + 59 * 60 + 59) * 1_000_000 + 999_999
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
 _SECONDS = len("2021-12-20T13:30:49")
 _ZERO = "1970-01-01T00:00:00Z"
-"""Stands for the zero TIMESTAMP; the first real one is a second later."""
+"""The zero TIMESTAMP; the smallest valid one is a second later."""
 
 
 def date_text(json: JSONValue) -> bytes:
-    """``YYYY-MM-DD`` of days since 1970."""
+    """``YYYY-MM-DD`` from days since 1970."""
     try:
         return date.fromordinal(_integer(json) + _EPOCH_DAY).isoformat().encode()
     except (ValueError, OverflowError):
@@ -30,9 +30,9 @@ def date_text(json: JSONValue) -> bytes:
 
 
 def datetime_text(unit: int, json: JSONValue) -> bytes:
-    """``YYYY-MM-DD HH:MM:SS[.f]`` of the time since 1970.
+    """``YYYY-MM-DD HH:MM:SS[.f]`` from a number since 1970.
 
-    :param unit: microseconds in one.
+    :param unit: microseconds per unit of the number.
     """
     try:
         moment = _EPOCH + _integer(json) * unit * _MICRO
@@ -43,7 +43,7 @@ def datetime_text(unit: int, json: JSONValue) -> bytes:
 
 
 def time_text(json: JSONValue) -> bytes:
-    """``[-]HH:MM:SS[.f]`` of microseconds."""
+    """``[-]HH:MM:SS[.f]`` from microseconds."""
     micros = _integer(json)
     if abs(micros) > _MAX_TIME:
         raise BadValue("microseconds of at most 838:59:59.999999")
@@ -53,7 +53,7 @@ def time_text(json: JSONValue) -> bytes:
 
 
 def timestamp_text(zone: tzinfo, json: JSONValue) -> bytes:
-    """``YYYY-MM-DD HH:MM:SS[.f]`` in a zone, of ISO 8601 in UTC."""
+    """``YYYY-MM-DD HH:MM:SS[.f]`` in a time zone, from ISO 8601 in UTC."""
     match = _ISO.fullmatch(json) if isinstance(json, str) else None
     if match is None or not isinstance(json, str):
         raise BadValue("YYYY-MM-DDTHH:MM:SS[.f]Z")
@@ -61,10 +61,10 @@ def timestamp_text(zone: tzinfo, json: JSONValue) -> bytes:
         return b"0000-00-00 00:00:00"
     try:
         utc = datetime.fromisoformat(json[:_SECONDS])
-        there = utc if zone is UTC else utc.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
+        local = utc if zone is UTC else utc.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
     except (ValueError, OverflowError):
         raise BadValue("a date and time that exist") from None
-    return f"{there}{match[1] or ''}".encode()
+    return f"{local}{match[1] or ''}".encode()
 
 
 def _integer(json: JSONValue) -> int:

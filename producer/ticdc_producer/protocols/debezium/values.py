@@ -1,6 +1,6 @@
-"""How the values of a column are written, and what stands for its NULL and its DEFAULT.
+"""Encodes the values of a column, its NULL and its DEFAULT.
 
-TiCDC writes the DEFAULT of a column where the row holds NULL. Source: tiflow ``debezium/codec.go``
+TiCDC writes the DEFAULT of a column if the row contains NULL. Source: tiflow ``debezium/codec.go``
 (writeDebeziumFieldValue, writeDebeziumFieldSchema), ``debezium/helper.go`` (getValue).
 """
 
@@ -15,7 +15,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols import jsoniter
-from ticdc_producer.protocols.arrow_text import NULL, Renderer, joined, plain
+from ticdc_producer.protocols.arrow_text import NULL, Renderer, concat, plain
 from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.zone import zone_of
@@ -27,7 +27,7 @@ _FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
 
 
 def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
-    """What turns a column's values into JSON; a value that TiCDC refuses becomes ``temporal.REFUSED``."""
+    """The function that renders a column to JSON; values that TiCDC refuses become ``temporal.REFUSED``."""
     match column.type:
         case T.BIT:
             return partial(member_columns.bits, length=column.length)
@@ -36,18 +36,18 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
         case T.NEW_DECIMAL:
             return text.decimals
         case T.DATE | T.NEW_DATE:
-            return partial(temporal_columns.days, invalid=_zero(column))
+            return partial(temporal_columns.dates, invalid=_zero(column))
         case T.DATETIME:
             return partial(
-                temporal_columns.epochs,
+                temporal_columns.datetimes,
                 fsp=column.decimal,
                 zero=_zero(column),
                 invalid=_invalid(column, options),
             )
         case T.TIMESTAMP:
-            return partial(temporal_columns.zoned, zone=zone_of(options.time_zone))
+            return partial(temporal_columns.timestamps, zone=zone_of(options.time_zone))
         case T.DURATION:
-            return partial(temporal_columns.spans, fsp=column.decimal)
+            return partial(temporal_columns.times, fsp=column.decimal)
         case T.LONGLONG if column.unsigned:
             return text.wrapped_integers
     if column.type in FLOATS:
@@ -59,31 +59,31 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
     return partial(text.strings, invalid_utf8=options.invalid_utf8)
 
 
-def _one(column: ColumnInfo, options: DebeziumOptions, value: bytes) -> bytes:
-    """The JSON of a single value."""
-    (shown,) = joined(renderer(column, options)(pa.array([value], pa.binary())), 1).to_pylist()
-    return bytes(shown)
+def _single_value(column: ColumnInfo, options: DebeziumOptions, value: bytes) -> bytes:
+    """Render a single value to JSON."""
+    (json,) = concat(renderer(column, options)(pa.array([value], pa.binary())), 1).to_pylist()
+    return bytes(json)
 
 
 def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """What is written for NULL: the column's DEFAULT if it has one."""
+    """The JSON for NULL: the DEFAULT of the column, if it has one."""
     if column.default_expression == _NOW:
         return _now_for_null(column)
     default = column.default
     if default is None:
         return NULL
     if options.profile == "classic":
-        if column.type == T.YEAR:  # the text of the DEFAULT, where a value is a number
+        if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
             return b'"%04d"' % int(default)
         if column.type in FLOATS:
             return text.float64(default)
-    if column.type == T.NEW_DECIMAL:  # its digits stand as the user wrote them
+    if column.type == T.NEW_DECIMAL:  # the digits of the DEFAULT as the user wrote them
         return text.float64(default)
     if column.type in FLOATS:
         default = plain_text(float(default), column.type)
     if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
         return NULL
-    return _one(column, options, default)
+    return _single_value(column, options, default)
 
 
 def _now_for_null(column: ColumnInfo) -> bytes:
@@ -93,24 +93,24 @@ def _now_for_null(column: ColumnInfo) -> bytes:
 
 
 def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
-    """The ``default`` of a column's schema, None where it has none."""
+    """The ``default`` in the schema of a column; None if it has none."""
     if column.default_expression == _NOW:
         return _now_in_schema(column)
     default = column.default
     if default is None:
         return None
-    if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # byte strings too, and not as Base64
+    if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # including byte strings, which are not Base64 here
         return text.default_string(default)
     if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
-        shown = _one(column, options, default)
-        return b"0" if shown == temporal.REFUSED else None if shown == NULL else shown
+        json = _single_value(column, options, default)
+        return b"0" if json == temporal.REFUSED else None if json == NULL else json
     if column.type == T.TIMESTAMP:
         return _timestamp_in_schema(column, default)
     if column.type == T.YEAR:
         return b"%d" % _full_year(int(default))
     if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
         return text.float64(default)
-    return _one(column, options, default)
+    return _single_value(column, options, default)
 
 
 def _now_in_schema(column: ColumnInfo) -> bytes | None:
@@ -120,10 +120,10 @@ def _now_in_schema(column: ColumnInfo) -> bytes | None:
 
 
 def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
-    """TiDB keeps this DEFAULT in UTC, and here TiCDC takes it so."""
+    """The DEFAULT of a TIMESTAMP: TiDB stores it in UTC, and TiCDC reads it as UTC here."""
     if default[:19] < _FIRST_TIMESTAMP:
         return None if column.nullable else temporal.EPOCH
-    return temporal.zoned_text(default, UTC) or b"0"
+    return temporal.timestamp_json(default, UTC) or b"0"
 
 
 def _full_year(year: int) -> int:
@@ -131,10 +131,10 @@ def _full_year(year: int) -> int:
 
 
 def _invalid(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """What a DATETIME with a zero month or day becomes: the classic program refuses it."""
+    """The JSON of a DATETIME with a zero month or day. Classic TiCDC (tiflow) refuses it."""
     return temporal.REFUSED if options.profile == "classic" else _zero(column)
 
 
 def _zero(column: ColumnInfo) -> bytes:
-    """What a zero DATE or DATETIME becomes."""
+    """The JSON of a zero DATE or DATETIME."""
     return NULL if column.nullable else b"0"

@@ -1,17 +1,16 @@
-"""A batch of rows as keys and values: in full, and those over ``max-message-bytes`` as their handle key."""
+"""Keys and values of a batch of rows, complete or, over ``max-message-bytes``, with the handle key only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Numbers, Piece, integers, joined
+from ticdc_producer.protocols.arrow_text import Fragment, Numbers, concat, integers
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows
@@ -24,35 +23,36 @@ _NONE = pa.scalar(b"", pa.binary())
 
 @dataclass(frozen=True, slots=True)
 class BatchMessages:
-    """The rows of one batch."""
+    """The keys and values of one batch of rows."""
 
     plan: TablePlan
     batch: RowBatch
     options: OpenOptions
 
-    def keys(self, marks: Sequence[Piece] = ()) -> pa.Array:
+    def keys(self, large_row_members: Sequence[Fragment] = ()) -> pa.Array:
         """The key of every row.
 
-        Order of members: ts, scm, tbl, rid, ptn, t, marks; of the new program ts, scm, tbl, t, marks, ptn.
+        Order of members: ts, scm, tbl, rid, ptn, t, ohk, ccl; in TiCDC new architecture ts, scm, tbl, t,
+        ohk, ccl, ptn.
 
-        :param marks: ``,"ohk":true`` of rows that show their handle key alone.
+        :param large_row_members: ``,"ohk":true`` or ``,"ccl":…`` of rows that carry only their handle key.
         """
         plan = self.plan
-        ptn: list[Piece] = [b',"ptn":', integers(self.batch.table_id)] if plan.partitioned else []
-        before, after = ([], ptn) if plan.dialect.partition_last else (ptn, [])
+        ptn: list[Fragment] = [b',"ptn":', integers(self.batch.table_id)] if plan.partitioned else []
+        before, after = ([], ptn) if plan.rules.partition_last else (ptn, [])
         head = [b'{"ts":', integers(self.batch.commit_ts), plan.key_head, *self._row_ids(), *before]
-        return joined([*head, b',"t":1', *marks, *after, b"}"], len(self.batch))
+        return concat([*head, b',"t":1', *large_row_members, *after, b"}"], len(self.batch))
 
-    def _row_ids(self) -> Iterator[Piece]:
-        """``rid``, which is left out where it is 0."""
-        if not self.options.output_row_id or not self.plan.dialect.row_id:
+    def _row_ids(self) -> Iterator[Fragment]:
+        """``rid``, which is omitted if it is 0."""
+        if not self.options.output_row_id or not self.plan.rules.row_id:
             return
         ids = self.batch.row_id
-        some = pc.not_equal(ids, 0)
-        if pc.all(some).as_py():
+        present = pc.not_equal(ids, 0)
+        if pc.all(present).as_py():
             yield from (b',"rid":', integers(ids))
-        elif pc.any(some).as_py():
-            yield pc.if_else(some, joined((b',"rid":', integers(ids)), len(ids)), _NONE)
+        elif pc.any(present).as_py():
+            yield pc.if_else(present, concat((b',"rid":', integers(ids)), len(ids)), _NONE)
 
     def values(self, table: TableInfo) -> pa.Array:
         """The value of every row."""
@@ -62,19 +62,20 @@ class BatchMessages:
     def length(self, rows: EncodedRows) -> Numbers:
         return single_lengths(rows)
 
-    def whole(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+    def complete_message(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
         message = framed(key, value, Kind.ROW, 0)
         return message.key, message.value or b""
 
-    def handle_key_forms(
-        self, places: Sequence[int], locations: Sequence[str]
+    def handle_key_messages(
+        self, rows: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
-        large = BatchMessages(self.plan, self.batch.take(pa.array(places)), self.options)
-        told = [self.plan.dialect.marks(at) for at in locations or repeat("", len(places))]
-        keys = large.keys([pa.array(told, pa.binary())])
+        large = BatchMessages(self.plan, self.batch.take(pa.array(rows)), self.options)
+        locations = locations or [""] * len(rows)
+        members = [self.plan.rules.large_row_members(location) for location in locations]
+        keys = large.keys([pa.array(members, pa.binary())])
         return zip(keys.to_pylist(), large._handle_key_values().to_pylist(), strict=True)
 
-    def _row(self, *, deleted_key_only: bool) -> list[Piece]:
+    def _row(self, *, deleted_key_only: bool) -> list[Fragment]:
         plan, batch = self.plan, self.batch
         if batch.op == Op.DELETE:
             return [b'{"d":{', *plan.members(batch.before, handle_key_only=deleted_key_only), b"}}"]
@@ -87,26 +88,30 @@ class BatchMessages:
         return [*new, b',"p":{', *plan.members(batch.before), b"}}"]
 
     def _handle_key_values(self) -> pa.Array:
-        """What an update's ``p`` shows of the handle key never differs from ``u``, for the update would have
-        been split."""
+        """Values with the handle key only.
+
+        The handle key in an update's ``p`` always equals that in ``u``: otherwise the update is split.
+        """
         plan, batch = self.plan, self.batch
-        shown = plan.members(batch.shown, handle_key_only=True)
+        members = plan.members(batch.primary_images, handle_key_only=True)
         if batch.op == Op.DELETE:
-            return self._packed([b'{"d":{', *shown, b"}}"])
-        row: list[Piece] = [b'{"u":{', *shown, b"}"]
+            return self._packed([b'{"d":{', *members, b"}}"])
+        row: list[Fragment] = [b'{"u":{', *members, b"}"]
         if batch.op == Op.UPDATE and self.options.output_old_value:
             if not self.options.only_output_updated_columns:
                 row += [b',"p":{', *plan.members(batch.before, handle_key_only=True), b"}"]
-            elif plan.dialect.empty_old:
+            elif plan.rules.empty_old:
                 row.append(b',"p":{}')
         return self._packed([*row, b"}"])
 
-    def _changed(self, members: pa.Array) -> list[Piece]:
-        """``p`` of updates that show changed columns only."""
-        if self.plan.dialect.empty_old:
+    def _changed(self, members: pa.Array) -> list[Fragment]:
+        """``p`` of updates that carry only changed columns."""
+        if self.plan.rules.empty_old:
             return [b',"p":{', members, b"}"]
-        shown = joined((b',"p":{', members, b"}"), len(members))
-        return [pc.if_else(pc.equal(members, _NONE), _NONE, shown)]
+        old = concat((b',"p":{', members, b"}"), len(members))
+        return [pc.if_else(pc.equal(members, _NONE), _NONE, old)]
 
-    def _packed(self, pieces: Sequence[Piece]) -> pa.Array:
-        return all_compressed(joined(pieces, len(self.batch)), self.options.large_message_handle_compression)
+    def _packed(self, fragments: Sequence[Fragment]) -> pa.Array:
+        return all_compressed(
+            concat(fragments, len(self.batch)), self.options.large_message_handle_compression
+        )

@@ -1,9 +1,9 @@
-"""Strict decoder of Open Protocol: every malformed message is a ``DecodeError`` with its place.
+"""Strict decoder of Open Protocol: every malformed message raises a ``DecodeError`` with its byte offset.
 
-Conditions and codes: spec "Recommended strict decoder". Accepted beyond what the classic program
-writes: members in any order, unknown members, several DDL or resolved events, zero events, a resolved
-event without value bytes, columns without ``f`` or ``h``; and the dialect of the new program, whose text
-may hold bytes that are not UTF-8 and whose updates may have an empty ``p``.
+Conditions and codes: spec "Recommended strict decoder". The decoder also accepts what classic TiCDC
+(tiflow) never writes: members in any order, unknown members, several DDL or resolved events, zero events,
+a resolved event without value bytes, columns without ``f`` or ``h``. It accepts messages of TiCDC new
+architecture, whose text may contain bytes that are not UTF-8 and whose updates may have an empty ``p``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import LOBS
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.invalid_utf8 import Marks, readable
-from ticdc_producer.protocols.open_protocol.frame_reader import Blocks
+from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
+from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
 from ticdc_producer.protocols.open_protocol.layout import LENGTH
-from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, Shapes
+from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
 
 _MAX_TS = (1 << 63) - 1
 
@@ -54,40 +54,40 @@ _DDL = msgspec.json.Decoder(_DDLJSON)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LENGTH = LENGTH.size
 _, _DDL_EVENT, _RESOLVED_EVENT = _KINDS = tuple(map(int, Kind))
-_INSERT, _UPDATE, _DELETE = Op  # a member is slow to get from its class
+_INSERT, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
 class OpenDecoder:
-    """Messages in, events out.
+    """Decodes messages to events.
 
-    :param legacy_varchar_base64: read VARCHAR and CHAR as Base64, as the oldest producers wrote them;
-        it cannot be told from the bytes.
+    :param legacy_varchar_base64: read VARCHAR and CHAR as Base64, as the oldest producers wrote them. The
+        bytes do not show which form they are.
     """
 
     def __init__(self, *, legacy_varchar_base64: bool = False) -> None:
-        self._shapes = Shapes(legacy_base64=legacy_varchar_base64)
+        self._layouts = LayoutCache(legacy_base64=legacy_varchar_base64)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
         """The events of one message, in order.
 
-        :raises DecodeError: for anything that is not a message of this protocol.
+        :raises DecodeError: if this is not a message of the protocol.
         """
-        keys = Blocks("key", key or b"")
+        keys = FrameReader("key", key or b"")
         keys.version()
-        blocks, decompressor = Blocks("value", value or b""), Decompressor()
+        blocks, decompressor = FrameReader("value", value or b""), Decompressor()
         while not keys.at_end:
             yield self._event(keys, blocks, decompressor)
         if not blocks.at_end:
             raise DecodeError(
-                "OPEN-COUNT-MISMATCH", "the end, as in the key", part="value", byte=blocks.place
+                "OPEN-COUNT-MISMATCH", "the end, as in the key", part="value", byte=blocks.position
             )
 
-    def _event(self, keys: Blocks, blocks: Blocks, decompressor: Decompressor) -> Event:
-        start = keys.place + _LENGTH
+    def _event(self, keys: FrameReader, blocks: FrameReader, decompressor: Decompressor) -> Event:
+        start = keys.position + _LENGTH
         try:
             head = _KEY.decode(keys.next())
         except _NOT_JSON as error:
-            raise _refusal(error, "OPEN-KEY-JSON", "key", start) from None
+            raise _decode_error(error, "OPEN-KEY-JSON", "key", start) from None
         if not 0 <= head.ts <= _MAX_TS:
             raise DecodeError("OPEN-KEY-JSON", "a ts of 0 … 2^63-1", part="key", byte=start)
         kind = head.t
@@ -96,31 +96,33 @@ class OpenDecoder:
         if kind == _RESOLVED_EVENT:
             return _resolved(head, blocks)
         if blocks.at_end:
-            raise DecodeError("OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.place)
-        start = blocks.place + _LENGTH
+            raise DecodeError(
+                "OPEN-COUNT-MISMATCH", "a value for this key", part="value", byte=blocks.position
+            )
+        start = blocks.position + _LENGTH
         block = blocks.next()
         text = block if block.startswith(PLAIN_STARTS) else decompressor.text(block, "value", start)
         if kind == _DDL_EVENT:
-            return _ddl(head, *_parse_marked(_DDL, start, text), start)
+            return _ddl(head, *_parse_escaped(_DDL, start, text), start)
         return self._row(head, text, start)
 
     def _row(self, head: _KeyJSON, text: bytes, start: int) -> RowEvent:
         try:
-            row, marks = _ROW.decode(text), None
+            row, escapes = _ROW.decode(text), None
         except _NOT_JSON:
-            row, marks = _parse_marked(_ROW, start, text)
-        op, shown = _shown(row, start)
-        shape, image = self._shapes.read(shown, len(text), start)
-        old = {} if row.p is None else self._shapes.read(row.p, len(text), start)[1]
-        if marks is not None:
-            _unmark(shown, image, start, marks)
-            _unmark(row.p or {}, old, start, marks)
+            row, escapes = _parse_escaped(_ROW, start, text)
+        op, columns = _primary_image(row, start)
+        layout, image = self._layouts.read(columns, len(text), start)
+        old = {} if row.p is None else self._layouts.read(row.p, len(text), start)[1]
+        if escapes is not None:
+            _unescape(columns, image, start, escapes)
+            _unescape(row.p or {}, old, start, escapes)
         return RowEvent(
             commit_ts=head.ts,
             schema=head.scm,
             table=head.tbl,
             op=op,
-            columns=shape.columns,
+            columns=layout.columns,
             before=image if op is _DELETE else old if op is _UPDATE else None,
             after=None if op is _DELETE else image,
             table_id=head.ptn or 0,
@@ -130,20 +132,20 @@ class OpenDecoder:
         )
 
 
-def _unmark(columns: ColumnsJSON, image: dict[str, Value], start: int, marks: Marks) -> None:
-    """Put back the bytes that marks stood for; those of a Base64 text are the value's own."""
+def _unescape(columns: ColumnsJSON, image: dict[str, Value], start: int, escapes: Escapes) -> None:
+    """Restore the bytes that escapes replace. Code points in Base64 text are the value's own."""
     for name, column in columns.items():
-        if marks.stands_in(name):
+        if escapes.occur_in(name):
             raise DecodeError("OPEN-COLUMN", "column names in UTF-8", part="value", byte=start)
         value = image[name]
         if value is None or not isinstance(column.v, str) or column.t in LOBS:
             continue
-        if marks.stands_in(column.v):
-            image[name] = marks.restored(value)
+        if escapes.occur_in(column.v):
+            image[name] = escapes.unescape(value)
 
 
-def _shown(row: _RowJSON, start: int) -> tuple[Op, ColumnsJSON]:
-    """The operation, and the image that tells of all columns."""
+def _primary_image(row: _RowJSON, start: int) -> tuple[Op, ColumnsJSON]:
+    """The operation, and the image that contains all columns."""
     if row.d:
         if row.u or row.p is not None:
             raise DecodeError("OPEN-ROW-EMPTY", "either d, or u with or without p", part="value", byte=start)
@@ -153,49 +155,49 @@ def _shown(row: _RowJSON, start: int) -> tuple[Op, ColumnsJSON]:
     return _INSERT if row.p is None else _UPDATE, row.u
 
 
-def _ddl(head: _KeyJSON, ddl: _DDLJSON, marks: Marks | None, start: int) -> DDLEvent:
+def _ddl(head: _KeyJSON, ddl: _DDLJSON, escapes: Escapes | None, start: int) -> DDLEvent:
     if not 0 <= ddl.t <= 0xFF:
         raise DecodeError("OPEN-VALUE-JSON", "a DDL type of one byte", part="value", byte=start)
-    query = ddl.q if marks is None else marks.replaced(ddl.q)
+    query = ddl.q if escapes is None else escapes.replaced(ddl.q)
     return DDLEvent(commit_ts=head.ts, schema=head.scm, table=head.tbl, query=query, ddl_type=ddl.t)
 
 
-def _resolved(head: _KeyJSON, blocks: Blocks) -> ResolvedEvent:
+def _resolved(head: _KeyJSON, blocks: FrameReader) -> ResolvedEvent:
     if not blocks.at_end:
-        place = blocks.place
+        position = blocks.position
         if blocks.next():
-            raise DecodeError("OPEN-RESOLVED-VALUE", "a length of 0", part="value", byte=place)
+            raise DecodeError("OPEN-RESOLVED-VALUE", "a length of 0", part="value", byte=position)
     return ResolvedEvent(commit_ts=head.ts)
 
 
-def _parse_marked(decoder: Any, start: int, text: bytes) -> tuple[Any, Marks | None]:
-    """What a value says, and the marks in it; there are none where no byte has to be replaced."""
-    json, marks = readable("value", text, "OPEN-VALUE-JSON")
+def _parse_escaped(decoder: Any, start: int, text: bytes) -> tuple[Any, Escapes | None]:
+    """The parsed value, and the escapes in it; None if it is valid UTF-8."""
+    json, escapes = escape("value", text, "OPEN-VALUE-JSON")
     try:
-        return decoder.decode(json), marks
+        return decoder.decode(json), escapes
     except _NOT_JSON as error:
-        raise _refusal(error, "OPEN-VALUE-JSON", "value", start) from None
+        raise _decode_error(error, "OPEN-VALUE-JSON", "value", start) from None
 
 
-_PLACE = re.compile(r"\(byte (\d+)\)")
+_BYTE_OFFSET = re.compile(r"\(byte (\d+)\)")
 
 
-def _refusal(error: Exception, code: str, part: str, start: int) -> DecodeError:
+def _decode_error(error: Exception, code: str, part: str, start: int) -> DecodeError:
     if isinstance(error, msgspec.ValidationError):
         return DecodeError(_code_of(error, code), _sentence(error), part=part, byte=start)
     if isinstance(error, RecursionError):
         return DecodeError(code, "JSON of a few levels", part=part, byte=start)
-    found = _PLACE.search(str(error))
+    found = _BYTE_OFFSET.search(str(error))
     byte = start + int(found[1]) if found else start
     return DecodeError(code, f"valid JSON ({_sentence(error)})", part=part, byte=byte)
 
 
 def _code_of(error: msgspec.ValidationError, code: str) -> str:
-    """A fault inside a column is named as such."""
+    """The error code; an error inside a column has its own."""
     if re.search(r"\$\.[upd]\[", str(error)) is None:
         return code
     return "OPEN-RANGE" if "out of range" in str(error) else "OPEN-COLUMN"
 
 
 def _sentence(error: Exception) -> str:
-    return _PLACE.sub("", str(error)).strip().rstrip(":")
+    return _BYTE_OFFSET.sub("", str(error)).strip().rstrip(":")

@@ -1,4 +1,4 @@
-"""The frame of a message, taken apart again; every length is checked before it is believed."""
+"""Splits a framed message into its blocks; every length is checked before it is used."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ _LENGTH = LENGTH.size
 _length = LENGTH.unpack_from
 
 
-class Blocks:
-    """Reads the length-prefixed blocks of a key or value."""
+class FrameReader:
+    """Reads the length-prefixed blocks of a key or value.
 
-    __slots__ = ("_data", "_part", "_size", "place")
+    :param part: ``key`` or ``value``, for errors.
+    """
+
+    __slots__ = ("_data", "_part", "_size", "position")
 
     def __init__(self, part: str, data: bytes) -> None:
         self._part = part
         self._data = data
         self._size = len(data)
-        self.place = 0
+        self.position = 0
 
     @property
     def at_end(self) -> bool:
-        return self.place >= self._size
+        return self.position >= self._size
 
     def version(self) -> None:
         if len(self._data) < LENGTH.size:
@@ -34,9 +37,9 @@ class Blocks:
     def next(self) -> bytes:
         """The next block.
 
-        :raises DecodeError: if its length or the block itself is cut short.
+        :raises DecodeError: if its length or the block itself is truncated.
         """
-        start, data, size = self.place, self._data, self._size
+        start, data, size = self.position, self._data, self._size
         body = start + _LENGTH
         if size < body:
             raise self._truncated(start, "8 bytes of length")
@@ -44,12 +47,12 @@ class Blocks:
         end = body + length
         if size < end:
             raise self._truncated(start, f"a length of at most {size - body}, not {length}")
-        self.place = end
+        self.position = end
         return data[body:end]
 
     def _number(self) -> int:
-        (number,) = LENGTH.unpack_from(self._data, self.place)
-        self.place += LENGTH.size
+        (number,) = LENGTH.unpack_from(self._data, self.position)
+        self.position += LENGTH.size
         return int(number)
 
     def _truncated(self, byte: int, expected: str) -> DecodeError:

@@ -1,4 +1,4 @@
-"""The numbers that frame Open Protocol's messages: 8 bytes, big-endian."""
+"""Version and length fields of Open Protocol's frames: 8 bytes, big-endian."""
 
 from __future__ import annotations
 

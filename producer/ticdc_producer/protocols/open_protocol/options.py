@@ -14,21 +14,21 @@ DEFAULT_MAX_BATCH_SIZE = 16
 class OpenOptions:
     """How events are written.
 
-    :param profile: whose dialect is written.
-    :param max_batch_size: most row changed events in one message.
+    :param profile: the architecture of TiCDC whose format is written.
+    :param max_batch_size: maximum number of row changed events in one message.
     :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
     :param output_old_value: whether updates carry the old image.
-    :param only_output_updated_columns: whether that old image leaves unchanged columns out.
-    :param delete_only_output_handle_key_columns: whether deletes carry the handle key alone.
-    :param output_row_id: whether row keys carry ``rid``, which the classic program alone writes.
+    :param only_output_updated_columns: whether that old image omits unchanged columns.
+    :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
+    :param output_row_id: whether row keys carry ``rid``, which only classic TiCDC (tiflow) writes.
     :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
         of one ``partition``, as early versions did.
-    :param large_message_handle_option: what becomes of a row over the limit: ``none`` refuses it,
-        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the row.
-    :param large_message_handle_compression: of each value: ``none``, ``snappy`` or ``lz4``.
-    :param claim_check_storage_uri: where rows are stored, as messages tell it.
-    :param legacy_no_flag: leave out ``f``, as the oldest logs show.
-    :param legacy_varchar_base64: VARCHAR and CHAR as Base64, likewise.
+    :param large_message_handle_option: how a row over the limit is handled: ``none`` rejects it,
+        ``handle-key-only`` sends only its handle key, ``claim-check`` also stores the complete message.
+    :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: URI of the storage, as messages name it.
+    :param legacy_no_flag: omit ``f``, as in the oldest logs.
+    :param legacy_varchar_base64: write VARCHAR and CHAR as Base64, as in the oldest logs.
     """
 
     profile: Profile = "classic"
@@ -47,5 +47,5 @@ class OpenOptions:
 
     @property
     def claim_check_raw_value(self) -> bool:
-        """Refused here: a raw value would lose the key, which tells the table."""
+        """Always false: a raw value would lose the key, which names the table."""
         return False

@@ -1,7 +1,7 @@
-"""How the rows of one table version are written, worked out once.
+"""The compiled text layout of one table version's rows.
 
-A plan holds the texts that all rows share; what is left per row is to put values between them. Values
-are rendered column by column.
+A plan contains the texts that all rows share; only the values are inserted per row. Values are rendered
+column by column.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, ST
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_quote
 from ticdc_producer.protocols.arrow_text import (
-    Piece,
-    Pieces,
+    Fragment,
+    Fragments,
     Renderer,
+    concat,
     differ,
-    joined,
-    mapped,
+    map_values,
     plain,
     quoted,
-    without_first,
+    without_first_byte,
 )
 from ticdc_producer.protocols.base64_texts import base64_texts
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.open_protocol.profile_rules import DIALECTS, Dialect
+from ticdc_producer.protocols.open_protocol.profile_rules import PROFILE_RULES, ProfileRules
 
 Image: TypeAlias = Sequence[pa.Array]
-"""The images of many rows: an array of canonical texts per sent column."""
+"""The images of many rows: per sent column an array of canonical texts."""
 _NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """One column: where it stands in the image, what precedes its value, how the value is written.
+    """One column: its index in the image, the text before its value, and the format of the value.
 
-    :param place: index into the row image.
+    :param image_index: index into the row image.
     :param prefix: ``"name":{"t":3,"h":true,"f":11,"v":``.
     """
 
-    place: int
+    image_index: int
     prefix: bytes
     handle_key: bool
     render: Renderer
 
-    def member(self, image: Image) -> Pieces:
+    def member(self, image: Image) -> Fragments:
         """The column's object member."""
-        return self.prefix, *self.render(image[self.place]), b"}"
+        return self.prefix, *self.render(image[self.image_index]), b"}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,83 +64,86 @@ class TablePlan:
     columns: tuple[ColumnPlan, ...]
     key_head: bytes
     partitioned: bool
-    dialect: Dialect
+    rules: ProfileRules
 
-    def members(self, image: Image, *, handle_key_only: bool = False) -> Iterator[Piece]:
+    def members(self, image: Image, *, handle_key_only: bool = False) -> Iterator[Fragment]:
         """The members of an image."""
         columns = [column for column in self.columns if column.handle_key or not handle_key_only]
-        for place, column in enumerate(columns):
-            if place:
+        for number, column in enumerate(columns):
+            if number:
                 yield b","
             yield from column.member(image)
 
     def changed_members(self, before: Image, after: Image) -> pa.Array:
         """The members of the old images that an update changed."""
         rows = len(before[0])
-        shown = [
+        members = [
             pc.if_else(
-                differ(before[column.place], after[column.place]),
-                joined((b",", *column.member(before)), rows),
+                differ(before[column.image_index], after[column.image_index]),
+                concat((b",", *column.member(before)), rows),
                 _NONE,
             )
             for column in self.columns
         ]
-        return without_first(joined(shown, rows))
+        return without_first_byte(concat(members, rows))
 
 
 def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
     """Compile the plan of one table version."""
-    dialect = DIALECTS[options.profile]
+    rules = PROFILE_RULES[options.profile]
     described = zip(table.sent_columns, table.sent_flags, strict=True)
     plans = [
-        (column.name.encode(), _column_plan(place, column, flag, options))
-        for place, (column, flag) in enumerate(described)
+        (column.name.encode(), _column_plan(index, column, flag, options))
+        for index, (column, flag) in enumerate(described)
     ]
-    if dialect.sorted_columns:
+    if rules.sorted_columns:
         plans.sort(key=lambda named: named[0])
     return TablePlan(
         columns=tuple(plan for _, plan in plans),
-        key_head=dialect.names(table.schema, table.name),
+        key_head=rules.names(table.schema, table.name),
         partitioned=bool(table.partitions),
-        dialect=dialect,
+        rules=rules,
     )
 
 
-def _column_plan(place: int, column: ColumnInfo, flag: int, options: OpenOptions) -> ColumnPlan:
+def _column_plan(index: int, column: ColumnInfo, flag: int, options: OpenOptions) -> ColumnPlan:
     handle = bool(flag & ColumnFlag.HANDLE_KEY)
     h = b',"h":true' if handle else b""
-    f = b"" if options.legacy_no_flag else b',"f":%d' % _told_flag(column, flag, options)
-    name = DIALECTS[options.profile].strings.literal(column.name)
+    f = b"" if options.legacy_no_flag else b',"f":%d' % _sent_flag(column, flag, options)
+    name = PROFILE_RULES[options.profile].strings.literal(column.name)
     prefix = b'%b:{"t":%d%b%b,"v":' % (name, column.type, h, f)
-    return ColumnPlan(place, prefix, handle, _renderer(column.type, column.binary, options))
+    return ColumnPlan(index, prefix, handle, _renderer(column.type, column.binary, options))
 
 
-def _told_flag(column: ColumnInfo, flag: int, options: OpenOptions) -> int:
-    """The flag as sent: the new program leaves the handle key of a stored generated column to ``h``, but for
-    one in the primary key. Source: ticdc ``initColumnFlags``."""
+def _sent_flag(column: ColumnInfo, flag: int, options: OpenOptions) -> int:
+    """The flag as sent.
+
+    TiCDC new architecture marks a stored generated column of the handle key only by ``h``, unless it belongs
+    to the primary key. Source: ticdc ``initColumnFlags``.
+    """
     if options.profile == "classic" or column.generated != "stored" or flag & ColumnFlag.PRIMARY_KEY:
         return flag
     return flag & ~ColumnFlag.HANDLE_KEY
 
 
 def _renderer(code: MySQLType, binary: bool, options: OpenOptions) -> Renderer:
-    dialect = DIALECTS[options.profile]
+    rules = PROFILE_RULES[options.profile]
     if code in INTEGERS or code in NUMBERED:
         return plain
     if code in FLOATS:
-        return dialect.floats
+        return rules.floats
     if code in LOBS:
         return _base64_strings
     if code in STRINGS and binary:
-        return partial(_go_quoted_strings, dialect)
+        return partial(_go_quoted_strings, rules)
     if code in STRINGS and options.legacy_varchar_base64:
         return _base64_strings
-    return dialect.strings.literals
+    return rules.strings.literals
 
 
-def _base64_strings(values: pa.Array) -> Pieces:
+def _base64_strings(values: pa.Array) -> Fragments:
     return quoted(base64_texts(values))
 
 
-def _go_quoted_strings(dialect: Dialect, values: pa.Array) -> Pieces:
-    return dialect.strings.literals(mapped(values, go_quote.quote))
+def _go_quoted_strings(rules: ProfileRules, values: pa.Array) -> Fragments:
+    return rules.strings.literals(map_values(values, go_quote.quote))

@@ -1,4 +1,4 @@
-"""What the two programs write differently; chosen when a plan is compiled.
+"""Differences between the profiles in Open Protocol; chosen when a plan is compiled.
 
 Sources: tiflow ``pkg/sink/codec/open/open_protocol_message.go`` (structs and maps, by ``encoding/json``),
 ticdc ``pkg/sink/codec/open/codec.go`` (field by field, by json-iterator).
@@ -15,17 +15,19 @@ from ticdc_producer.protocols.json_strings import JSONStrings
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """One program's habits.
+class ProfileRules:
+    """The format of one profile.
 
-    :param sorted_columns: columns stand in the byte order of their names, as Go marshals a map; else in
-        table order.
-    :param empty_names: ``scm`` and ``tbl`` are written when empty.
-    :param row_id: row keys can hold ``rid``.
-    :param partition_last: ``ptn`` stands at the end of the key, else before ``t``.
-    :param raw_text: bytes that are not UTF-8 are copied, else replaced.
-    :param empty_old: an update that shows no old column still has a ``p``.
-    :param double_mark: the key of a stored row says that it is its handle key alone, and then that not.
+    :param strings: format of JSON strings.
+    :param floats: format of FLOAT and DOUBLE values.
+    :param sorted_columns: columns are sorted by the bytes of their names, as Go marshals a map; otherwise
+        they are in table order.
+    :param empty_names: empty ``scm`` and ``tbl`` are written.
+    :param row_id: row keys can contain ``rid``.
+    :param partition_last: ``ptn`` is the last member of the key; otherwise it precedes ``t``.
+    :param raw_text: bytes that are not UTF-8 are copied; otherwise they are replaced.
+    :param empty_old: an update without old columns still has a ``p``.
+    :param double_ohk: the key of a row in a claim-check object has ``ohk`` twice, first true, then false.
     """
 
     strings: JSONStrings
@@ -36,7 +38,7 @@ class Dialect:
     partition_last: bool
     raw_text: bool
     empty_old: bool
-    double_mark: bool
+    double_ohk: bool
 
     def names(self, schema: str, table: str) -> bytes:
         """``,"scm":…,"tbl":…`` of a key."""
@@ -44,19 +46,19 @@ class Dialect:
         tbl = b',"tbl":' + self.strings.literal(table) if table or self.empty_names else b""
         return scm + tbl
 
-    def marks(self, location: str) -> bytes:
-        """What a key says of a row that is not whole.
+    def large_row_members(self, location: str) -> bytes:
+        """The members of the key of a row that carries only its handle key.
 
-        :param location: of its claim-check object, empty if there is none.
+        :param location: location of its claim-check object; empty if there is none.
         """
         if not location:
             return b',"ohk":true'
-        doubled = b',"ohk":true,"ohk":false' if self.double_mark else b""
+        doubled = b',"ohk":true,"ohk":false' if self.double_ohk else b""
         return doubled + b',"ccl":' + self.strings.literal(location)
 
 
-DIALECTS: dict[Profile, Dialect] = {
-    "classic": Dialect(
+PROFILE_RULES: dict[Profile, ProfileRules] = {
+    "classic": ProfileRules(
         strings=go_json.STRINGS,
         floats=go_float.numbers,
         sorted_columns=True,
@@ -65,9 +67,9 @@ DIALECTS: dict[Profile, Dialect] = {
         partition_last=False,
         raw_text=False,
         empty_old=False,
-        double_mark=False,
+        double_ohk=False,
     ),
-    "new": Dialect(
+    "new": ProfileRules(
         strings=jsoniter.STRINGS,
         floats=jsoniter.floats,
         sorted_columns=False,
@@ -76,6 +78,6 @@ DIALECTS: dict[Profile, Dialect] = {
         partition_last=True,
         raw_text=True,
         empty_old=True,
-        double_mark=True,
+        double_ohk=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""What a message says of its columns, understood once for all rows that say the same."""
+"""Column descriptions of rows, parsed once and reused for all rows with the same description."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ class ColumnJSON(msgspec.Struct, gc=False):
 
 
 ColumnsJSON: TypeAlias = dict[str, ColumnJSON]
-_Facts: TypeAlias = tuple[int, int | None, bool | None]
+_Metadata: TypeAlias = tuple[int, int | None, bool | None]
 
-_FACTS = attrgetter("t", "f", "h")
-_LARGEST_KEPT = 1 << 18  # bytes of a row whose shape is worth remembering
-_MOST_KEPT = 256
+_METADATA = attrgetter("t", "f", "h")
+_MAX_CACHED_BYTES = 1 << 18  # larger rows are not cached
+_MAX_LAYOUTS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowLayout:
     """The columns of an image.
 
-    :param cells: of each column what the message tells, and its reader.
-    :param fault: what no column can be, empty if there is nothing of the kind.
+    :param cells: for each column its type code, flag and handle key mark, and the reader of its values.
+    :param error: what is expected instead of an invalid column; empty if all columns are valid.
     """
 
     columns: tuple[EventColumn, ...]
     cells: tuple[tuple[int, int | None, bool | None, values.Reader], ...]
-    fault: str
+    error: str
 
     def image(self, columns: ColumnsJSON, start: int) -> dict[str, Value] | None:
-        """The values of columns that have these names; None if the message tells something else of them.
+        """The values of columns with these names; None if their metadata differ from this layout's.
 
-        :param start: byte of the row, for errors.
+        :param start: byte offset of the row, for errors.
         :raises DecodeError: for a value that does not fit its column.
         """
         image: dict[str, Value] = {}
@@ -67,23 +67,24 @@ class Shape:
         return image
 
 
-class Shapes:
-    """The shapes that a decoder has met.
+class LayoutCache:
+    """Caches the layouts of a decoder's rows.
 
-    Names and facts are all that a shape follows from, so that of one row serves for the next ones; how many
-    are kept, and of how long rows, is limited, since a message may say anything.
+    A layout depends only on the columns' names and metadata, so that of one row serves the next ones. The
+    number of cached layouts and the size of their rows are limited, since messages are not trusted.
     """
 
     def __init__(self, *, legacy_base64: bool) -> None:
         self._legacy_base64 = legacy_base64
-        # To compare with the latest of these names is quicker than to look for one of these facts.
-        self._latest: dict[tuple[str, ...], Shape] = {}
+        # A comparison with the latest layout of these names is faster than a lookup by metadata.
+        self._latest: dict[tuple[str, ...], RowLayout] = {}
 
-    def read(self, columns: ColumnsJSON, size: int, start: int) -> tuple[Shape, dict[str, Value]]:
-        """The shape of an image, and its values.
+    def read(self, columns: ColumnsJSON, size: int, start: int) -> tuple[RowLayout, dict[str, Value]]:
+        """The layout of an image, and its values.
 
         :param size: bytes of the row.
-        :raises DecodeError: for columns that cannot be, or values that do not fit them.
+        :param start: byte offset of the row, for errors.
+        :raises DecodeError: for invalid columns, or values that do not fit them.
         """
         names = tuple(columns)
         latest = self._latest.get(names)
@@ -91,40 +92,40 @@ class Shapes:
             image = latest.image(columns, start)
             if image is not None:
                 return latest, image
-        shape = self._shape(names, columns, size)
-        if shape.fault:
-            raise DecodeError("OPEN-COLUMN", shape.fault, part="value", byte=start)
-        return shape, shape.image(columns, start) or {}
+        layout = self._layout(names, columns, size)
+        if layout.error:
+            raise DecodeError("OPEN-COLUMN", layout.error, part="value", byte=start)
+        return layout, layout.image(columns, start) or {}
 
-    def _shape(self, names: tuple[str, ...], columns: ColumnsJSON, size: int) -> Shape:
-        facts = tuple(map(_FACTS, columns.values()))
-        if size > _LARGEST_KEPT:
-            return _compiled(names, facts, self._legacy_base64)
-        shape = _remembered(names, facts, self._legacy_base64)
-        if not shape.fault:
-            if len(self._latest) >= _MOST_KEPT:
+    def _layout(self, names: tuple[str, ...], columns: ColumnsJSON, size: int) -> RowLayout:
+        metadata = tuple(map(_METADATA, columns.values()))
+        if size > _MAX_CACHED_BYTES:
+            return _compile(names, metadata, self._legacy_base64)
+        layout = _compile_cached(names, metadata, self._legacy_base64)
+        if not layout.error:
+            if len(self._latest) >= _MAX_LAYOUTS:
                 self._latest.clear()
-            self._latest[names] = shape
-        return shape
+            self._latest[names] = layout
+        return layout
 
 
-def _compiled(names: tuple[str, ...], facts: tuple[_Facts, ...], legacy_base64: bool) -> Shape:
-    fault = next((name for name, fact in zip(names, facts, strict=True) if not _fits(fact)), None)
-    if fault is not None:
-        return Shape((), (), f"a type of one byte in column {fault!r}")
-    cells = [(t, f, h, values.reader(t, f, legacy_base64=legacy_base64)) for t, f, h in facts]
-    return Shape(tuple(map(_column, names, facts)), tuple(cells), "")
+def _compile(names: tuple[str, ...], metadata: tuple[_Metadata, ...], legacy_base64: bool) -> RowLayout:
+    invalid = next((name for name, column in zip(names, metadata, strict=True) if not _fits(column)), None)
+    if invalid is not None:
+        return RowLayout((), (), f"a type of one byte in column {invalid!r}")
+    cells = [(t, f, h, values.reader(t, f, legacy_base64=legacy_base64)) for t, f, h in metadata]
+    return RowLayout(tuple(map(_column, names, metadata)), tuple(cells), "")
 
 
-_remembered = lru_cache(maxsize=_MOST_KEPT)(_compiled)
+_compile_cached = lru_cache(maxsize=_MAX_LAYOUTS)(_compile)
 
 
-def _fits(facts: _Facts) -> bool:
-    return 0 <= facts[0] <= 0xFF and 0 <= (facts[1] or 0) <= 0xFFFFFFFF
+def _fits(metadata: _Metadata) -> bool:
+    return 0 <= metadata[0] <= 0xFF and 0 <= (metadata[1] or 0) <= 0xFFFFFFFF
 
 
-def _column(name: str, facts: _Facts) -> EventColumn:
-    code, sent, is_handle_key = facts
+def _column(name: str, metadata: _Metadata) -> EventColumn:
+    code, sent, is_handle_key = metadata
     flag = (sent or 0) | (ColumnFlag.HANDLE_KEY if is_handle_key else 0)
     binary, unsigned = bool(flag & ColumnFlag.BINARY), bool(flag & ColumnFlag.UNSIGNED)
     return EventColumn(name, bare_name(code, binary=binary, unsigned=unsigned), int(flag))

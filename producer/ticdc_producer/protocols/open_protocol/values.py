@@ -1,6 +1,6 @@
-"""Column values of Open Protocol's JSON back to canonical text.
+"""Decodes column values of Open Protocol's JSON to canonical text.
 
-Each MySQL type has one form of ``v`` (spec "Value forms"); anything else is refused.
+Each MySQL type has one form of ``v`` (spec "Value forms"); every other value is rejected.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.protocols import go_quote
-from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, has_form
+from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
 
 JSONValue: TypeAlias = int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 T = MySQLType
-digits = msgspec.json.Encoder().encode  # of an integer, in a third of the time of %d
+digits = msgspec.json.Encoder().encode  # of an integer, three times as fast as %d
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
 _FRACTION = r"(?:\.\d{1,6})?"
 _TEXT_FORMS = {
@@ -44,7 +44,7 @@ _TEXT_FORMS = {
     T.DURATION: (re.compile(r"-?\d{2,3}:\d\d:\d\d" + _FRACTION), "[-]HH:MM:SS[.f]"),
     T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
 }
-_USUAL_FORMS = {
+_FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES,
     T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
 }  # fmt: skip
@@ -61,12 +61,13 @@ class BadValue(Exception):
 
 @lru_cache(maxsize=1024)
 def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reader:
-    """What turns the values of a column, NULL apart, into canonical text.
+    """The function that turns a column's values, except NULL, into canonical text.
 
-    It raises ``BadValue`` for a value that has not the form of the type.
+    It raises ``BadValue`` for a value that does not have the form of the type.
 
     :param code: MySQL type code.
-    :param flag: column flag, None where the producer is too old to send one.
+    :param flag: column flag; None if the producer is too old to send one.
+    :param legacy_base64: whether VARCHAR and CHAR are Base64.
     """
     if code in INTEGERS or code in NUMBERED:
         return _integer_reader(code, flag)
@@ -87,7 +88,7 @@ def _never(code: int, _value: JSONValue) -> bytes:
 
 
 def _integer_reader(code: int, flag: int | None) -> Reader:
-    if flag is None:  # signed or not: it may be either
+    if flag is None:  # signed or unsigned
         low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
     else:
         low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))
@@ -124,14 +125,14 @@ def _whole_number(value: JSONValue) -> float:
 
 
 def _text_reader(code: MySQLType) -> Reader:
-    usual = _USUAL_FORMS.get(code, frozenset())
+    usual = _FAST_PATTERNS.get(code, frozenset())
     form, expected = _TEXT_FORMS[code]
 
     def read(value: JSONValue) -> bytes:
         if not isinstance(value, str):
             raise BadValue("OPEN-COLUMN", "a string")
         content = value.encode()
-        if not has_form(content, usual) and form.fullmatch(value) is None:
+        if not matches_pattern(content, usual) and form.fullmatch(value) is None:
             raise BadValue("OPEN-COLUMN", expected)
         return content
 

@@ -1,3 +1,4 @@
-"""Simple, TiCDC's self-describing protocol, in its JSON form: rows name the version of their table, whose
-columns a DDL or BOOTSTRAP message describes.
+"""Simple, TiCDC's self-describing protocol, encoded as JSON or Avro.
+
+Row messages name the version of their table; a DDL or BOOTSTRAP message carries the schema of that version.
 """

@@ -1,4 +1,4 @@
-"""Values of Simple's Avro form back to canonical text."""
+"""Reads values of Simple's Avro encoding as canonical text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.simple import avro_layout as layout
-from ticdc_producer.protocols.value_parsers import BadValue, Reader
+from ticdc_producer.protocols.value_parsers import BadValue, Parser
 
 _TEXTS = frozenset({"char", "varchar", "var_string", "tinytext", "text", "mediumtext", "longtext"})
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
@@ -17,17 +17,17 @@ _UINT64 = (1 << 64) - 1
 
 
 class AvroCell(NamedTuple):
-    """A value and its branch of the union; of a time stamp its zone and its text."""
+    """A value and its branch in the union. A TIMESTAMP is a pair of time zone and text."""
 
     branch: int
     value: int | float | bytes | tuple[str, str]
 
 
-def cell_text(kind: str, cell: AvroCell, read: Reader) -> bytes:
+def cell_text(kind: str, cell: AvroCell, read: Parser) -> bytes:
     """Canonical text of a value.
 
-    :param kind: type text of the column.
-    :param read: what reads its texts in JSON.
+    :param kind: SQL type name of the column.
+    :param read: parses the text that the JSON encoding has for the value.
     :raises BadValue: for a value that the column cannot hold.
     """
     if cell.branch != _branch_of(kind):
@@ -57,8 +57,8 @@ def _branch_of(kind: str) -> int:
     return others.get(bare, layout.STRING)
 
 
-def _of_bytes(kind: str, content: bytes, read: Reader) -> bytes:
-    if kind in _BYTES or kind in _TEXTS:  # text that is not UTF-8 stands as it is
+def _of_bytes(kind: str, content: bytes, read: Parser) -> bytes:
+    if kind in _BYTES or kind in _TEXTS:  # text may contain bytes that are not UTF-8
         return content
     try:
         return read(content.decode())

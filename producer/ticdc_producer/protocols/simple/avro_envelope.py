@@ -1,4 +1,4 @@
-"""A message in Simple's Avro form, as the envelope that its JSON form has."""
+"""Parses messages in Simple's Avro encoding to the envelope of the JSON encoding."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 def is_avro(value: bytes) -> bool:
-    """Whether a value is of this form: no JSON begins as it does."""
+    """Whether a value is Avro-encoded: no JSON starts with the same byte."""
     return value.startswith(layout.MESSAGE)
 
 
-def opened_avro(value: bytes) -> Envelope:
-    """The message that a value is.
+def parse_avro_envelope(value: bytes) -> Envelope:
+    """Parse a message value.
 
-    :raises DecodeError: for anything else.
+    :raises DecodeError: if it is not a message of this protocol.
     """
     cursor = Cursor(value, "value", len(layout.MESSAGE), "SIMPLE")
     kind = _member(cursor, 4)
@@ -56,18 +56,18 @@ def _bootstrap(cursor: Cursor) -> Envelope:
 
 
 def _ddl(cursor: Cursor) -> Envelope:
-    word, sql = layout.DDL_WORDS[_member(cursor, len(layout.DDL_WORDS))], _text(cursor)
+    ddl_type, sql = layout.DDL_TYPES[_member(cursor, len(layout.DDL_TYPES))], _text(cursor)
     ts = _tso(cursor)
     cursor.long()
     after, before = _optional(cursor, _table), _optional(cursor, _table)
     return Envelope(
-        version=VERSION, type=word, commit_ts=ts, sql=sql, table_schema=after, pre_table_schema=before
+        version=VERSION, type=ddl_type, commit_ts=ts, sql=sql, table_schema=after, pre_table_schema=before
     )
 
 
 def _dml(cursor: Cursor) -> Envelope:
     database, table, table_id = _text(cursor), _text(cursor), cursor.long()
-    word, ts = layout.OP_WORDS[_member(cursor, len(layout.OP_WORDS))], _tso(cursor)
+    op_name, ts = layout.OP_NAMES[_member(cursor, len(layout.OP_NAMES))], _tso(cursor)
     cursor.long()
     version = _tso(cursor)
     for name in ("claimCheckLocation", "handleKeyOnly", "checksum"):
@@ -75,7 +75,7 @@ def _dml(cursor: Cursor) -> Envelope:
             raise cursor.error("MEMBER", f"no {name}: this tool does not read it in Avro")
     return Envelope(
         version=VERSION,
-        type=word,
+        type=op_name,
         commit_ts=ts,
         database=database,
         table=table,
@@ -105,13 +105,13 @@ def _tso(cursor: Cursor) -> int:
 
 def _text(cursor: Cursor) -> str:
     try:
-        return cursor.counted().decode()
+        return cursor.length_prefixed().decode()
     except UnicodeDecodeError:
         raise cursor.error("TEXT", "UTF-8") from None
 
 
 def _boolean(cursor: Cursor) -> bool:
-    content = cursor.taken(1)
+    content = cursor.take(1)
     if content > b"\x01":
         raise cursor.error("BOOLEAN", "a byte 0 or 1")
     return content == b"\x01"
@@ -125,22 +125,22 @@ def _optional(cursor: Cursor, read: Callable[[Cursor], T]) -> T | None:
 
 
 def _block_items(cursor: Cursor, read: Callable[[Cursor], T]) -> list[T]:
-    """Items in blocks, each of which takes a byte at least; the last block is empty."""
+    """Read blocks of items up to the empty block. Each item has at least one byte."""
     items: list[T] = []
     while count := cursor.long():
-        if not 0 < count <= len(cursor.data) - cursor.place:
+        if not 0 < count <= len(cursor.data) - cursor.position:
             raise cursor.error("BLOCK", "a number of items that the message can hold")
         items += [read(cursor) for _ in range(count)]
     return items
 
 
 def _row(cursor: Cursor) -> RowJSON:
-    """An image in the order of its names, as in JSON: TiCDC writes it in none."""
+    """Read an image, sorted by column name as in JSON. TiCDC writes the columns in random order."""
     entries = _block_items(cursor, lambda one: (_text(one), _cell(one)))
     row = dict(sorted(entries, key=lambda entry: entry[0].encode()))
     if len(row) < len(entries):
         raise cursor.error("COLUMN", "each column once")
-    return cast(RowJSON, row)  # the cells are told apart where their column's type is known
+    return cast(RowJSON, row)  # TableReader converts the cells by the type of their column
 
 
 def _cell(cursor: Cursor) -> AvroCell | None:
@@ -155,7 +155,7 @@ def _cell(cursor: Cursor) -> AvroCell | None:
         case layout.DOUBLE:
             return AvroCell(branch, cursor.binary64())
         case layout.STRING | layout.BYTES:
-            return AvroCell(branch, cursor.counted())
+            return AvroCell(branch, cursor.length_prefixed())
         case layout.TIMESTAMP:
             return AvroCell(branch, (_text(cursor), _text(cursor)))
     raise cursor.error("UNION", "a branch of 0 … 7")
@@ -180,7 +180,7 @@ def _column(cursor: Cursor) -> ColumnJSON:
     _optional(cursor, Cursor.long)
     _optional(cursor, lambda one: _block_items(one, _text))
     unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
-    nullable, _default = _boolean(cursor), _optional(cursor, Cursor.counted)
+    nullable, _default = _boolean(cursor), _optional(cursor, Cursor.length_prefixed)
     data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))
     return ColumnJSON(name=name, data_type=data_type, nullable=nullable)
 

@@ -1,7 +1,7 @@
-"""Strict decoder of Simple: every malformed message is a ``DecodeError`` with its place.
+"""Strict decoder of Simple: every malformed message is a ``DecodeError`` with its position.
 
-Rows name the version of their table; what its columns are, a DDL or BOOTSTRAP message tells. Rows of a
-version that no message has described yet wait for the one that does.
+Row messages name the version of their table; a DDL or BOOTSTRAP message carries the schema of that version.
+Rows wait until the schema of their version has been received.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from typing import TypeAlias
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.protocols.compression import plain
-from ticdc_producer.protocols.simple.avro_envelope import is_avro, opened_avro
-from ticdc_producer.protocols.simple.envelope import Envelope, TableSchema, opened
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_WORDS, OPS, WATERMARK, told_action
-from ticdc_producer.protocols.simple.schema_cache import DescribedTable
+from ticdc_producer.protocols.simple.avro_envelope import is_avro, parse_avro_envelope
+from ticdc_producer.protocols.simple.envelope import Envelope, TableSchema, parse_envelope
+from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_TYPE_NAMES, OPS, WATERMARK, action_of
+from ticdc_producer.protocols.simple.schema_cache import TableReader
 
 _Version: TypeAlias = tuple[str, str, int]
 """Database, table, version."""
 
 
 class SimpleDecoder:
-    """Messages in, events out; remembers every table version that it was told.
+    """Decodes messages to events; remembers the schema of every table version that it has received.
 
-    :param described: values of messages that describe tables, wherever they stand in the topic. With them
-        no row waits: one of a version that none of them describes is a decode error. Of those that do not
-        decode, none is kept; they are errors where they stand.
+    :param schema_messages: values of the messages of the topic that carry table schemas, from any position.
+        If they are given, no row waits: a row of a version without a schema is a decode error. Schema
+        messages that do not decode are ignored here; they are errors at their own position.
     """
 
-    def __init__(self, described: Iterable[bytes] | None = None) -> None:
-        self._tables: dict[_Version, DescribedTable] = {}
+    def __init__(self, schema_messages: Iterable[bytes] | None = None) -> None:
+        self._tables: dict[_Version, TableReader] = {}
         self._waiting: dict[_Version, list[Envelope]] = defaultdict(list)
-        self._complete = described is not None
-        for value in described or ():
-            self._remember(value)
+        self._complete = schema_messages is not None
+        for value in schema_messages or ():
+            self._learn_schemas(value)
 
     @property
     def waiting(self) -> int:
-        """How many rows wait for a description of their table."""
+        """Number of rows that wait for the schema of their table."""
         return sum(map(len, self._waiting.values()))
 
     def events(
@@ -47,38 +47,38 @@ class SimpleDecoder:
         key: bytes | None,  # noqa: ARG002  # the protocol leaves it empty
         value: bytes | None,
     ) -> Iterator[Event]:
-        """The events of one message, in order; of one that describes a table, also those that waited.
+        """The events of one message, in order. A schema message also yields the rows that waited for it.
 
-        :param key: of no meaning in this protocol.
+        :param key: ignored; messages of this protocol have no key.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        message = _opened(value or b"")
+        message = _parsed(value or b"")
         if message.type in OPS:
             yield from self._row(message)
         elif message.type == WATERMARK:
             yield ResolvedEvent(commit_ts=message.commit_ts)
-        elif message.type == BOOTSTRAP or message.type in DDL_WORDS:
+        elif message.type == BOOTSTRAP or message.type in DDL_TYPE_NAMES:
             released = [each for schema in _schemas(message) for each in self._learn(schema)]
             if message.type != BOOTSTRAP:
                 yield _ddl(message)
             for waiting in released:
                 yield from self._row(waiting)
         else:
-            known = ", ".join([*OPS, WATERMARK, BOOTSTRAP, *sorted(DDL_WORDS)])
+            known = ", ".join([*OPS, WATERMARK, BOOTSTRAP, *sorted(DDL_TYPE_NAMES)])
             raise _error("TYPE", f"a type of {known}")
 
-    def _remember(self, value: bytes) -> None:
+    def _learn_schemas(self, value: bytes) -> None:
         try:
-            for schema in _schemas(_opened(value)):
+            for schema in _schemas(_parsed(value)):
                 self._learn(schema)
         except DecodeError:
             return
 
     def _learn(self, schema: TableSchema) -> list[Envelope]:
-        """Keep a description; the rows that waited for it."""
+        """Store a table schema and return the rows that waited for it."""
         version = schema.schema, schema.table, schema.version
         if version not in self._tables:
-            self._tables[version] = DescribedTable(schema)
+            self._tables[version] = TableReader(schema)
         return self._waiting.pop(version, [])
 
     def _row(self, message: Envelope) -> Iterator[RowEvent]:
@@ -93,18 +93,18 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
-def _opened(value: bytes) -> Envelope:
-    """A message in either form; that of Avro is never compressed here."""
-    return opened_avro(value) if is_avro(value) else opened(plain(value, "value"))
+def _parsed(value: bytes) -> Envelope:
+    """Parse a message in JSON or Avro; Avro messages are never compressed."""
+    return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value"))
 
 
-def described_versions(value: bytes) -> frozenset[Hashable]:
-    """The table versions that a message describes; none, where it does not decode."""
+def schema_versions(value: bytes) -> frozenset[Hashable]:
+    """The table versions whose schema a message carries; empty if it does not decode."""
     try:
         text = value if is_avro(value) else plain(value, "value")
         if not is_avro(value) and b'ableSchema"' not in text:
             return frozenset()
-        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(_opened(text)))
+        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(_parsed(text)))
     except DecodeError:
         return frozenset()
 
@@ -114,14 +114,14 @@ def _error(code: str, expected: str) -> DecodeError:
 
 
 def _schemas(message: Envelope) -> list[TableSchema]:
-    """The tables that a message describes; a BOOTSTRAP does nothing else.
+    """The table schemas in a message.
 
-    :raises DecodeError: for one that does not.
+    :raises DecodeError: for a BOOTSTRAP message without a schema.
     """
     if message.type == BOOTSTRAP and message.table_schema is None:
         raise _error("BOOTSTRAP", "a tableSchema in a BOOTSTRAP message")
-    told = (message.pre_table_schema, message.table_schema)
-    return [schema for schema in told if schema is not None]
+    schemas = (message.pre_table_schema, message.table_schema)
+    return [schema for schema in schemas if schema is not None]
 
 
 def _ddl(message: Envelope) -> DDLEvent:
@@ -131,12 +131,12 @@ def _ddl(message: Envelope) -> DDLEvent:
         schema="" if table is None else table.schema,
         table="" if table is None else table.table,
         query=message.sql,
-        ddl_type=told_action(message.type),
+        ddl_type=action_of(message.type),
     )
 
 
 def _check_images(message: Envelope) -> None:
-    """:raises DecodeError: for other images than the operation has."""
+    """:raises DecodeError: if the images do not match the operation."""
     op = OPS[message.type]
     if (message.data is None) != (op == Op.DELETE) or (message.old is None) != (op == Op.INSERT):
         raise _error("IMAGES", "data in inserts and updates alone, old in updates and deletes alone")
@@ -144,7 +144,7 @@ def _check_images(message: Envelope) -> None:
         raise _error("COLUMN", "the same columns in data and old")
 
 
-def _row_event(message: Envelope, table: DescribedTable) -> RowEvent:
+def _row_event(message: Envelope, table: TableReader) -> RowEvent:
     _check_images(message)
     row = message.old if message.data is None else message.data
     return RowEvent(
@@ -152,7 +152,7 @@ def _row_event(message: Envelope, table: DescribedTable) -> RowEvent:
         schema=message.database,
         table=message.table,
         op=OPS[message.type],
-        columns=table.shown(row or {}),
+        columns=table.event_columns(row or {}),
         before=None if message.old is None else table.image(message.old),
         after=None if message.data is None else table.image(message.data),
         table_id=message.table_id,

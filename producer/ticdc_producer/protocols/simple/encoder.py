@@ -1,4 +1,4 @@
-"""Encoder of Simple."""
+"""The encoder of Simple."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_json
-from ticdc_producer.protocols.arrow_text import joined, numbers
+from ticdc_producer.protocols.arrow_text import as_int64, concat
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.keyless_messages import KeylessMessages, RowTexts
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
-from ticdc_producer.protocols.message_batch import MessageBatch, row_by_row, woven
+from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one_message_per_row
 from ticdc_producer.protocols.simple import avro_messages, control_encoder
 from ticdc_producer.protocols.simple.avro_row_form import avro_table_forms
-from ticdc_producer.protocols.simple.bootstraps import Bootstraps
-from ticdc_producer.protocols.simple.fidelity import SimpleLosses
+from ticdc_producer.protocols.simple.bootstrap_schedule import BootstrapSchedule
+from ticdc_producer.protocols.simple.fidelity import SimpleFidelity
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.row_form import table_forms
 
-_DESCRIPTION = "bootstrap"
-"""``type`` of the messages that describe a table and hold no event."""
+_BOOTSTRAP = "bootstrap"
+"""``type`` of BOOTSTRAP messages, which carry a table schema and no event."""
 
 
 class SimpleEncoder:
-    """Values in, messages out; keeps the compiled forms of every table version it has met.
+    """Encodes values to messages. Caches the compiled forms of every table version.
 
-    One encoder writes one partition: it remembers which tables are described there.
+    An encoder writes one partition: it remembers the BOOTSTRAP messages that it sent there.
     """
 
     def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
@@ -41,17 +41,19 @@ class SimpleEncoder:
         self._others = avro_messages if self.options.encoding_format == "avro" else control_encoder
         self._large = LargeMessages(self.options, name_claim)
         self._forms: dict[TableInfo, tuple[int, Mapping[tuple[Op, bool], RowTexts]]] = {}
-        self._bootstraps = Bootstraps(self.options)
+        self._bootstraps = BootstrapSchedule(self.options)
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode rows of one table version; see ``codec.base.Encoder``. Row keys stay empty."""
+        """Encode rows of one table version; see ``protocols.base.Encoder``. Row keys are empty."""
         if table not in self._forms:
             self._forms[table] = len(self._forms), self._compiled(table)
         number, compiled = self._forms[table]
         method = self.options.large_message_handle_compression
         forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
-        rows = encoded_rows(joined((b"",), len(batch)), forms.values(), batch.commit_ts)
-        return self._large.handled(rows, table, forms).with_column("table", pa.repeat(number, len(batch)))
+        rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
+        return self._large.apply_size_limit(rows, table, forms).with_column(
+            "table", pa.repeat(number, len(batch))
+        )
 
     def _compiled(self, table: TableInfo) -> Mapping[tuple[Op, bool], RowTexts]:
         if self.options.encoding_format == "avro":
@@ -59,46 +61,51 @@ class SimpleEncoder:
         return table_forms(table, self.options)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row, without a key; before some of them the description of their table.
+        """One message per row, without a key, and BOOTSTRAP messages before the rows that need one.
 
-        :raises EncodeError: the refusal of a row that has one, or of a description that is too large.
+        :raises EncodeError: for a row that TiCDC refuses, or a BOOTSTRAP message that is too large.
         """
         for part in filter(len, rows):
-            batch = row_by_row(part, keyed=False)
-            yield self._described(batch, part) if self.options.sends_bootstrap else batch
+            batch = one_message_per_row(part, keyed=False)
+            yield self._with_bootstraps(batch, part) if self.options.sends_bootstrap else batch
 
-    def _described(self, batch: MessageBatch, rows: EncodedRows) -> MessageBatch:
-        commits = numbers(rows.column("commit_ts"))
-        due = self._bootstraps.due(list(self._forms), numbers(rows.column("table")), commits)
+    def _with_bootstraps(self, batch: MessageBatch, rows: EncodedRows) -> MessageBatch:
+        commits = as_int64(rows.column("commit_ts"))
+        due = self._bootstraps.due(list(self._forms), as_int64(rows.column("table")), commits)
         if not due:
             return batch
-        described = [self._bootstrap(table, int(commits[place])) for place, table in due.items()]
-        return woven(batch, described, np.array(list(due)))
+        bootstraps = [self._bootstrap(table, int(commits[row])) for row, table in due.items()]
+        return interleave(batch, bootstraps, np.array(list(due)))
 
     def _bootstrap(self, table: TableInfo, ts: int) -> Message:
         value = self._sent(self._others.bootstrap(table, ts, self.options), table.schema, table.name, ts)
-        return Message(None, value, _DESCRIPTION, ts, events=0)
+        return Message(None, value, _BOOTSTRAP, ts, events=0)
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message:
-        """The DDL event, with the table as the DDL leaves it and as it found it.
+        """The message of a DDL event.
 
-        :raises EncodeError: if it is over ``max-message-bytes``.
+        :param table: the table after the DDL.
+        :param before: the table before the DDL.
+        :raises EncodeError: if the message exceeds ``max-message-bytes``.
         """
         text = self._others.ddl(event, table, before, self.options)
         value = self._sent(text, event.schema, event.table, event.commit_ts)
-        return Message(None, value, Kind.DDL.word, event.commit_ts)
+        return Message(None, value, Kind.DDL.label, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
-        """A watermark."""
+        """The WATERMARK message."""
         value = compressed(
             self._others.watermark(ts, self.options), self.options.large_message_handle_compression
         )
-        return Message(None, value, Kind.RESOLVED.word, ts)
+        return Message(None, value, Kind.RESOLVED.label, ts)
 
     def _sent(self, text: bytes, schema: str, table: str, ts: int) -> bytes:
-        """A value compressed, and small enough."""
+        """Compress a value.
+
+        :raises EncodeError: if the message exceeds ``max-message-bytes``.
+        """
         value = compressed(text, self.options.large_message_handle_compression)
         length, limit = len(value) + RECORD_OVERHEAD, self.options.max_message_bytes
         if length > limit:
@@ -106,8 +113,8 @@ class SimpleEncoder:
         return value
 
     @property
-    def losses(self) -> SimpleLosses:
-        return SimpleLosses(
+    def fidelity(self) -> SimpleFidelity:
+        return SimpleFidelity(
             sorted_columns=True,
             table_ids="all",
             damaged_text=STRINGS | LOBS if self.options.encoding_format == "json" else frozenset(),

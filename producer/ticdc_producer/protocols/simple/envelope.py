@@ -1,4 +1,4 @@
-"""The JSON object of a message, checked member by member before anything is read from it."""
+"""The JSON object of a message; msgspec validates every member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TableID: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1
 
 
 class TimestampJSON(msgspec.Struct):
-    """A TIMESTAMP, as a clock of its location shows it."""
+    """A TIMESTAMP: the wall time ``value`` in the time zone ``location``."""
 
     location: str
     value: str
@@ -25,7 +25,7 @@ RowJSON: TypeAlias = dict[str, str | TimestampJSON | None]
 
 
 class DataType(msgspec.Struct, rename="camel"):
-    """A column's type; how long it is plays no part in reading values."""
+    """The type of a column, without the length, which is not needed to read values."""
 
     mysql_type: str
     charset: str
@@ -33,7 +33,7 @@ class DataType(msgspec.Struct, rename="camel"):
 
 
 class ColumnJSON(msgspec.Struct, rename="camel"):
-    """A column as the description of a table has it."""
+    """A column in a table schema."""
 
     name: str
     data_type: DataType
@@ -41,7 +41,7 @@ class ColumnJSON(msgspec.Struct, rename="camel"):
 
 
 class IndexJSON(msgspec.Struct):
-    """An index; of ``primary`` there may be two, the table's own and one that stands for it."""
+    """An index. Two may be ``primary``: the primary key, and one that TiCDC adds in place of it."""
 
     name: str
     unique: bool
@@ -51,7 +51,7 @@ class IndexJSON(msgspec.Struct):
 
 
 class TableSchema(msgspec.Struct):
-    """The description of a table version."""
+    """The schema of a table version."""
 
     schema: str
     table: str
@@ -61,7 +61,7 @@ class TableSchema(msgspec.Struct):
 
 
 class Envelope(msgspec.Struct, rename="camel"):
-    """One message; ``buildTs`` and ``checksum`` say nothing of the event."""
+    """One message, without ``buildTs`` and ``checksum``, which are not part of the event."""
 
     version: int
     type: str
@@ -80,14 +80,14 @@ class Envelope(msgspec.Struct, rename="camel"):
 
 
 _DECODER = msgspec.json.Decoder(Envelope)
-_PLACE = re.compile(r"\(byte (\d+)\)")
+_BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
 VERSION = 1
 
 
-def opened(value: bytes) -> Envelope:
-    """The object that a message value is.
+def parse_envelope(value: bytes) -> Envelope:
+    """Parse a message value.
 
-    :raises DecodeError: for anything else.
+    :raises DecodeError: if it is not a message of this protocol.
     """
     try:
         message = _DECODER.decode(value)
@@ -103,12 +103,12 @@ def _error(error: Exception, value: bytes) -> DecodeError:
         return DecodeError("SIMPLE-JSON", "JSON of a few levels", part="value", byte=0)
     if isinstance(error, UnicodeDecodeError):
         return DecodeError("SIMPLE-JSON", "UTF-8", part="value", byte=_first_bad_byte(value))
-    sentence = _PLACE.sub("", str(error)).strip().rstrip(":")
+    reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
     if isinstance(error, msgspec.ValidationError):
-        return DecodeError("SIMPLE-MEMBER", sentence, part="value", byte=0)
-    place = _PLACE.search(str(error))
-    byte = min(int(place[1]), len(value)) if place else len(value)
-    return DecodeError("SIMPLE-JSON", f"valid JSON ({sentence})", part="value", byte=byte)
+        return DecodeError("SIMPLE-MEMBER", reason, part="value", byte=0)
+    position = _BYTE_POSITION.search(str(error))
+    byte = min(int(position[1]), len(value)) if position else len(value)
+    return DecodeError("SIMPLE-JSON", f"valid JSON ({reason})", part="value", byte=byte)
 
 
 def _first_bad_byte(value: bytes) -> int:

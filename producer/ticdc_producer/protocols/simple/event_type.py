@@ -1,4 +1,4 @@
-"""``type``: the words for row changes, DDLs and the rest.
+"""The values of ``type``: kinds of row changes, DDLs and control messages.
 
 Source: tiflow ``pkg/sink/codec/simple/message.go`` (``getDDLType``) with the action codes of tidb
 ``pkg/meta/model/job.go``.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.protocols.ddl_keywords import DDLWords
+from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 
 EXCHANGE_PARTITION = 42
 WATERMARK, BOOTSTRAP = "WATERMARK", "BOOTSTRAP"
 OPS = {op.name: op for op in Op}
 
-_DDLS = DDLWords(
+_DDLS = DDLKeywords(
     {
         "CREATE": (3,),
         "RENAME": (14, 47),
@@ -25,17 +25,17 @@ _DDLS = DDLWords(
         "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 41, 61, 64, 71, 72),
     }
 )
-DDL_WORDS = _DDLS.all
-told_action = _DDLS.told_action
+DDL_TYPE_NAMES = _DDLS.all
+action_of = _DDLS.action_code
 
 
-def ddl_word(action: int, profile: Profile) -> str:
-    """The word for a DDL of TiDB's action code; the classic program has none for EXCHANGE PARTITION."""
+def ddl_type_name(action: int, profile: Profile) -> str:
+    """``type`` of a DDL with TiDB's action code; for EXCHANGE PARTITION it depends on the profile."""
     if action == EXCHANGE_PARTITION and profile == "new":
         return "ALTER"
     return _DDLS.of(action)
 
 
-def is_message_type(word: str) -> bool:
+def is_message_type(name: str) -> bool:
     """Whether messages of the protocol can have this type."""
-    return word in OPS or word in DDL_WORDS or word in (WATERMARK, BOOTSTRAP)
+    return name in OPS or name in DDL_TYPE_NAMES or name in (WATERMARK, BOOTSTRAP)

@@ -1,4 +1,4 @@
-"""Options of Simple, as plain values."""
+"""The options of Simple."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _FORMATS = ("json", "avro")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimpleOptions:
-    """How events are written.
+    """How events are encoded.
 
-    :param profile: whose dialect is written.
-    :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
-    :param large_message_handle_option: what becomes of a row over that limit: ``none`` refuses it,
-        ``handle-key-only`` sends its handle key alone, ``claim-check`` does so and stores the message.
-    :param large_message_handle_compression: of every value: ``none``, ``snappy`` or ``lz4``.
-    :param claim_check_storage_uri: where messages are stored, as those that are sent tell it.
-    :param claim_check_raw_value: whether a stored object is the bare value.
-    :param send_bootstrap_interval_in_sec: most seconds of the commit clock between two descriptions of a
-        table; 0 sends none.
-    :param send_bootstrap_in_msg_count: most rows of a table between two; 0 sends none.
-    :param time_zone: in which values show TIMESTAMP; messages name it.
+    :param profile: the TiCDC program whose output is written.
+    :param max_message_bytes: maximum size of a message as TiCDC counts it, including the record overhead.
+    :param large_message_handle_option: handling of rows over that limit: ``none`` refuses them,
+        ``handle-key-only`` sends only the handle key, ``claim-check`` also stores the whole message.
+    :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
+    :param claim_check_storage_uri: where messages are stored; sent messages contain the location.
+    :param claim_check_raw_value: whether a stored object is only the message value.
+    :param send_bootstrap_interval_in_sec: maximum seconds of the commit clock between two BOOTSTRAP messages
+        of a table; 0 sends none.
+    :param send_bootstrap_in_msg_count: maximum rows of a table between two BOOTSTRAP messages; 0 sends none.
+    :param time_zone: time zone in which TIMESTAMP values are sent; messages name it.
     :param build_ts_ms: time at which messages are built (``buildTs``), in Unix milliseconds; None for the
         commit time of each event.
     :param encoding_format: ``json`` or ``avro``.
-    :raises ChangefeedError: for an unknown form or way to handle large messages; in
-        Avro there is no way, and no compression.
+    :raises ChangefeedError: for an unknown encoding format or large message option, and for Avro with
+        handling or compression of large messages.
     """
 
     profile: Profile = "classic"
@@ -65,5 +65,5 @@ class SimpleOptions:
 
     @property
     def sends_bootstrap(self) -> bool:
-        """Whether tables are described before their rows; TiCDC does so where neither bound is 0."""
+        """Whether BOOTSTRAP messages are sent: TiCDC sends them if neither bound is 0."""
         return self.send_bootstrap_interval_in_sec > 0 and self.send_bootstrap_in_msg_count > 0

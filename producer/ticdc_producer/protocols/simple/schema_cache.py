@@ -1,4 +1,4 @@
-"""A table version as its description tells it: columns, handle key, and how values are read."""
+"""Reads rows by the schema of their table version: columns, handle key and value parsers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ticdc_producer.protocols.simple.envelope import (
     TableSchema,
     TimestampJSON,
 )
-from ticdc_producer.protocols.value_parsers import BadValue, Reader, reader_of
+from ticdc_producer.protocols.value_parsers import BadValue, Parser, parser_for
 
 _UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
@@ -25,11 +25,11 @@ _TIMESTAMP = "timestamp"
 _Cell: TypeAlias = str | TimestampJSON
 
 
-class DescribedTable:
-    """What rows of one table version are read with.
+class TableReader:
+    """Reads the rows of one table version.
 
-    :param schema: as the message has it.
-    :raises DecodeError: for a column of no MySQL type.
+    :param schema: the table schema in a DDL or BOOTSTRAP message.
+    :raises DecodeError: for a column whose type is not a MySQL type.
     """
 
     def __init__(self, schema: TableSchema) -> None:
@@ -41,10 +41,10 @@ class DescribedTable:
         }
         self._latest: tuple[tuple[str, ...], tuple[EventColumn, ...]] = (), ()
 
-    def shown(self, row: RowJSON) -> tuple[EventColumn, ...]:
-        """The columns of a row, in its order, which is mostly that of the row before.
+    def event_columns(self, row: RowJSON) -> tuple[EventColumn, ...]:
+        """The columns of a row, in the order of the row. The result for the last order is cached.
 
-        :raises DecodeError: for a column that the table has not.
+        :raises DecodeError: for a column that the table does not have.
         """
         names, columns = tuple(row), self.columns
         if names != self._latest[0]:
@@ -54,7 +54,8 @@ class DescribedTable:
     def image(self, row: RowJSON) -> Image:
         """The values of a row.
 
-        :raises DecodeError: for a column that the table has not, and a value that its type has not.
+        :raises DecodeError: for a column that the table does not have, or a value that its type does not
+            allow.
         """
         image: dict[str, Value] = {}
         texts, name = self._texts, ""
@@ -75,7 +76,10 @@ class DescribedTable:
         return name
 
     def _other(self, name: str, cell: _Cell | AvroCell | None) -> Value:
-        """NULL, a time stamp or a value in Avro; all else is not what the column holds."""
+        """Convert NULL, a TIMESTAMP or an Avro value.
+
+        :raises BadValue: for any other value.
+        """
         if cell is None:
             return None
         if isinstance(cell, AvroCell):
@@ -94,7 +98,8 @@ def _error(code: str, expected: str) -> DecodeError:
 def _handle_key(indexes: Iterable[IndexJSON]) -> frozenset[str]:
     """The columns of the handle key: the primary key, else the best unique index without NULLs.
 
-    An index called ``primary`` that repeats another stands for no primary key.
+    An index called ``primary`` with the columns of another unique index is not the primary key: TiCDC adds
+    it.
     """
     unique = [index for index in indexes if index.unique and not index.nullable and not index.primary]
     others = [index.columns for index in unique]
@@ -121,15 +126,15 @@ def _type_text(column: ColumnJSON) -> str:
     return f"{name} unsigned" if column.data_type.unsigned and name in _SIGNED else name
 
 
-def _reader(column: ColumnJSON) -> Reader:
-    """What makes canonical texts of a column's; it raises ``BadValue``."""
+def _reader(column: ColumnJSON) -> Parser:
+    """The parser of the texts of a column; it raises ``BadValue``."""
     text = _type_text(column)
     if text in _BYTES:
         return _bytes
     if text == _UNSPECIFIED:
         return _unreadable
     try:
-        return reader_of(text)
+        return parser_for(text)
     except BadValue as bad:
         raise _error(bad.code, f"{bad.expected} of column {column.name!r}") from None
 
@@ -141,5 +146,5 @@ def _unreadable(_: str) -> bytes:
 def _bytes(text: str) -> bytes:
     try:
         return binascii.a2b_base64(text, strict_mode=True)
-    except ValueError:  # also of characters outside of ASCII
+    except ValueError:  # also raised for characters outside of ASCII
         raise BadValue("BASE64", "Base64") from None

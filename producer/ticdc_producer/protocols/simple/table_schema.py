@@ -1,4 +1,4 @@
-"""``tableSchema``: a table version as messages describe it.
+"""Encodes ``tableSchema``, the schema of a table version.
 
 Source: tiflow ``pkg/sink/codec/simple/message.go`` (``newTableSchema``, ``newColumnSchema``).
 """
@@ -31,7 +31,7 @@ def table_schema(table: TableInfo, profile: Profile) -> bytes:
 
 
 def listed_columns(table: TableInfo, profile: Profile) -> Sequence[ColumnInfo]:
-    """The columns: of the classic program as they were added, of the new one in the order of the table."""
+    """The columns of ``tableSchema``: sorted by column id in classic TiCDC (tiflow), else in table order."""
     return table.columns if profile == "new" else sorted(table.columns, key=lambda column: column.id)
 
 
@@ -53,7 +53,7 @@ def _boolean(value: bool) -> bytes:
 
 
 def _data_type(column: ColumnInfo) -> Iterator[bytes]:
-    """The members of ``dataType``; Go leaves out what is zero."""
+    """The members of ``dataType``; Go omits zero values."""
     if column.type == T.UNSPECIFIED:  # columns of a view
         yield b'"mysqlType":"unspecified","charset":"","collate":""'
         return
@@ -72,7 +72,7 @@ def _data_type(column: ColumnInfo) -> Iterator[bytes]:
 
 
 def _default(column: ColumnInfo) -> bytes:
-    """A text, of BIT a number; null where there is none."""
+    """The DEFAULT as text, or as number for BIT; null if there is none."""
     if column.type == T.BIT and column.default is not None and not column.default_expression:
         return column.default
     text = stored_default(column)
@@ -80,17 +80,17 @@ def _default(column: ColumnInfo) -> bytes:
 
 
 def listed_indexes(table: TableInfo) -> Iterator[tuple[IndexInfo, str, bool]]:
-    """Indexes with name and whether they are primary, as TiDB keeps them, and one called ``primary`` where
-    none of them is the primary key.
+    """The indexes of ``tableSchema``: each with its name and whether it is primary.
 
-    That is the primary key if it is the row's integer handle, which is no index of TiDB's, else the first
-    unique index without NULLs, which need not be the handle key.
+    These are the indexes that TiDB stores. If none of them is the primary key, TiCDC adds an index
+    ``primary``: the primary key if it is the integer handle of the rows, which TiDB does not store as an
+    index, else the first unique index without NULLs, which may not be the handle key.
     """
-    kept = [index for index in table.indexes if not _is_handle(table, index)]
-    for index in kept:
+    stored = [index for index in table.indexes if not _is_handle(table, index)]
+    for index in stored:
         yield index, index.name, index.primary
-    if not any(index.primary for index in kept):
-        key = table.primary_key or next((index for index in kept if _never_null(table, index)), None)
+    if not any(index.primary for index in stored):
+        key = table.primary_key or next((index for index in stored if _never_null(table, index)), None)
         if key is not None:
             yield key, "primary", True
 

@@ -1,4 +1,4 @@
-"""Values of columns as JSON: strings all of them, but for TIMESTAMP, which comes with its time zone.
+"""Encodes column values as JSON: TIMESTAMP as an object with its time zone, all others as strings.
 
 Source: tiflow ``pkg/sink/codec/simple/message.go`` (``encodeValue``).
 """
@@ -15,7 +15,7 @@ from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Pieces, Renderer, quoted, surrounded
+from ticdc_producer.protocols.arrow_text import Fragments, Renderer, quoted, surrounded
 from ticdc_producer.protocols.base64_texts import base64_texts
 from ticdc_producer.protocols.go_json import STRINGS
 
@@ -24,12 +24,12 @@ from ticdc_producer.protocols.go_json import STRINGS
 class ColumnPlan:
     """One column of a table version.
 
-    :param place: index into the row image.
+    :param index: index into the row image.
     :param name: the column's name as JSON.
-    :param render: values to JSON.
+    :param render: renders values to JSON.
     """
 
-    place: int
+    index: int
     name: bytes
     render: Renderer
     handle_key: bool
@@ -37,16 +37,16 @@ class ColumnPlan:
 
 def column_plans(table: TableInfo, time_zone: str) -> tuple[ColumnPlan, ...]:
     """The columns in the order in which Go prints a map: by the bytes of their names."""
-    described = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
-    ordered = sorted(described, key=lambda each: each[1][0].name.encode())
+    columns = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
+    ordered = sorted(columns, key=lambda each: each[1][0].name.encode())
     return tuple(
         ColumnPlan(
-            place=place,
+            index=index,
             name=STRINGS.literal(column.name),
             render=_renderer(column, time_zone),
             handle_key=bool(flag & ColumnFlag.HANDLE_KEY),
         )
-        for place, (column, flag) in ordered
+        for index, (column, flag) in ordered
     )
 
 
@@ -58,9 +58,9 @@ def _renderer(column: ColumnInfo, time_zone: str) -> Renderer:
     return STRINGS.literals if column.type == MySQLType.JSON else quoted
 
 
-def _base64(values: pa.Array) -> Pieces:
+def _base64(values: pa.Array) -> Fragments:
     return quoted(base64_texts(values))
 
 
-def _timestamps(start: bytes, values: pa.Array) -> Pieces:
+def _timestamps(start: bytes, values: pa.Array) -> Fragments:
     return surrounded(start, values, b'"}')

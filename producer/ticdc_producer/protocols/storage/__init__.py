@@ -1,1 +1,1 @@
-"""The files of TiCDC's storage sink: their names, the schema files, what data files are made of."""
+"""The files of TiCDC's storage sink: their paths, and the content of schema files."""

@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 
 METADATA = "metadata"
-"""The file that tells up to which commit-ts everything is there."""
+"""The file that contains the commit-ts up to which all rows have been written."""
 EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
 INDEX = "meta/CDC.index"
-"""In the directory of data files: the name of the last of them."""
+"""Path in a directory of data files; the file contains the name of the last data file."""
 _DATA = re.compile(r"CDC([0-9]{6,20})(\.csv|\.json)")
 _SCHEMA = re.compile(r"schema_([0-9]{1,20})_([0-9]{10})\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaName:
-    """What the name of a schema file tells."""
+    """The version and checksum in the name of a schema file."""
 
     version: int
     checksum: int
 
 
 def schema_path(file: SchemaFile) -> str:
-    """``SCHEMA/meta/…`` for DDL of a database, else ``SCHEMA/TABLE/meta/…``."""
+    """``SCHEMA/meta/…`` for DDL of a database, otherwise ``SCHEMA/TABLE/meta/…``."""
     folder = f"{file.schema}/{file.table}" if file.table else file.schema
     return f"{folder}/meta/schema_{file.version}_{file.checksum:010}.json"
 
@@ -41,8 +41,8 @@ def version_folder(schema: str, table: str, version: int) -> str:
 def data_name(number: int, width: int, protocol: str) -> str:
     """Name of a data file.
 
-    :param number: from 1 in each directory.
-    :param width: digits that it has at least.
+    :param number: counted from 1 in each directory.
+    :param width: minimum number of digits.
     """
     return f"CDC{number:0{width}}{EXTENSIONS[protocol]}"
 
@@ -54,7 +54,7 @@ def data_number(name: str) -> int | None:
 
 
 def schema_name(name: str) -> SchemaName | None:
-    """What a schema file's name tells; None for other files."""
+    """Version and checksum from a schema file's name; None for other files."""
     found = _SCHEMA.fullmatch(name)
     return SchemaName(int(found[1]), int(found[2])) if found else None
 

@@ -1,4 +1,4 @@
-"""Schema files: a table as a DDL leaves it, and the DDL.
+"""Schema files: the definition of a table after a DDL, and the DDL.
 
 Source: tiflow ``pkg/sink/cloudstorage/table_definition.go``, ticdc ``pkg/cloudstorage/schema_file.go``.
 """
@@ -21,12 +21,12 @@ from ticdc_producer.protocols.stored_default import stored_bits, stored_default
 
 T = MySQLType
 _FORMAT = 1
-MOST_COLUMNS = 4096
-"""TiDB allows no more in a table."""
+MAX_COLUMNS = 4096
+"""TiDB's maximum number of columns in a table."""
 _WITH_LENGTH = INTEGERS | TEXTS | LOBS | {T.BIT, T.YEAR}
 _WITH_FRACTION = {T.TIMESTAMP, T.DATETIME, T.DURATION}
 _OWN_NAMES = {T.UNSPECIFIED: "UNSPECIFIED", T.VAR_STRING: "VAR_STRING"}
-"""Of columns of views, and of expressions that are indexed: whatever their charset."""
+"""Types of view columns and of indexed expressions; their names do not depend on the charset."""
 Members = list[tuple[str, bytes]]
 """Members of a JSON object: name, and value as JSON."""
 
@@ -35,10 +35,12 @@ Members = list[tuple[str, bytes]]
 class SchemaFile:
     """One schema file.
 
-    :param schema: the database; ``table`` is empty for DDL of a database.
-    :param version: TSO of the DDL; it names the directory of the rows that come after it.
-    :param query: its text; empty, and ``type`` 0, where the file is there for the sake of data only.
-    :param columns: each as its JSON members, in table order, virtual and hidden ones included.
+    :param schema: the database.
+    :param table: the table; empty for DDL of a database.
+    :param version: TSO of the DDL; names the directory of the rows after it.
+    :param query: text of the DDL; empty if the file is written only because of data.
+    :param type: TiDB's action code of the DDL; 0 if the file is written only because of data.
+    :param columns: name and JSON members of each column, in table order, including virtual and hidden ones.
     """
 
     schema: str
@@ -58,23 +60,26 @@ class SchemaFile:
                 ("TableVersion", b"%d" % self.version),
                 ("Query", STRINGS.literal(self.query)),
                 ("Type", b"%d" % self.type),
-                *_described(self.columns, b"null"),
+                *_columns_members(self.columns, b"null"),
             ]
         )
 
     @property
     def checksum(self) -> int:
-        """CRC-32 of the table alone, its columns sorted by name: equal where a DDL changes none of them."""
+        """CRC-32 of the table without the DDL, columns sorted by name: equal if a DDL changes no column."""
         by_name = sorted(self.columns, key=lambda column: column[0].encode())
-        # Where there are no columns Go marshals here an empty list, and in the file a list that is nil.
-        return crc32(_indented([*self._names(), ("Version", b"0"), *_described(by_name, b"[]")]))
+        # Without columns, Go marshals an empty list here, but a nil list in the file.
+        return crc32(_indented([*self._names(), ("Version", b"0"), *_columns_members(by_name, b"[]")]))
 
     def _names(self) -> Members:
         return [("Table", STRINGS.literal(self.table)), ("Schema", STRINGS.literal(self.schema))]
 
 
-def _described(columns: Sequence[tuple[str, Members]], none: bytes) -> Members:
-    """:param none: how a list of no columns is written."""
+def _columns_members(columns: Sequence[tuple[str, Members]], none: bytes) -> Members:
+    """The members that describe the columns.
+
+    :param none: text of a list without columns.
+    """
     listed = array([_indented(members, 2) for _, members in columns], 1) or none
     return [("TableColumns", listed), ("TableColumnsTotal", b"%d" % len(columns))]
 
@@ -84,8 +89,8 @@ def schema_file(
 ) -> SchemaFile:
     """The schema file of a table version.
 
-    :param version: TSO of the DDL that made it, or that dropped it.
-    :param column_ids: whether columns tell their ids (``output-column-id``).
+    :param version: TSO of the DDL that created or dropped it.
+    :param column_ids: whether columns contain their ids (``output-column-id``).
     """
     described = zip(table.columns, table.flags, strict=True)
     elements = table.profile == "new"
@@ -101,7 +106,7 @@ def schema_file(
 def _members(
     column: ColumnInfo, flag: int, *, column_ids: bool, elements: bool
 ) -> Iterator[tuple[str, bytes]]:
-    """What a column says of itself; Go leaves out what is empty."""
+    """The members of a column; Go omits empty ones."""
     if column_ids:
         yield "ColumnId", b'"%d"' % column.id
     yield "ColumnName", STRINGS.literal(column.name)
@@ -145,6 +150,6 @@ def _indented(members: Members, depth: int = 0) -> bytes:
 
 
 def array(items: Sequence[bytes], depth: int) -> bytes:
-    """A list as Go indents it; empty for one without items."""
+    """A list as Go indents it; an empty text for a list without items."""
     pad = b"    " * (depth + 1)
     return b"[\n%b\n%b]" % (b",\n".join(pad + item for item in items), b"    " * depth) if items else b""

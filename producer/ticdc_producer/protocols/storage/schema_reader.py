@@ -1,4 +1,4 @@
-"""Schema files back, so that their checksum can be looked at."""
+"""Parses schema files, so that their checksum can be verified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.go_json import STRINGS
-from ticdc_producer.protocols.storage.schema_file import MOST_COLUMNS, Members, SchemaFile, array
+from ticdc_producer.protocols.storage.schema_file import MAX_COLUMNS, Members, SchemaFile, array
 
 _REPLACEMENT = "\ufffd".encode()
 _NAMES = {
@@ -17,44 +17,44 @@ _NAMES = {
 
 
 def read_schema_file(content: bytes) -> SchemaFile:
-    """A schema file.
+    """Parse a schema file.
 
-    :raises DecodeError: if it is none, or its columns are not as many as it says.
+    :raises DecodeError: if this is not a schema file, or ``TableColumnsTotal`` is wrong.
     """
     try:
-        told = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
         raise _error("JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise _error("a JSON object")
     for name, kind in _NAMES.items():
-        value = told.get(name)
+        value = document.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise _error(f"{name} as {kind.__name__}")
-    columns = told.get("TableColumns") or []
-    if not isinstance(columns, list) or len(columns) != told["TableColumnsTotal"]:
+    columns = document.get("TableColumns") or []
+    if not isinstance(columns, list) or len(columns) != document["TableColumnsTotal"]:
         raise _error("as many TableColumns as TableColumnsTotal says")
-    if len(columns) > MOST_COLUMNS or not 0 <= told["TableVersion"] <= MAX_TS:
-        raise _error(f"up to {MOST_COLUMNS} columns, and a TSO")
+    if len(columns) > MAX_COLUMNS or not 0 <= document["TableVersion"] <= MAX_TS:
+        raise _error(f"up to {MAX_COLUMNS} columns, and a TSO")
     return SchemaFile(
-        schema=told["Schema"],
-        table=told["Table"],
-        version=told["TableVersion"],
-        query=told["Query"],
-        type=told["Type"],
+        schema=document["Schema"],
+        table=document["Table"],
+        version=document["TableVersion"],
+        query=document["Query"],
+        type=document["Type"],
         columns=tuple(map(_column, columns)),
     )
 
 
-def _column(told: Any) -> tuple[str, Members]:
-    if not isinstance(told, dict) or not isinstance(told.get("ColumnName"), str):
+def _column(column: Any) -> tuple[str, Members]:
+    if not isinstance(column, dict) or not isinstance(column.get("ColumnName"), str):
         raise _error("a ColumnName in each of TableColumns")
-    if not isinstance(told.get("ColumnType"), str):
-        raise _error(f"the ColumnType of {told['ColumnName']!r}")
-    members = [(name, _member(value)) for name, value in told.items()]
-    if told["ColumnType"].startswith("BIT"):  # whose DEFAULT is bytes, and U+FFFD stands for such a one
+    if not isinstance(column.get("ColumnType"), str):
+        raise _error(f"the ColumnType of {column['ColumnName']!r}")
+    members = [(name, _member(value)) for name, value in column.items()]
+    if column["ColumnType"].startswith("BIT"):  # its DEFAULT is bytes, and U+FFFD represents an invalid one
         members = [(name, value.replace(_REPLACEMENT, b"\\ufffd")) for name, value in members]
-    return told["ColumnName"], members
+    return column["ColumnName"], members
 
 
 def _member(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""From typed Spark columns to canonical values (DESIGN "Value"), in the JVM."""
+"""Converts typed Spark columns to canonical values (``docs/design.md#values``), in the JVM."""
 
 from __future__ import annotations
 
@@ -34,54 +34,61 @@ from ticdc_producer.scenario.dataframe.number_text import (
     integer_text,
     year_text,
 )
-from ticdc_producer.scenario.dataframe.refusal import null_refused
+from ticdc_producer.scenario.dataframe.refusal import reject_null
 from ticdc_producer.scenario.dataframe.string_text import byte_text, character_text
-from ticdc_producer.scenario.dataframe.temporal_text import date_text, moment_text, span_text
+from ticdc_producer.scenario.dataframe.temporal_text import date_text, datetime_text, duration_text
 
 T = MySQLType
 Rule: TypeAlias = Callable[[ColumnInfo, Column, DataType], Column]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """How one kind of column is made.
+class ConversionRule:
+    """How the values of one kind of column are converted.
 
-    :param accepts: the Spark types it is made from; ``names`` says so to the user.
-    :param rule: the canonical value of one that is not NULL, as string or binary.
-    :param whole: whether decimals must have scale 0.
+    :param accepts: the accepted Spark types.
+    :param names: the accepted types in words, for messages.
+    :param convert: makes the canonical value, as string or binary, of a value that is not NULL.
+    :param integral: whether decimals must have scale 0.
     """
 
     accepts: tuple[type[DataType], ...]
     names: str
-    rule: Rule
-    whole: bool = False
+    convert: Rule
+    integral: bool = False
 
 
 def _json_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
     return json_column(value, column.name)
 
 
-_WHOLE = (IntegralType, DecimalType)
-_WHOLE_NAMES = "an integer, or decimal(n,0) beyond the signed range"
-_INTEGER = Form((*_WHOLE, BooleanType), f"{_WHOLE_NAMES}, or boolean", integer_text, whole=True)
-_FLOAT = Form((FractionalType, IntegralType), "float, double, decimal or an integer", float_column_text)
-_MOMENT = Form((TimestampType, TimestampNTZType), "timestamp or timestamp_ntz", moment_text)
-_CHARACTERS = Form((StringType,), "string", character_text)
-_BYTES = Form((BinaryType,), "binary", byte_text)
-_FORMS: dict[MySQLType, Form] = {
+_INTEGRAL = (IntegralType, DecimalType)
+_INTEGRAL_NAMES = "an integer, or decimal(n,0) beyond the signed range"
+_INTEGER = ConversionRule(
+    (*_INTEGRAL, BooleanType), f"{_INTEGRAL_NAMES}, or boolean", integer_text, integral=True
+)
+_FLOAT = ConversionRule(
+    (FractionalType, IntegralType), "float, double, decimal or an integer", float_column_text
+)
+_DATETIME = ConversionRule((TimestampType, TimestampNTZType), "timestamp or timestamp_ntz", datetime_text)
+_CHARACTERS = ConversionRule((StringType,), "string", character_text)
+_BYTES = ConversionRule((BinaryType,), "binary", byte_text)
+_RULES: dict[MySQLType, ConversionRule] = {
     **dict.fromkeys(INTEGERS, _INTEGER),
-    T.NEW_DECIMAL: Form(_WHOLE, "decimal or an integer", decimal_text),
+    T.NEW_DECIMAL: ConversionRule(_INTEGRAL, "decimal or an integer", decimal_text),
     T.FLOAT: _FLOAT,
     T.DOUBLE: _FLOAT,
-    T.BIT: Form((*_WHOLE, BooleanType), f"{_WHOLE_NAMES}, or boolean", bit_text, whole=True),
-    T.YEAR: Form((IntegralType,), "an integer", year_text),
-    T.DATE: Form((DateType,), "date", date_text),
-    T.DATETIME: _MOMENT,
-    T.TIMESTAMP: _MOMENT,
-    T.DURATION: Form((StringType,), "string", span_text),
-    T.ENUM: Form((StringType, IntegralType), "string or an integer", enum_text),
-    T.SET: Form((StringType, *_WHOLE), f"string, or {_WHOLE_NAMES}", set_text, whole=True),
-    T.JSON: Form((StringType,), "string", _json_text),
+    T.BIT: ConversionRule(
+        (*_INTEGRAL, BooleanType), f"{_INTEGRAL_NAMES}, or boolean", bit_text, integral=True
+    ),
+    T.YEAR: ConversionRule((IntegralType,), "an integer", year_text),
+    T.DATE: ConversionRule((DateType,), "date", date_text),
+    T.DATETIME: _DATETIME,
+    T.TIMESTAMP: _DATETIME,
+    T.DURATION: ConversionRule((StringType,), "string", duration_text),
+    T.ENUM: ConversionRule((StringType, IntegralType), "string or an integer", enum_text),
+    T.SET: ConversionRule((StringType, *_INTEGRAL), f"string, or {_INTEGRAL_NAMES}", set_text, integral=True),
+    T.JSON: ConversionRule((StringType,), "string", _json_text),
 }
 
 
@@ -89,35 +96,35 @@ def canonical(column: ColumnInfo, value: Column, kind: DataType, *, required: Co
     """The canonical value of a column, as binary; a value that does not fit stops the job.
 
     :param kind: the Spark type of ``value``.
-    :param required: where NULL in a NOT NULL column is refused; everywhere unless given.
-    :raises ScenarioError: if the column is not made from that type.
+    :param required: condition under which NULL in a NOT NULL column is refused; default: always.
+    :raises ScenarioError: if the column does not accept that type.
     """
-    rule = _form(column, kind).rule
+    convert = _rule_for(column, kind).convert
     absent = F.lit(None).cast("binary")
     if not column.nullable:
-        absent = null_refused(column).cast("binary")
+        absent = reject_null(column).cast("binary")
         if required is not None:
             absent = F.when(required, absent)
     if isinstance(kind, NullType):
         return absent
-    return F.when(value.isNull(), absent).otherwise(rule(column, _plain(value, kind), kind).cast("binary"))
+    return F.when(value.isNull(), absent).otherwise(convert(column, _plain(value, kind), kind).cast("binary"))
 
 
 def _plain(value: Column, kind: DataType) -> Column:
-    """Booleans as numbers; strings without a collation of Spark's, so that names compare exactly."""
+    """Booleans as numbers; strings without a Spark collation, so that names compare exactly."""
     if isinstance(kind, BooleanType):
         return value.cast("int")
     return value.cast("string") if isinstance(kind, StringType) else value
 
 
-def _form(column: ColumnInfo, kind: DataType) -> Form:
-    form = _FORMS.get(column.type)
+def _rule_for(column: ColumnInfo, kind: DataType) -> ConversionRule:
+    rule = _RULES.get(column.type)
     if column.type in STRINGS or column.type in LOBS:
-        form = _BYTES if column.charset == "binary" else _CHARACTERS
-    if form is None:
+        rule = _BYTES if column.charset == "binary" else _CHARACTERS
+    if rule is None:
         raise UnsupportedSQL(f"Values of type {column.type_name} are not supported", column=column.name)
-    fraction = form.whole and isinstance(kind, DecimalType) and kind.scale > 0
-    if not isinstance(kind, (*form.accepts, NullType)) or fraction:
+    fraction = rule.integral and isinstance(kind, DecimalType) and kind.scale > 0
+    if not isinstance(kind, (*rule.accepts, NullType)) or fraction:
         what = f"column {column.name!r} is {column.type_name} and cannot be made from {kind.simpleString()}"
-        raise ScenarioError(what, column=column.name, hint=f"it takes {form.names}; cast it")
-    return form
+        raise ScenarioError(what, column=column.name, hint=f"it takes {rule.names}; cast it")
+    return rule

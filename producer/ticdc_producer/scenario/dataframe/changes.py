@@ -1,4 +1,4 @@
-"""A typed DataFrame as a change log (DESIGN §2.3)."""
+"""Makes a change log of a typed DataFrame (``docs/design.md#change-log``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_producer.model.dataframes import CHANGE_LOG, IMAGE, in_shape
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.old_row import given_old_row, with_previous_row
-from ticdc_producer.scenario.dataframe.operations import operation, order_numbers, serves
+from ticdc_producer.scenario.dataframe.operations import is_used_by, operation, order_numbers
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
 from ticdc_producer.scenario.dataframe.sources import Sources, old_row_sources, quoted, row_sources
 
@@ -30,19 +30,19 @@ def changes(
 ) -> DataFrame:
     """Make a change log of a DataFrame with one row per row change.
 
-    Columns are the table's, by name without case: the new row of an insert or update, the deleted row of a
-    delete. Columns that are not there get their DEFAULT or NULL. Values are checked when the job runs; one
-    that does not fit stops it with a message that names column and value.
+    The columns are those of the table, by name without case: the new row of an insert or update, the deleted
+    row of a delete. Missing columns get their DEFAULT or NULL. Values are checked when the job runs; one that
+    does not fit stops it with a message that names column and value.
 
-    Where the table has no clustered primary key, its primary or handle key stands for the hidden row id:
+    If the table has no clustered primary key, its primary or handle key replaces the hidden row id:
     ``row_key`` encodes that key and ``row_id`` is 0.
 
     :param op: column or expression of ``insert``, ``update``, ``delete``, or ``i`` (``c``), ``u``, ``d``.
-    :param order: integer column with the number of the transaction, from 0, gaps allowed; a second one
-        with the place in the transaction. Two changes of one row must not have the same place.
-    :param before: struct column with the old row of updates, NULL for the others. Without it an old row is
-        what the change before left under the same key: histories then start with the insert of each row,
-        no key changes, and of a delete only the key is read.
+    :param order: integer column with the number of the transaction, from 0, gaps allowed; optionally a second
+        one with the position in the transaction. Two changes of one row must not have the same position.
+    :param before: struct column with the old row of updates, NULL for inserts and deletes. Without it the old
+        row is the result of the previous change under the same key: histories then start with the insert of
+        each row, keys do not change, and only the key columns of a delete are read.
     :return: shape ``CHANGE_LOG``.
     :raises ScenarioError: for columns that do not fit the table by name or type.
     """
@@ -59,25 +59,25 @@ def changes(
         has_old = quoted(before).isNotNull().alias("has_old")
         staged = df.select(*head, row.struct().alias("row"), old.struct(quoted(before)).alias("old"), has_old)
         log = _with_given(staged, row, old, key, before)
-    placed = {"table_version": F.lit(table.version), "table_id": F.lit(table.table_id).cast("long")}
-    placed_log = log.withColumns(placed)
-    return in_shape(placed_log, CHANGE_LOG)
+    table_columns = {"table_version": F.lit(table.version), "table_id": F.lit(table.table_id).cast("long")}
+    full_log = log.withColumns(table_columns)
+    return in_shape(full_log, CHANGE_LOG)
 
 
 def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame:
-    kept = F.col("op") != Op.DELETE
-    values = row.values(F.col("row"), required=kept, always=key.offsets)
+    has_new_row = F.col("op") != Op.DELETE
+    values = row.values(F.col("row"), required=has_new_row, always=key.offsets)
     now = _names("now", values)
     named = staged.select(*_HEAD, *_aliased(values, now))
     keyed = named.select(
         *_HEAD,
-        F.when(kept, _image(now)).alias("after"),
+        F.when(has_new_row, _image(now)).alias("after"),
         key.row_key(_columns(now)).alias("row_key"),
         key.row_id(_columns(now)).alias("row_id"),
-        _shown(key, now).alias("shown"),
+        _key_text(key, now).alias("key_text"),
     )
-    nowhere = {name: F.lit(None) for name in ("old_table_id", "old_row_key", "old_row_id")}
-    return with_previous_row(keyed).withColumns(nowhere)
+    not_moved = {name: F.lit(None) for name in ("old_table_id", "old_row_key", "old_row_id")}
+    return with_previous_row(keyed).withColumns(not_moved)
 
 
 def _with_given(staged: DataFrame, row: Sources, old: Sources, key: StoredKey, before: str) -> DataFrame:
@@ -89,7 +89,7 @@ def _with_given(staged: DataFrame, row: Sources, old: Sources, key: StoredKey, b
     keyed = named.select(
         *_HEAD,
         F.when(F.col("op") != Op.DELETE, _image(now)).alias("after"),
-        given_old_row(_image(now), _image(then), has_old, _shown(key, now), before).alias("before"),
+        given_old_row(_image(now), _image(then), has_old, _key_text(key, now), before).alias("before"),
         key.row_key(_columns(now)).alias("row_key"),
         key.row_id(_columns(now)).alias("row_id"),
         F.when(has_old, key.row_key(_columns(then))).alias("left_key"),
@@ -119,14 +119,14 @@ def _image(names: Mapping[int, str]) -> Column:
     return F.array(*names.values()).cast(IMAGE)
 
 
-def _shown(key: StoredKey, names: Mapping[int, str]) -> Column:
+def _key_text(key: StoredKey, names: Mapping[int, str]) -> Column:
     return F.concat_ws("-", *(F.col(names[offset]).cast("string") for offset in key.offsets))
 
 
 def _other_columns(
     df: DataFrame, table: TableInfo, op: str | Column, order: str | Sequence[str], before: str | None
 ) -> set[str]:
-    """Columns that need not be the table's."""
+    """Columns of the DataFrame that need not be columns of the table."""
     named = {order} if isinstance(order, str) else set(order)
     if before is not None:
         named.add(before)
@@ -134,7 +134,7 @@ def _other_columns(
         return named | {op}
     known = {column.name.lower() for column in table.columns} | {name.lower() for name in named}
     unknown = [name for name in df.columns if name.lower() not in known]
-    return named | {name for name in unknown if serves(df, name, op)}
+    return named | {name for name in unknown if is_used_by(df, name, op)}
 
 
 def _struct_of(df: DataFrame, before: str) -> StructType:

@@ -1,7 +1,7 @@
-"""Text of FLOAT and DOUBLE columns, column-wise: Arrow's shortest digits in TiCDC's plain form.
+"""Text of FLOAT and DOUBLE columns on Arrow columns: the shortest digits, without an exponent.
 
-Arrow prints the shortest digits too, but with an exponent below 1e-6 and from 1e10; those few numbers go
-through ``model.float_text`` one by one.
+Arrow prints the shortest digits, too, but with an exponent below 1e-6 and from 1e10; those few numbers are
+printed one by one by ``model.float_text``.
 """
 
 from __future__ import annotations

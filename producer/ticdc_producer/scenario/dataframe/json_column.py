@@ -1,7 +1,6 @@
-"""Text of JSON columns: Spark has no JSON printer of TiDB's form, so this runs on Arrow columns.
+"""Text of JSON columns as TiDB prints it; a function on Arrow columns, because Spark cannot print it.
 
-TiDB sorts members, spaces separators and prints doubles its own way at every depth, which no Spark
-expression can.
+TiDB sorts members, writes a space after separators and has its own format of doubles, at every depth.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ticdc_producer.model.sql_mode import value_error
 
 
 def json_texts(documents: pa.Array, column: str = "") -> pa.Array:
-    """Documents in TiDB's form, as binary.
+    """Documents as TiDB prints them, as binary.
 
     :param column: name of the column, for the message.
     :raises ScenarioError: for text that is not JSON.

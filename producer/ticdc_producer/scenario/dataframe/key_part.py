@@ -1,7 +1,7 @@
-"""Order-preserving encodings of key columns as Spark expressions, byte for byte ``model.row_key``'s.
+"""Order-preserving encodings of key columns as Spark expressions, with the same bytes as ``model.row_key``.
 
-Every function takes a canonical value and gives hexadecimal text, which concatenates; ``row_key`` makes
-bytes of the whole.
+Every function takes a canonical value and returns hexadecimal text, which can be concatenated; ``row_key``
+converts the whole text to bytes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _LONGEST_DECIMAL = 38
 
 
 def int_key(number: Column) -> Column:
-    """A long with its sign turned, so that bytes compare as the numbers do."""
+    """A long with its sign bit flipped, so that the bytes sort like the numbers."""
     return _eight_bytes(number.bitwiseXOR(F.lit(_SIGN)))
 
 
-def wrapped(column: ColumnInfo, value: Column) -> Column:
-    """A canonical integer as a long; unsigned ones above the signed range become negative."""
+def as_signed_long(column: ColumnInfo, value: Column) -> Column:
+    """A canonical integer as a long; unsigned values above the signed range become negative."""
     if not (column.unsigned or column.type in NUMBERED):
         return value.cast("string").cast("long")
     number = value.cast("string").cast("decimal(20,0)")
@@ -42,32 +42,32 @@ def wrapped(column: ColumnInfo, value: Column) -> Column:
 
 
 def encode_part(column: ColumnInfo, value: Column) -> Column:
-    """One column of a key.
+    """Encode one column of a key.
 
-    :raises UnsupportedSQL: for a column whose order the JVM does not know.
+    :raises UnsupportedSQL: for a column whose sort order is not implemented in the JVM.
     """
     code = column.type
     text = value.cast("string")
     if code in INTEGERS or code in NUMBERED:
         unsigned = column.unsigned or code in NUMBERED
         return (
-            _flagged(_UINT, _eight_bytes(wrapped(column, value)))
+            _with_flag(_UINT, _eight_bytes(as_signed_long(column, value)))
             if unsigned
-            else _flagged(_INT, int_key(wrapped(column, value)))
+            else _with_flag(_INT, int_key(as_signed_long(column, value)))
         )
     if code in FLOATS:
-        return _flagged(_FLOAT, _ordered_double(text.cast("double")))
+        return _with_flag(_FLOAT, _ordered_double(text.cast("double")))
     if code == T.NEW_DECIMAL:
-        return _flagged(_DECIMAL, _ordered_decimal(column, text))
+        return _with_flag(_DECIMAL, _ordered_decimal(column, text))
     if code == T.DURATION:
-        return _flagged(_DURATION, int_key(_microseconds(text)))
+        return _with_flag(_DURATION, int_key(_microseconds(text)))
     if code in CHARSET_BEARING and column.charset != "binary":
-        return _flagged(_BYTES, memcomparable(_weights(column, text)))
-    return _flagged(_BYTES, memcomparable(value))
+        return _with_flag(_BYTES, memcomparable(_weights(column, text)))
+    return _with_flag(_BYTES, memcomparable(value))
 
 
 def memcomparable(data: Column) -> Column:
-    """Groups of 8 bytes, each followed by how full it is; source: tidb ``codec.EncodeBytes``."""
+    """Groups of 8 bytes, each followed by a marker of its padding; source: tidb ``codec.EncodeBytes``."""
     rest = F.octet_length(data) % 8
     digits = F.hex(data)
     full = F.left(digits, (F.octet_length(data) - rest) * 2)
@@ -75,31 +75,31 @@ def memcomparable(data: Column) -> Column:
     return F.concat(groups, F.rpad(F.right(digits, rest * 2), 16, "0"), F.hex(rest + 247))
 
 
-def _flagged(flag: str, digits: Column) -> Column:
+def _with_flag(flag: str, digits: Column) -> Column:
     return F.concat(F.lit(flag), digits)
 
 
 def _eight_bytes(number: Column) -> Column:
-    # Spark looks for the ends of characters to pad a text, which most numbers that are asked for do not need.
+    # Hot path: Spark's lpad scans characters, and negative numbers have 16 digits already.
     return F.when(number < 0, F.hex(number)).otherwise(F.lpad(F.hex(number), 16, "0"))
 
 
 def _ordered_double(number: Column) -> Column:
-    """The bits of a double; Java's ``%a`` shows them, and nothing else in Spark SQL does.
+    """The bits of a double in sort order: sign bit set if positive, all bits flipped if negative.
 
-    Positive numbers have their sign bit set, negative ones all bits turned.
+    Java's format ``%a`` is the only way in Spark SQL to get the bits.
     """
-    shown = F.format_string("%a", number)
-    subnormal = F.regexp_extract(shown, _DOUBLE, 1) == "0"
-    exponent = F.when(subnormal, 0).otherwise(F.regexp_extract(shown, _DOUBLE, 3).try_cast("int") + 1023)
-    mantissa = F.rpad(F.regexp_extract(shown, _DOUBLE, 2), 13, "0")
+    hex_float = F.format_string("%a", number)
+    subnormal = F.regexp_extract(hex_float, _DOUBLE, 1) == "0"
+    exponent = F.when(subnormal, 0).otherwise(F.regexp_extract(hex_float, _DOUBLE, 3).try_cast("int") + 1023)
+    mantissa = F.rpad(F.regexp_extract(hex_float, _DOUBLE, 2), 13, "0")
     positive = F.concat(F.hex(exponent + 2048), mantissa)
     negative = F.concat(F.lpad(F.hex(F.lit(2047) - exponent), 3, "0"), _complement(mantissa))
     return F.when(number < 0, negative).otherwise(positive)
 
 
 def _ordered_decimal(column: ColumnInfo, text: Column) -> Column:
-    """28 bytes, of which the last 16 hold the digits: a decimal of Spark's fits in them."""
+    """28 bytes; the last 16 contain the digits, which is enough for Spark's decimals."""
     if column.length > _LONGEST_DECIMAL:
         what = f"DECIMAL with more than {_LONGEST_DECIMAL} digits in a key is not supported in DataFrames"
         raise UnsupportedSQL(what, column=column.name)
@@ -114,7 +114,7 @@ def _sixteen_bytes(number: Column) -> Column:
     for _ in range(4):
         limb = number % F.lit(_TWO_32)
         limbs.insert(0, F.lpad(F.hex(limb.cast("long")), 8, "0"))
-        number = ((number - limb) / F.lit(_TWO_32)).cast("decimal(38,0)")  # divides without a rest
+        number = ((number - limb) / F.lit(_TWO_32)).cast("decimal(38,0)")  # an exact division
     return F.concat(*limbs)
 
 
@@ -123,7 +123,7 @@ def _complement(digits: Column) -> Column:
 
 
 def _microseconds(text: Column) -> Column:
-    hours, minutes, seconds = (F.get(F.split(F.ltrim(text, F.lit("-")), ":"), place) for place in range(3))
+    hours, minutes, seconds = (F.get(F.split(F.ltrim(text, F.lit("-")), ":"), part) for part in range(3))
     whole = (hours.cast("long") * 3600 + minutes.cast("long") * 60) * 1_000_000
     total = whole + (seconds.cast("decimal(8,6)") * 1_000_000).cast("long")
     return F.when(F.startswith(text, F.lit("-")), -total).otherwise(total)
@@ -144,7 +144,7 @@ def _weights(column: ColumnInfo, text: Column) -> Column:
 
 @lru_cache
 def _general_ci_folding() -> tuple[str, str]:
-    """The characters that do not stand for themselves, and what they stand for."""
+    """The characters whose weight is another character, and their weights, for ``translate``."""
     characters = [chr(code) for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF]
     weights = {
         character: sort_key(character.encode(), "utf8mb4_general_ci").decode("utf-16-be")

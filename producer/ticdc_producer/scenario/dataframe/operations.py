@@ -1,4 +1,4 @@
-"""What the columns ``op`` and ``order`` say of a row change."""
+"""Reads the columns ``op`` and ``order``: operation and position of a row change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyspark.sql.types import IntegralType, StringType
 
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.dataframe.refusal import stop
+from ticdc_producer.scenario.dataframe.refusal import stop_job
 from ticdc_producer.scenario.dataframe.sources import quoted
 
-_WORDS = {
+_LABELS = {
     Op.INSERT: ("insert", "i", "c"),
     Op.UPDATE: ("update", "u"),
     Op.DELETE: ("delete", "d"),
@@ -22,39 +22,41 @@ _WORDS = {
 
 
 def operation(df: DataFrame, op: str | Column) -> Column:
-    """The operation as ``model.event.Op``; any other word stops the job.
+    """The operation as ``model.event.Op``; an unknown label stops the job.
 
-    :raises ScenarioError: if there is no such column, or it is no text.
+    :raises ScenarioError: if the column does not exist, or is not text.
     """
     value = quoted(_named(df, op)) if isinstance(op, str) else op
     kind = df.select(value.alias("op")).schema[0].dataType
     if not isinstance(kind, StringType):
-        raise ScenarioError(f"the operation is text, not Spark's {kind.simpleString()}", column=_shown(op))
-    word = F.lower(value)
+        raise ScenarioError(
+            f"the operation must be text, not Spark's {kind.simpleString()}", column=_column_label(op)
+        )
+    label = F.lower(value)
     code = F.lit(None)
-    for number, words in _WORDS.items():
-        code = F.when(word.isin(*words), F.lit(int(number))).otherwise(code)
-    what = f"column {_shown(op)!r} says what is done, insert, update or delete, and not "
-    return F.coalesce(code, stop(what, value)).cast("byte")
+    for number, labels in _LABELS.items():
+        code = F.when(label.isin(*labels), F.lit(int(number))).otherwise(code)
+    what = f"column {_column_label(op)!r} must be insert, update or delete, not "
+    return F.coalesce(code, stop_job(what, value)).cast("byte")
 
 
 def order_numbers(df: DataFrame, order: str | Sequence[str]) -> tuple[Column, Column]:
     """``commit_seq`` and ``row_seq``; NULL and negative numbers stop the job.
 
-    :raises ScenarioError: for columns that are not there, or hold no integers.
+    :raises ScenarioError: for columns that do not exist, or are not integers.
     """
     names = [order] if isinstance(order, str) else list(order)
     if len(names) not in (1, 2):
         raise ScenarioError(
             f"order takes one or two columns, not {len(names)}",
-            hint="the number of the transaction, and the place in it",
+            hint="the number of the transaction, and the position in it",
         )
     numbers = [_ordinal(df, _named(df, name)) for name in names]
     return numbers[0], numbers[1] if len(numbers) == 2 else F.lit(0).cast("long")
 
 
-def serves(df: DataFrame, name: str, op: Column) -> bool:
-    """Whether the operation is computed from this column: without it the expression does not resolve."""
+def is_used_by(df: DataFrame, name: str, op: Column) -> bool:
+    """Whether the operation is computed from this column: the expression does not resolve without it."""
     try:
         _ = df.drop(quoted(name)).select(op).schema
     except AnalysisException:
@@ -66,10 +68,10 @@ def _ordinal(df: DataFrame, name: str) -> Column:
     kind = df.schema[name].dataType
     if not isinstance(kind, IntegralType):
         raise ScenarioError(
-            f"order column {name!r} must be of integers, not Spark's {kind.simpleString()}", column=name
+            f"order column {name!r} must be an integer column, not Spark's {kind.simpleString()}", column=name
         )
     number = quoted(name).cast("long")
-    return F.when(number >= 0, number).otherwise(stop(f"order column {name!r} counts from 0: ", number))
+    return F.when(number >= 0, number).otherwise(stop_job(f"order column {name!r} counts from 0: ", number))
 
 
 def _named(df: DataFrame, name: str) -> str:
@@ -81,5 +83,5 @@ def _named(df: DataFrame, name: str) -> str:
     return found[0]
 
 
-def _shown(op: str | Column) -> str:
+def _column_label(op: str | Column) -> str:
     return op if isinstance(op, str) else "op"

@@ -1,4 +1,4 @@
-"""Values that a column does not take, as expressions that stop the job."""
+"""Expressions that stop the job for a value that a column does not accept."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.model.column import ColumnInfo
 
-_SHOWN = 120
+_MAX_DISPLAYED = 120
 
 
-def refused(column: ColumnInfo, value: Column, what: str) -> Column:
-    """Stops the job with the message that the SQL session has for the same mistake.
+def reject_value(column: ColumnInfo, value: Column, what: str) -> Column:
+    """Stop the job with the message of the SQL session for the same mistake.
 
-    :param what: the rule that is broken.
-    :param value: the value as it came; bytes are shown in hex.
+    :param what: the violated rule.
+    :param value: the user's value; bytes are given in hex.
     """
-    return stop(f"{what} for column {column.name!r}: ", value)
+    return stop_job(f"{what} for column {column.name!r}: ", value)
 
 
-def null_refused(column: ColumnInfo) -> Column:
-    """Stops the job for NULL in a NOT NULL column."""
+def reject_null(column: ColumnInfo) -> Column:
+    """Stop the job for NULL in a NOT NULL column."""
     return F.raise_error(F.lit(f"Column {column.name!r} cannot be null"))
 
 
-def stop(what: str, value: Column) -> Column:
-    """Stops the job, naming a value after ``what``."""
+def stop_job(what: str, value: Column) -> Column:
+    """Stop the job with a message that ends with a value."""
     text = F.coalesce(value.cast("string"), F.lit("NULL"))
-    shown = F.when(F.length(text) > _SHOWN, F.concat(F.left(text, F.lit(_SHOWN)), F.lit("…"))).otherwise(text)
-    return F.raise_error(F.concat(F.lit(f"{what}'"), shown, F.lit("'")))
+    displayed = F.when(
+        F.length(text) > _MAX_DISPLAYED, F.concat(F.left(text, F.lit(_MAX_DISPLAYED)), F.lit("…"))
+    ).otherwise(text)
+    return F.raise_error(F.concat(F.lit(f"{what}'"), displayed, F.lit("'")))

@@ -1,7 +1,7 @@
-"""What a row of a DataFrame is stored under: its key and its integer handle, as Spark expressions.
+"""The row key and the integer handle of a DataFrame's rows, as Spark expressions.
 
-A DataFrame has no hidden row ids. Where a table has no clustered primary key its handle key stands for
-the row, in the same encoding, and the integer handle is 0.
+A DataFrame has no hidden row ids. If a table has no clustered primary key, its handle key identifies the row,
+in the same encoding, and the integer handle is 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.dataframe.key_part import encode_part, int_key, wrapped
+from ticdc_producer.scenario.dataframe.key_part import as_signed_long, encode_part, int_key
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """The key that rows are told apart by.
+    """The key that identifies a row.
 
-    :param integer: whether rows are stored under an integer: a clustered primary key of one integer column.
+    :param integer: whether the key is an integer handle: a clustered primary key of one integer column.
     """
 
     table: TableInfo
@@ -32,7 +32,7 @@ class StoredKey:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Its columns."""
+        """Offsets of its columns."""
         return self.index.offsets
 
     def row_key(self, values: Mapping[int, Column]) -> Column:
@@ -52,27 +52,31 @@ class StoredKey:
         return F.unhex(F.concat(*parts))
 
     def row_id(self, values: Mapping[int, Column]) -> Column:
-        """The integer handle, 0 where there is none; a BIGINT UNSIGNED may become negative."""
+        """The integer handle, 0 without one; a BIGINT UNSIGNED may become negative."""
         first = self.offsets[0]
-        return wrapped(self.table.columns[first], values[first]) if self.integer else F.lit(0).cast("long")
+        return (
+            as_signed_long(self.table.columns[first], values[first])
+            if self.integer
+            else F.lit(0).cast("long")
+        )
 
 
 def stored_key(table: TableInfo) -> StoredKey:
     """The key of a table's rows.
 
-    :raises ScenarioError: if it has none.
+    :raises ScenarioError: if the table has no key.
     """
     index = table.clustered_key or table.handle_index
     if index is None:
         what = f"table {table.qualified_name} has no primary key and no unique index without NULLs"
-        raise ScenarioError(what, hint="rows of a DataFrame are told apart by their key")
+        raise ScenarioError(what, hint="rows of a DataFrame are identified by their key")
     first = table.columns[index.offsets[0]]
     integer = index is table.clustered_key and len(index.offsets) == 1 and first.type in INTEGERS
     return StoredKey(table, index, integer)
 
 
 def _prefix(column: ColumnInfo, value: Column, length: int) -> Column:
-    """The part of a value that a prefix index keeps: characters of text, bytes of the others."""
+    """The part of a value that a prefix index stores: characters of text, bytes of other values."""
     if length < 0:
         return value
     whole = value if column.charset == "binary" else value.cast("string")

@@ -1,4 +1,4 @@
-"""Which column of a DataFrame fills which column of a table."""
+"""Maps the columns of a DataFrame to the columns of a table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ticdc_producer.scenario.sql.assign import default_value
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the values of a row come from.
+    """The source of each value of a row.
 
-    :param fields: fields of the DataFrame by the column's offset in the table.
-    :param defaults: canonical values of the columns that the DataFrame does not have.
+    :param fields: fields of the DataFrame, by the column's offset in the table.
+    :param defaults: canonical values of the columns that the DataFrame does not have, by offset.
     """
 
     table: TableInfo
@@ -32,8 +32,8 @@ class Sources:
         """Canonical values of a row by offset, in the order of a row image.
 
         :param of: struct whose fields are named after the offsets.
-        :param required: where the row must be complete; ``always`` names offsets of columns that must be
-            there in every row.
+        :param required: condition under which NULL in a NOT NULL column is refused; None: always.
+        :param always: offsets of columns where such a NULL is refused in every row.
         """
         return {
             offset: self._value(of, offset, None if offset in always else required)
@@ -43,7 +43,7 @@ class Sources:
     def struct(self, column: Column | None = None) -> Column:
         """The fields of this row under the offsets of their columns.
 
-        :param column: the struct that holds them; None: they are columns of the DataFrame.
+        :param column: the struct that contains the fields; None: they are columns of the DataFrame.
         """
         fields = [
             (quoted(field.name) if column is None else column.getField(field.name)).alias(str(offset))
@@ -61,8 +61,8 @@ class Sources:
 def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> Sources:
     """The sources of a row; names are compared without case.
 
-    :param others: columns that serve another purpose and need not be the table's.
-    :raises ScenarioError: for an unknown or doubled column, and for a missing one without DEFAULT.
+    :param others: columns for another purpose, which need not be columns of the table.
+    :raises ScenarioError: for an unknown or duplicate column, and for a missing one without DEFAULT.
     """
     fields = _matched(table, schema, {name.lower() for name in others})
     missing = [offset for offset in table.sent if offset not in fields]
@@ -70,9 +70,9 @@ def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -
 
 
 def old_row_sources(table: TableInfo, schema: StructType, row: Sources, before: str) -> Sources:
-    """The sources of an old row: the fields of a struct, which must be those of the new row.
+    """The sources of an old row: the fields of a struct, which must be the same as those of the new row.
 
-    :raises ScenarioError: for a field too many or too few.
+    :raises ScenarioError: for an additional or a missing field.
     """
     fields = _matched(table, schema, ())
     different = sorted(fields.keys() ^ row.fields.keys())
@@ -108,7 +108,7 @@ def _matched(table: TableInfo, schema: StructType, others: Collection[str]) -> d
 def _unknown(table: TableInfo, name: str, sent: Sequence[int]) -> ScenarioError:
     names = [table.columns[offset].name for offset in sent]
     if any(column.name.lower() == name.lower() for column in table.columns):
-        what = f"column {name!r} is virtual: it is in no message"
+        what = f"column {name!r} is virtual and never part of a message"
         return ScenarioError(what, column=name, hint="drop it from the DataFrame")
     what = f"table {table.qualified_name} has no column {name!r}"
     return ScenarioError(what, column=name, hint=nearest(name, names))
@@ -118,7 +118,7 @@ def _default(table: TableInfo, offset: int) -> bytes | None:
     column = table.columns[offset]
     if column.auto_increment or column.generated:
         kind = "AUTO_INCREMENT" if column.auto_increment else "generated"
-        what = f"column {column.name!r} is {kind} and missing: nothing makes its values here"
+        what = f"column {column.name!r} is {kind} and missing: a DataFrame must supply its values"
         raise ScenarioError(what, column=column.name)
     if not column.nullable and not column.has_default and not column.default_expression:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)

@@ -1,4 +1,4 @@
-"""Canonical values of string and byte columns as Spark expressions; the rules are ``model.coerce_text``'s."""
+"""Canonical values of string and byte columns as Spark expressions, by the rules of ``model.coerce_text``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.types import DataType
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
-from ticdc_producer.scenario.dataframe.refusal import refused
+from ticdc_producer.scenario.dataframe.refusal import reject_value
 
 T = MySQLType
 
@@ -24,29 +24,29 @@ def character_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
         too_long = F.octet_length(value) > column.length
     elif column.length >= 0:
         fitted = F.left(value, F.lit(column.length))
-        # Spaces beyond the length are cut with a note only.
+        # Spaces beyond the length are cut without an error.
         too_long = F.length(F.rtrim(value)) > column.length
     unit = "bytes" if column.type in LOBS else "characters"
     what = f"Data too long (at most {column.length} {unit})"
     return (
         F.when(~_in_charset(column, value), _wrong_charset(column, value))
-        .when(too_long, refused(column, value, what))
+        .when(too_long, reject_value(column, value, what))
         .otherwise(F.rtrim(fitted) if column.type == T.STRING else fitted)
     )
 
 
 def byte_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
-    """BINARY, VARBINARY and the BLOB family; BINARY(n) is filled up with zero bytes."""
+    """BINARY, VARBINARY and the BLOB family; BINARY(n) is padded with zero bytes."""
     if column.length < 0:
         return value
     padded = F.rpad(value, F.lit(column.length), F.lit(b"\0")) if column.type == T.STRING else value
     what = f"Data too long (at most {column.length} bytes)"
     too_long = F.octet_length(value) > column.length
-    return F.when(too_long, refused(column, F.lower(F.hex(value)), what)).otherwise(padded)
+    return F.when(too_long, reject_value(column, F.lower(F.hex(value)), what)).otherwise(padded)
 
 
 def _wrong_charset(column: ColumnInfo, value: Column) -> Column:
-    return refused(column, F.make_valid_utf8(value), f"Incorrect string value ({column.charset})")
+    return reject_value(column, F.make_valid_utf8(value), f"Incorrect string value ({column.charset})")
 
 
 def _in_charset(column: ColumnInfo, value: Column) -> Column:
@@ -57,9 +57,9 @@ def _in_charset(column: ColumnInfo, value: Column) -> Column:
 
 @lru_cache
 def _character_class(charset: str) -> str:
-    """A Java regex class of the characters that a charset has; empty where it has all.
+    """A Java regex class of the characters of a charset; empty if no character needs to be checked.
 
-    latin1 is not checked, as in TiDB; utf8 is the one of three bytes.
+    latin1 is not checked, as in TiDB; utf8 has up to three bytes per character.
     """
     if charset == "utf8":
         return r"\x{0}-\x{FFFF}"

@@ -15,14 +15,14 @@ _ALLOWED = ("CREATE", "USE", "SET")
 
 
 class UnknownTable(ScenarioError, KeyError):
-    """No table of that name, or several."""
+    """No table has that name, or several have it."""
 
 
 class Tables(Mapping[str, TableInfo]):
-    """Tables by ``schema.table``, or by ``table`` where one schema has it; case does not count.
+    """Tables by ``schema.table``, or by ``table`` if only one schema has it; names compare without case.
 
-    :ivar catalog: the tables with the DDL jobs that made them, for a run that sends these first.
-    :ivar commits: how many commits the jobs took: the first transaction's number in the whole history.
+    :ivar catalog: the tables and the DDL jobs that made them, for a run that sends these DDLs first.
+    :ivar commits: number of commits of the jobs: the first transaction's number in the whole history.
     """
 
     def __init__(self, history: History) -> None:
@@ -57,13 +57,13 @@ class Tables(Mapping[str, TableInfo]):
 def tables(sql: str) -> Tables:
     """Run CREATE DATABASE, CREATE TABLE and USE statements.
 
-    :param sql: statements with ``;`` between; the current database is ``test`` at first.
-    :raises ScenarioError: for SQL that does not run, and for any statement of another kind.
+    :param sql: statements with ``;`` between; the initial database is ``test``.
+    :raises ScenarioError: for SQL that fails, and for any other kind of statement.
     """
     for statement in split_statements(sql):
         if statement.word(0) not in _ALLOWED:
-            what = f"{statement.word(0) or 'this'} cannot stand among the tables"
-            raise UnsupportedSQL(what, line=statement.line, hint="only CREATE, USE and SET can")
+            what = f"{statement.word(0) or 'this'} is not allowed among the tables"
+            raise UnsupportedSQL(what, line=statement.line, hint="only CREATE, USE and SET are")
     session = Session()
     session.run(sql)
     return Tables(session.history())

@@ -1,6 +1,6 @@
 """Canonical text of DATE, DATETIME, TIMESTAMP and TIME columns as Spark expressions.
 
-The rules are those of ``model.coerce_temporal``: a fraction is rounded to the column's digits, halves up.
+The rules are those of ``model.coerce_temporal``: a fraction is rounded half up to the column's digits.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from pyspark.sql.types import DataType, TimestampType
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN
-from ticdc_producer.scenario.dataframe.refusal import refused
+from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP
+from ticdc_producer.scenario.dataframe.refusal import reject_value
 
 T = MySQLType
 
 _FIRST_TIMESTAMP, _AFTER_LAST_TIMESTAMP = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
-_SPAN = r"^(-?)(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:\.(\d{1,30}))?$"
+_TIME_PATTERN = r"^(-?)(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:\.(\d{1,30}))?$"
 _SECOND = 1_000_000
 
 
 def date_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
     """DATE from date."""
     fits = F.year(value).between(0, 9999)
-    return F.when(fits, value.cast("string")).otherwise(refused(column, value, "Incorrect date value"))
+    return F.when(fits, value.cast("string")).otherwise(reject_value(column, value, "Incorrect date value"))
 
 
-def moment_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
+def datetime_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
     """DATETIME and TIMESTAMP from either timestamp type of Spark.
 
-    A DATETIME shows an instant (``timestamp``) as Spark's session time zone shows it; a TIMESTAMP takes a
-    wall clock (``timestamp_ntz``) for UTC.
+    An instant (``timestamp``) becomes a DATETIME in Spark's session time zone; a wall clock
+    (``timestamp_ntz``) becomes a TIMESTAMP as UTC.
     """
     fsp = max(column.decimal, 0)
     clock = _wall_clock(column, value, kind)
@@ -44,18 +44,22 @@ def moment_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
     if column.type == T.TIMESTAMP:
         fits = (clock >= _ntz(_FIRST_TIMESTAMP)) & (clock < _ntz(_AFTER_LAST_TIMESTAMP))
     what = f"Incorrect {column.type_name} value"
-    return F.when(fits, _cut(clock.cast("string"), fsp)).otherwise(refused(column, value, what))
+    return F.when(fits, _cut(clock.cast("string"), fsp)).otherwise(reject_value(column, value, what))
 
 
-def span_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
+def duration_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
     """TIME from text ``[-]H:MM:SS[.f]``, -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
-    hours, minutes, seconds = (F.regexp_extract(value, _SPAN, group).try_cast("long") for group in (2, 3, 4))
+    hours, minutes, seconds = (
+        F.regexp_extract(value, _TIME_PATTERN, group).try_cast("long") for group in (2, 3, 4)
+    )
     whole = (hours * 3600 + minutes * 60 + seconds) * _SECOND
-    total = whole + _round_fraction(F.regexp_extract(value, _SPAN, 5), fsp)
-    sign = F.when((F.regexp_extract(value, _SPAN, 1) == "-") & (total > 0), "-").otherwise("")
-    text = F.when(value.rlike(_SPAN) & (total <= MAX_SPAN), F.concat(sign, _clock_text(total, fsp)))
-    return F.coalesce(text, refused(column, value, "Incorrect time value"))
+    total = whole + _round_fraction(F.regexp_extract(value, _TIME_PATTERN, 5), fsp)
+    sign = F.when((F.regexp_extract(value, _TIME_PATTERN, 1) == "-") & (total > 0), "-").otherwise("")
+    text = F.when(
+        value.rlike(_TIME_PATTERN) & (total <= MAX_DURATION), F.concat(sign, _clock_text(total, fsp))
+    )
+    return F.coalesce(text, reject_value(column, value, "Incorrect time value"))
 
 
 def _wall_clock(column: ColumnInfo, value: Column, kind: DataType) -> Column:
@@ -73,7 +77,7 @@ def _ntz(text: str) -> Column:
 
 
 def _cut(text: Column, fsp: int) -> Column:
-    """Spark leaves trailing zeros of a fraction out; MySQL shows all digits of the column."""
+    """Cut a fraction to the column's digits; Spark omits trailing zeros, MySQL prints all digits."""
     if fsp == 0:
         return F.left(text, F.lit(19))
     dotted = F.when(F.length(text) == 19, F.concat(text, F.lit("."))).otherwise(text)
@@ -99,5 +103,5 @@ def _clock_text(total: Column, fsp: int) -> Column:
 
 
 def _quotient(number: Column, unit: int) -> Column:
-    """Whole division of a long; exact in double as long as the quotient is an integer below 2**53."""
+    """Integer division of a long; exact in double if the quotient is below 2**53."""
     return ((number - number % unit) / unit).cast("long")

@@ -1,6 +1,6 @@
 """Generated volume: a ``generate`` step of a scenario as Spark DataFrames.
 
-``form`` is the step's form, ``plan`` what the driver knows of it, ``bind`` makes one of the other; none of
-these needs Spark. ``steps`` says which row each event touches and how, ``cells`` fills the columns, ``log``
-puts both together.
+``spec`` has the keys of the step, ``plan`` its description on the driver, and ``bind`` makes plans of specs;
+none of these needs Spark. ``steps`` computes the row and the operation of each event, ``cells`` computes the
+values of columns, and ``log`` combines both.
 """

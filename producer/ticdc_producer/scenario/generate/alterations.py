@@ -1,4 +1,4 @@
-"""The DDLs that a ``generate`` step runs on its table, one after the other."""
+"""Draws the DDLs that a ``generate`` step executes on its table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADDED = (
     "DECIMAL(10,2) NOT NULL DEFAULT 0.50",
     "DATETIME(3)",
 )
-"""What added columns are like: with a default and without, of numbers, texts and times."""
+"""Definitions of added columns: with and without a default, of number, text and time types."""
 _INDEXED = INTEGERS | TEMPORALS | {MySQLType.NEW_DECIMAL}
 
 
@@ -25,7 +25,7 @@ _INDEXED = INTEGERS | TEMPORALS | {MySQLType.NEW_DECIMAL}
 class Alteration:
     """One DDL.
 
-    :param name: the table's behind it, without its database.
+    :param name: name of the table after it, without the database.
     """
 
     text: str
@@ -33,11 +33,11 @@ class Alteration:
 
 
 class Alterations:
-    """Draws one DDL after the other by weight, among those that the table allows.
+    """Draws DDLs by weight, among those that the table allows.
 
-    :param weights: by the key of the scenario.
-    :param table: as it is before the first.
-    :param seed: what the draws are made of.
+    :param weights: weight by key of the scenario.
+    :param table: the table before the first DDL.
+    :param seed: seed of the draws.
     """
 
     def __init__(self, weights: Mapping[str, float], table: TableInfo, seed: str) -> None:
@@ -49,23 +49,23 @@ class Alterations:
         self._indexes: dict[str, str] = {}
 
     def next(self, table: TableInfo) -> Alteration:
-        """The next DDL.
+        """Draw the next DDL.
 
-        :param table: as the one before left it.
-        :raises ScenarioError: if nothing that has a weight is possible any more; without place.
+        :param table: the table after the previous DDL.
+        :raises ScenarioError: if no DDL with a weight is possible; without file and line.
         """
         self._number += 1
         ways = {kind: way for kind, way in self._ways(table).items() if self._weights[kind]}
         if not ways:
             what = f"DDL {self._number} of {self._first.qualified_name}: all columns have an index already"
-            raise ScenarioError(what, hint="give drop-index or add-column a weight, or ask for fewer DDLs")
+            raise ScenarioError(what, hint="give drop-index or add-column a weight, or configure fewer DDLs")
         return ways[self._drawn({kind: self._weights[kind] for kind in ways})]()
 
     def _drawn(self, weights: Mapping[str, float]) -> str:
-        place = self._hash("kind") / (1 << 64) * sum(weights.values())
+        position = self._hash("kind") / (1 << 64) * sum(weights.values())
         for kind, weight in weights.items():
-            place -= weight
-            if place < 0:
+            position -= weight
+            if position < 0:
                 return kind
         return kind
 
@@ -73,7 +73,7 @@ class Alterations:
         return salt(f"{self._seed}/ddl/{self._number}/{purpose}") % (1 << 64)
 
     def _ways(self, table: TableInfo) -> dict[str, Callable[[], Alteration]]:
-        """What is possible, by the key of the scenario."""
+        """The possible DDLs, by key of the scenario."""
         ways: dict[str, Callable[[], Alteration]] = {
             "add-column": lambda: self._add_column(table),
             "rename-table": lambda: self._rename(table),
@@ -90,7 +90,7 @@ class Alterations:
         return ways
 
     def _not_indexed(self, table: TableInfo) -> Iterator[str]:
-        """Columns that an index can be of, and that no index begins with."""
+        """Columns that can be indexed and that are not the first column of an index."""
         first = {index.offsets[0] for index in table.indexes}
         for offset in table.sent:
             if offset not in first and _short(table.columns[offset]):
@@ -99,22 +99,22 @@ class Alterations:
     def _add_column(self, table: TableInfo) -> Alteration:
         name = self._free_name("added", {column.name.lower() for column in table.columns})
         self._added.append(name)
-        return _altering(table, f"ADD COLUMN `{name}` {_ADDED[self._hash('type') % len(_ADDED)]}")
+        return _alter_table(table, f"ADD COLUMN `{name}` {_ADDED[self._hash('type') % len(_ADDED)]}")
 
     def _drop_column(self, table: TableInfo, name: str) -> Alteration:
         self._added.remove(name)
-        return _altering(table, f"DROP COLUMN `{name}`")
+        return _alter_table(table, f"DROP COLUMN `{name}`")
 
     def _add_index(self, table: TableInfo, columns: list[str]) -> Alteration:
         column = columns[self._hash("column") % len(columns)]
         name = self._free_name("by", {index.name.lower() for index in table.indexes})
         self._indexes[name] = column
-        return _altering(table, f"ADD INDEX `{name}` (`{column}`)")
+        return _alter_table(table, f"ADD INDEX `{name}` (`{column}`)")
 
     def _drop_index(self, table: TableInfo) -> Alteration:
         name = next(iter(self._indexes))
         del self._indexes[name]
-        return _altering(table, f"DROP INDEX `{name}`")
+        return _alter_table(table, f"DROP INDEX `{name}`")
 
     def _rename(self, table: TableInfo) -> Alteration:
         name = f"{self._first.name}_{self._number}"
@@ -128,12 +128,12 @@ class Alterations:
 
 
 def _short(column: ColumnInfo) -> bool:
-    """Whether an index takes the whole column whatever its charset."""
+    """Whether the whole column fits into an index with every charset."""
     is_short_text = column.type in (MySQLType.VARCHAR, MySQLType.STRING) and column.length <= 64
     return (column.type in _INDEXED or is_short_text) and not column.is_virtual
 
 
-def _altering(table: TableInfo, change: str) -> Alteration:
+def _alter_table(table: TableInfo, change: str) -> Alteration:
     return Alteration(f"ALTER TABLE {_quoted(table)} {change}", table.name)
 
 

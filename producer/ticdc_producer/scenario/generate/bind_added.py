@@ -1,4 +1,4 @@
-"""What updates add up to fits the column: known from the plan, before anything is written."""
+"""Checks that the sums of ``adds`` fit their column, from the plan, before anything is written."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LONG = Bounds(Fraction(-(1 << 63)), Fraction((1 << 63) - 1))
 
 
 def check_added(plan: GeneratePlan, column: ColumnPlan) -> None:
-    """Look at the worst case: every update meets the same row, and adds as much as it can.
+    """Check the worst case: every update hits the same row and adds the largest amount.
 
-    :raises ScenarioError: without place, if a value might leave the column's range.
+    :raises ScenarioError: without file and line, if a value might leave the column's range.
     """
     each = bounds_of(column.adds, _names(plan))
     most = _updates(plan, column)
@@ -32,24 +32,24 @@ def check_added(plan: GeneratePlan, column: ColumnPlan) -> None:
         reached = first.low + low if first.low + low < room.low else first.high + high
         what = (
             f"column {column.column.name!r} may reach {float(reached):.6g}: "
-            f"{most} updates of one row, if all meet the same"
+            f"{most} updates of one row, if all hit the same row"
         )
-        hint = "name min and max, use a wider type, or fewer transactions"
+        hint = "set min and max, use a wider type, or fewer transactions"
         raise ScenarioError(what, column=column.column.name, hint=hint)
 
 
 def _updates(plan: GeneratePlan, column: ColumnPlan) -> int:
-    """So many updates of a row there may be."""
+    """Maximum number of updates of a row."""
     if not plan.each:
         return plan.events - plan.rows
     named = sum(column.offset in one.updates for one in plan.each)
-    return min(plan.transactions * named, plan.visits)
+    return min(plan.transactions * named, plan.table_picks)
 
 
 def _names(plan: GeneratePlan) -> dict[str, Bounds]:
     counted = {
         "row": (0, plan.all_rows - 1),
-        "transaction": (plan.step_commit, plan.commits_behind - 1),
+        "transaction": (plan.step_commit, plan.commits_after - 1),
         "place": (0, plan.rows_per_transaction - 1),
     }
     return {name: Bounds(Fraction(low), Fraction(high)) for name, (low, high) in counted.items()} | {

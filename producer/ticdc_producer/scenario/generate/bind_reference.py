@@ -1,7 +1,8 @@
-"""References to rows of other generated tables: every one names a row that lives.
+"""References to rows of other generated tables; every reference names an existing row.
 
-The rule that keeps it so: rows of a referenced table are never deleted, their keys never change, and there
-is one before the first row that refers. So the rows there are at any change are those born before it.
+Three rules guarantee this: rows of a referenced table are never deleted, their keys never change, and the
+table has a row before the first row that refers to it. The existing rows at any change are therefore those
+inserted before it.
 """
 
 from __future__ import annotations
@@ -12,35 +13,35 @@ from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.column_form import ColumnForm
-from ticdc_producer.scenario.generate.domain import is_string, usual_range
+from ticdc_producer.scenario.generate.column_spec import ColumnSpec
+from ticdc_producer.scenario.generate.domain import default_range, is_string
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
-from ticdc_producer.scenario.generate.turns import Turns
+from ticdc_producer.scenario.generate.table_schedule import TableSchedule
 
 
 def bind_reference(
-    form: ColumnForm,
+    spec: ColumnSpec,
     column: ColumnInfo,
     table: TableInfo,
     earlier: Sequence[GeneratePlan],
     first: tuple[int, int],
-    turns: Turns,
+    table_schedule: TableSchedule,
 ) -> Reference | None:
-    """What a column refers to.
+    """The reference of a column; None if its spec has none.
 
     :param earlier: the plans before that of the table.
-    :param first: of the table, number of the step's first commit, and of the rows that come first.
-    :raises ScenarioError: for a table or column that cannot be referred to.
+    :param first: number of the step's first commit, and number of rows that the table gets first.
+    :raises ScenarioError: for a table or column that cannot be referenced.
     """
-    if form.references is None:
+    if spec.references is None:
         return None
-    where, _, name = form.references.rpartition(".")
+    where, _, name = spec.references.rpartition(".")
     parent = _parent(where, column, table, earlier)
-    _check_lives(parent, column)
+    _check_rows_exist(parent, column)
     step_commit, rows = first
     same_step = parent.step_commit == step_commit
-    if not _rows_before(parent, rows, turns, same_step=same_step):
-        what = f"column {column.name!r}: {parent.table.qualified_name} has no row yet to refer to"
+    if not _rows_before(parent, rows, table_schedule, same_step=same_step):
+        what = f"column {column.name!r}: {parent.table.qualified_name} has no row to refer to yet"
         raise ScenarioError(what, column=column.name, hint="give it rows, or insert into it first")
     named = _key(name, column, parent)
     _check_type(parent, named, column)
@@ -51,13 +52,13 @@ def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[G
     wanted = name if "." in name else f"{table.schema}.{name}"
     parents = {plan.table.qualified_name.lower(): plan for plan in earlier}
     if wanted.lower() not in parents:
-        what = f"column {column.name!r}: no generate step fills a table {wanted} before"
+        what = f"column {column.name!r}: no earlier generate step fills a table {wanted}"
         raise ScenarioError(what, column=column.name, hint=nearest(wanted, parents))
     return parents[wanted.lower()]
 
 
 def _key(name: str, column: ColumnInfo, parent: GeneratePlan) -> ColumnPlan:
-    """The column of a table that is referred to: one that numbers its rows."""
+    """The referenced column: a key column whose values number the rows."""
     table = parent.table.qualified_name
     columns = {one.column.name.lower(): one for one in parent.columns}
     found = columns.get(name.lower())
@@ -65,29 +66,31 @@ def _key(name: str, column: ColumnInfo, parent: GeneratePlan) -> ColumnPlan:
         what = f"column {column.name!r}: table {table} has no column {name!r}"
         raise ScenarioError(what, column=column.name, hint=nearest(name, columns))
     if not (found.keyed and found.sequence):
-        what = f"column {column.name!r}: {name} is not what tells the rows of {table} apart"
+        what = f"column {column.name!r}: {name} is not a numbered key column of {table}"
         numbered = [one.column.name for one in parent.columns if one.keyed and one.sequence]
-        raise ScenarioError(what, column=column.name, hint=f"that is {' or '.join(numbered)}")
+        raise ScenarioError(what, column=column.name, hint=f"use {' or '.join(numbered)}")
     return found
 
 
-def _check_lives(parent: GeneratePlan, column: ColumnInfo) -> None:
+def _check_rows_exist(parent: GeneratePlan, column: ColumnInfo) -> None:
     name = parent.table.qualified_name
     if parent.deletes:
-        what = f"column {column.name!r}: rows of {name} are deleted, and a reference would name none"
-        raise ScenarioError(what, column=column.name, hint="its mix has no delete, its each no replace")
+        what = f"column {column.name!r}: rows of {name} are deleted, so a reference may name an absent row"
+        raise ScenarioError(
+            what, column=column.name, hint="remove delete from its mix, and replace from its each"
+        )
     if parent.key_changes:
-        what = f"column {column.name!r}: keys of {name} change, and a reference would name none"
-        raise ScenarioError(what, column=column.name, hint=f"no key-changes of {name}")
+        what = f"column {column.name!r}: keys of {name} change, so a reference may name an absent row"
+        raise ScenarioError(what, column=column.name, hint=f"remove key-changes of {name}")
 
 
-def _rows_before(parent: GeneratePlan, rows: int, turns: Turns, *, same_step: bool) -> int:
+def _rows_before(parent: GeneratePlan, rows: int, table_schedule: TableSchedule, *, same_step: bool) -> int:
     """Rows of the parent before the first change of the table that refers to it."""
     if not same_step:
         return parent.all_rows
-    if rows or not turns.places:
+    if rows or not table_schedule.positions:
         return parent.rows
-    return parent.rows + parent.births_before(turns.places[0])
+    return parent.rows + parent.new_rows_before(table_schedule.positions[0])
 
 
 def _check_type(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> None:
@@ -97,10 +100,10 @@ def _check_type(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> 
     elif is_string(named.column) and is_string(column):
         fits = column.length < 0 or len(str(last)) <= column.length
     elif named.column.type in INTEGERS and column.type in INTEGERS:
-        fits = named.low + last <= usual_range(column)[1]
+        fits = named.low + last <= default_range(column)[1]
     else:
         alike = named.column.type == column.type and named.column.decimal == column.decimal
-        fits = alike and named.low + last <= usual_range(column)[1]
+        fits = alike and named.low + last <= default_range(column)[1]
     if not fits:
         name = f"{parent.table.qualified_name}.{named.column.name}"
         what = f"column {column.name!r} cannot hold what {name} holds"

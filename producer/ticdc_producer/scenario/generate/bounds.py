@@ -1,4 +1,4 @@
-"""Between which numbers a Spark SQL expression lies, so that what it adds up to is known before it runs."""
+"""The bounds of a Spark SQL expression, computed from its syntax before it is executed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _KINDS = {
     exp.DType.BIGINT: 64,
 }
 _FINE = 10**6
-"""Quotients of decimals have six digits behind the point at least."""
-_HINT = "put it between two numbers with pmod, or with least and greatest"
+"""Quotients of decimals have at least six fraction digits."""
+_HINT = "limit it with pmod, or with least and greatest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Bounds:
     high: Fraction
 
     def outward(self, steps: int) -> Bounds:
-        """With both ends on a grid of so many steps in one."""
+        """The bounds rounded outward to multiples of 1/steps."""
         return Bounds(Fraction(floor(self.low * steps), steps), Fraction(ceil(self.high * steps), steps))
 
     def or_else(self, other: Bounds) -> Bounds:
@@ -39,20 +39,20 @@ class Bounds:
 
     @property
     def size(self) -> Fraction:
-        """The largest number, whatever its sign."""
+        """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
 
 
 def bounds_of(text: str, names: Mapping[str, Bounds]) -> Bounds:
     """The bounds of an expression.
 
-    :param names: of what it sees.
-    :raises ScenarioError: for an expression that is none, or whose bounds cannot be told.
+    :param names: bounds of the names that it may use.
+    :raises ScenarioError: for an invalid expression, or if its bounds cannot be determined.
     """
     try:
         tree = parse_one(text, dialect="spark")
     except SqlglotError as error:
-        raise ScenarioError(f"{text!r} is no expression: {str(error).splitlines()[0]}") from None
+        raise ScenarioError(f"{text!r} is not an expression: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise ScenarioError(f"{text[:40]!r}… is nested too deeply") from None
     return _of(tree, names)
@@ -77,7 +77,7 @@ def _of(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
 
 
 def _computed(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
-    two = _OF_TWO.get(type(node))
+    two = _BINARY.get(type(node))
     if two is not None:
         return two(_of(node.this, names), _of(node.args["expression"], names))
     if isinstance(node, exp.Coalesce):
@@ -86,7 +86,7 @@ def _computed(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
         parts = [_of(part, names) for part in (node.this, *node.expressions)]
         pick = min if isinstance(node, exp.Least) else max
         return Bounds(pick(part.low for part in parts), pick(part.high for part in parts))
-    one = _OF_ONE.get(type(node))
+    one = _UNARY.get(type(node))
     if one is not None:
         return one(_of(node.this, names))
     raise _unknown(node)
@@ -95,13 +95,13 @@ def _computed(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
 def _named(node: exp.Column, names: Mapping[str, Bounds]) -> Bounds:
     found = names.get(node.name.lower())
     if found is None:
-        hint = nearest(node.name, names) or f"it sees {', '.join(names)}"
-        raise ScenarioError(f"the expression names {node.sql('spark')}, which it does not see", hint=hint)
+        hint = nearest(node.name, names) or f"available: {', '.join(names)}"
+        raise ScenarioError(f"the expression uses the unknown name {node.sql('spark')}", hint=hint)
     return found
 
 
 def _any(nodes: Sequence[exp.Expr | None], names: Mapping[str, Bounds]) -> Bounds:
-    """One of several; a branch that is left out is NULL and adds nothing."""
+    """One of several values; an absent branch is NULL and adds nothing."""
     found = [_of(node, names) for node in nodes if node is not None and not isinstance(node, exp.Null)]
     if len(found) < len(nodes):
         found.append(Bounds(Fraction(0), Fraction(0)))
@@ -141,7 +141,7 @@ def _product(left: Bounds, right: Bounds) -> Bounds:
 
 def _quotient(left: Bounds, right: Bounds) -> Bounds:
     if right.low <= 0 <= right.high:
-        raise ScenarioError("the expression divides by what may be 0", hint=_HINT)
+        raise ScenarioError("the expression may divide by 0", hint=_HINT)
     return _product(left, Bounds(1 / right.high, 1 / right.low)).outward(_FINE)
 
 
@@ -155,7 +155,7 @@ def _size(of: Bounds) -> Bounds:
     return Bounds(nearest_to_0, of.size)
 
 
-_OF_TWO: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
+_BINARY: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
     exp.Add: lambda left, right: Bounds(left.low + right.low, left.high + right.high),
     exp.Sub: lambda left, right: Bounds(left.low - right.high, left.high - right.low),
     exp.Mul: _product,
@@ -163,7 +163,7 @@ _OF_TWO: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
     exp.IntDiv: lambda left, right: _quotient(left, right).outward(1),
     exp.Mod: _remainder,
 }
-_OF_ONE: dict[type[exp.Expr], Callable[[Bounds], Bounds]] = {
+_UNARY: dict[type[exp.Expr], Callable[[Bounds], Bounds]] = {
     exp.Paren: lambda of: of,
     exp.Neg: lambda of: Bounds(-of.high, -of.low),
     exp.Abs: _size,
@@ -175,4 +175,4 @@ _OF_ONE: dict[type[exp.Expr], Callable[[Bounds], Bounds]] = {
 
 
 def _unknown(node: exp.Expr) -> ScenarioError:
-    return ScenarioError(f"how large {node.sql('spark')!r} gets cannot be told", hint=_HINT)
+    return ScenarioError(f"the bounds of {node.sql('spark')!r} cannot be determined", hint=_HINT)

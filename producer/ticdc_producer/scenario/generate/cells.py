@@ -30,22 +30,22 @@ from ticdc_producer.scenario.generate.draw import (
     uniform_of,
     zipf,
 )
-from ticdc_producer.scenario.generate.picks import rows_there
+from ticdc_producer.scenario.generate.picks import row_count_at
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 
 T = MySQLType
 _MANY = 50
-"""Choices up to here are literals of the plan."""
+"""Maximum number of choices that are literals of the plan."""
 
 
 def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
-    """The canonical value of a cell, as binary.
+    """The canonical value of a column, as binary.
 
-    :param versions: what ``with_versions`` gives, and what the step's expressions gave.
+    :param versions: the result of ``with_versions`` and ``with_expressions``.
     """
     version, number = F.col(f"version_{column.offset}"), F.col(f"number_{column.offset}")
     if column.choices:
-        value = _one_of(column.choices, _place(plan, column, version, len(column.choices)))
+        value = _one_of(column.choices, _ordinal(plan, column, version, len(column.choices)))
     elif column.expression:
         name = f"expression_{column.offset}"
         value = canonical(column.column, F.col(name), versions.schema[name].dataType)
@@ -53,7 +53,7 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
         value = _referring(plan, column, column.reference, version)
     else:
         value = _own(plan, column, version, number)
-    value = _varied(plan, column, version, value)
+    value = _with_nulls_and_boundaries(plan, column, version, value)
     if column.since:
         before = F.lit(column.column.origin_default).cast("binary")
         value = F.when(version < column.since, before).otherwise(value)
@@ -61,56 +61,60 @@ def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
 
 
 def _own(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:
-    """A value that is drawn, or counted."""
+    """A value that is drawn or taken from a sequence."""
     if is_string(column.column):
         return _string(plan, column, version, number)
     typed, kind = _typed(plan, column, version, number)
     if column.adds:
         typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
     elif column.column.type in INTEGERS and isinstance(kind, LongType):
-        return typed.cast("string").cast("binary")  # known to fit, so that it is drawn once
+        return typed.cast("string").cast("binary")  # known to fit; canonical() would draw it several times
     return canonical(column.column, typed, kind)
 
 
 def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, version: Column) -> Column:
-    """The key of one of the other table's rows there are."""
+    """The key of an existing row of the referenced table."""
     parent = reference.parent
-    there = rows_there(parent, plan, version) if reference.same_step else F.lit(parent.all_rows).cast("long")
+    parent_rows = (
+        row_count_at(parent, plan, version) if reference.same_step else F.lit(parent.all_rows).cast("long")
+    )
     salt = plan.salt(f"{column.offset}/value")
     if column.distribution == "latest":
-        row = there - 1
+        row = parent_rows - 1
     elif column.distribution == "zipf":
-        row = zipf(draw(salt, version), there, column.exponent)
+        row = zipf(draw(salt, version), parent_rows, column.exponent)
     elif column.distribution == "normal":
-        row = normal(salt, version, there)
+        row = normal(salt, version, parent_rows)
     else:
-        row = uniform_of(draw(salt, version), there)
+        row = uniform_of(draw(salt, version), parent_rows)
     return _own(parent, reference.column, version, row)
 
 
-def _varied(plan: GeneratePlan, column: ColumnPlan, version: Column, value: Column) -> Column:
-    """The value, now and then NULL or one on the edge instead."""
+def _with_nulls_and_boundaries(
+    plan: GeneratePlan, column: ColumnPlan, version: Column, value: Column
+) -> Column:
+    """The value, replaced by NULL or a boundary value at their ratios."""
     drawn = draw(plan.salt(f"{column.offset}/varied"), version)
-    if column.edges:
-        place = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.edges))
-        edge = _one_of(column.edges, place)
-        value = F.when(happens(column.nulls + column.edge_share, drawn), edge).otherwise(value)
+    if column.boundary_values:
+        ordinal = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.boundary_values))
+        boundary = _one_of(column.boundary_values, ordinal)
+        value = F.when(happens(column.nulls + column.boundary_share, drawn), boundary).otherwise(value)
     if column.nulls:
         value = F.when(happens(column.nulls, drawn), F.lit(None).cast("binary")).otherwise(value)
     return value
 
 
-def _one_of(values: tuple[bytes | None, ...], place: Column) -> Column:
+def _one_of(values: tuple[bytes | None, ...], ordinal: Column) -> Column:
     if len(values) > _MANY and None not in values:
-        # One text that Spark splits once: thousands of literals take seconds to plan.
+        # One text that Spark splits: thousands of literals take seconds to plan.
         listed = ",".join(value.hex() for value in values if value is not None)
-        return F.unhex(F.get(F.split(F.lit(listed), ","), place.cast("int")))
+        return F.unhex(F.get(F.split(F.lit(listed), ","), ordinal.cast("int")))
     literals = F.array(*(F.lit(value).cast("binary") for value in values))
-    return F.get(literals, place.cast("int"))
+    return F.get(literals, ordinal.cast("int"))
 
 
-def _place(plan: GeneratePlan, column: ColumnPlan, version: Column, count: int) -> Column:
-    """Which of so many ordinals, under the column's distribution."""
+def _ordinal(plan: GeneratePlan, column: ColumnPlan, version: Column, count: int) -> Column:
+    """An ordinal from 0 to ``count`` - 1, under the column's distribution."""
     salt = plan.salt(f"{column.offset}/value")
     if column.distribution == "zipf":
         return zipf(draw(salt, version), count, column.exponent)
@@ -125,14 +129,14 @@ def _typed(
     """The value as a typed Spark column, and its type."""
     if column.column.type == T.JSON:
         return _document(plan, column, version), StringType()
-    place = number if column.sequence else _place(plan, column, version, column.high - column.low + 1)
+    ordinal = number if column.sequence else _ordinal(plan, column, version, column.high - column.low + 1)
     if column.column.type in FLOATS:
         low, high = column.real
-        return F.lit(low) + place.cast("double") / float(REAL_STEPS) * (high - low), DoubleType()
+        return F.lit(low) + ordinal.cast("double") / float(REAL_STEPS) * (high - low), DoubleType()
     if column.high >= 1 << 63:
-        wide = place.cast("decimal(20,0)") + F.lit(Decimal(column.low))
+        wide = ordinal.cast("decimal(20,0)") + F.lit(Decimal(column.low))
         return wide.cast("decimal(20,0)"), DecimalType(20, 0)
-    return _of_ordinal(column, place + F.lit(column.low))
+    return _of_ordinal(column, ordinal + F.lit(column.low))
 
 
 def _of_ordinal(column: ColumnPlan, ordinal: Column) -> tuple[Column, DataType]:
@@ -146,7 +150,7 @@ def _of_ordinal(column: ColumnPlan, ordinal: Column) -> tuple[Column, DataType]:
     if code in (T.DATE, T.NEW_DATE):
         return F.date_add(F.lit("1970-01-01").cast("date"), ordinal.cast("int")), DateType()
     if code == T.DURATION:
-        return _span(ordinal, fsp), StringType()
+        return _duration_text(ordinal, fsp), StringType()
     if code in TEMPORALS:
         micros = (ordinal * F.lit(10 ** (6 - fsp))).cast("decimal(19,0)")
         seconds = (micros * F.lit(Decimal("0.000001"))).cast("decimal(18,6)")
@@ -156,7 +160,7 @@ def _of_ordinal(column: ColumnPlan, ordinal: Column) -> tuple[Column, DataType]:
     return ordinal, LongType()
 
 
-def _span(ordinal: Column, fsp: int) -> Column:
+def _duration_text(ordinal: Column, fsp: int) -> Column:
     size = F.abs(ordinal)
     seconds = quotient(size, 10**fsp)
     clock = [quotient(seconds, 3600), quotient(seconds, 60) % 60, seconds % 60]
@@ -181,7 +185,7 @@ def _string(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Col
     drawn = text(plan.salt(f"{column.offset}/text"), version, most)
     if least == most:
         return _filled(column, drawn)
-    length = F.lit(least) + _place(plan, column, version, most - least + 1)
+    length = F.lit(least) + _ordinal(plan, column, version, most - least + 1)
     return _filled(column, F.substring(drawn, F.lit(1), length.cast("int")))
 
 
@@ -192,6 +196,6 @@ def _filled(column: ColumnPlan, value: Column) -> Column:
 
 
 def _document(plan: GeneratePlan, column: ColumnPlan, version: Column) -> Column:
-    number = _place(plan, column, version, column.high - column.low + 1)
+    number = _ordinal(plan, column, version, column.high - column.low + 1)
     word = letters(plan.salt(f"{column.offset}/text"), version, 8).cast("string")
     return F.concat(F.lit('{"n": '), number.cast("string"), F.lit(', "word": "'), word, F.lit('"}'))

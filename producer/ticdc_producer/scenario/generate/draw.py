@@ -1,6 +1,6 @@
-"""Chance as Spark expressions: hashes of numbers, and what a distribution makes of them.
+"""Seeded random draws as Spark expressions: hashes of numbers, and distributions of them.
 
-Only multiplication, division, powers and logarithms of Java's ``StrictMath`` are used, which give the same
+Only multiplication, division, powers and logarithms of Java's ``StrictMath`` are used; they give the same
 bits on every machine.
 """
 
@@ -14,42 +14,42 @@ from pyspark.sql import functions as F
 
 _LONGS, _TWO_64 = (1 << 63) - 1, Decimal(1 << 64)
 _UNIT = 2.0**-53
-_PIECES = 4
-_PIECE_BITS = 16
-_BELL = 12 << _PIECE_BITS
-"""Twelve pieces added up look like a normal distribution of six deviations to either side."""
-_PLACE_BITS, _PLACES = 12, 5
-_SHORT_TEXT, _SHORT_PIECE, _PIECE = 32, 4, 8
+_PARTS = 4
+_PART_BITS = 16
+_BELL = 12 << _PART_BITS
+"""The sum of twelve uniform parts approximates a normal distribution up to six deviations."""
+_OFFSET_BITS, _OFFSETS_PER_HASH = 12, 5
+_SHORT_TEXT, _SHORT_FRAGMENT, _FRAGMENT = 32, 4, 8
 _LONGEST_UNREPEATED = 256
-_OCTETS = shake_128(b"ticdc-producer").digest((1 << _PLACE_BITS) + _PIECE)
+_OCTETS = shake_128(b"ticdc-producer").digest((1 << _OFFSET_BITS) + _FRAGMENT)
 _LETTERS = bytes(b"aehilmnoprstuvwy"[octet & 15] for octet in _OCTETS)
 
 
 def draw(salt: int, *of: Column) -> Column:
     """A hash as a long.
 
-    :param salt: parts one purpose from all others (``GeneratePlan.salt``).
+    :param salt: separates the hashes of different purposes (``GeneratePlan.salt``).
     """
     return F.xxhash64(F.lit(salt), *of)
 
 
 def share(drawn: Column) -> Column:
-    """A hash as a double from 0 up to, but not, 1."""
+    """A hash as a double from 0 (inclusive) to 1 (exclusive)."""
     return F.shiftrightunsigned(drawn, 11).cast("double") * _UNIT
 
 
 def happens(chance: float, drawn: Column) -> Column:
-    """Whether something of a probability is the case."""
+    """Whether an event of probability ``chance`` happens."""
     return share(drawn) < chance
 
 
 def quotient(number: Column, by: int) -> Column:
-    """Whole division of longs."""
+    """Integer division of longs."""
     return F.call_function("div", number, F.lit(by))
 
 
 def uniform(drawn: Column, count: int) -> Column:
-    """0 … count-1, all alike; a decimal where they are more than a long holds."""
+    """0 … count-1, uniformly distributed; a decimal if ``count`` exceeds a long."""
     if count <= _LONGS:
         return F.pmod(drawn, F.lit(count))
     unsigned = drawn.cast("decimal(20,0)")
@@ -58,14 +58,14 @@ def uniform(drawn: Column, count: int) -> Column:
 
 
 def uniform_of(drawn: Column, count: Column) -> Column:
-    """0 … count-1, all alike; 0 where there are none."""
+    """0 … count-1, uniformly distributed; 0 if ``count`` is 0."""
     return F.pmod(drawn, F.greatest(count, F.lit(1)))
 
 
 def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
-    """0 … count-1, of which ``n`` comes about as often as ``1 / (n + 1) ** exponent``.
+    """0 … count-1; the frequency of ``n`` is about proportional to ``1 / (n + 1) ** exponent``.
 
-    A continuous distribution of that density, from 1 to ``count + 1``, cut to whole numbers.
+    It is the continuous distribution of that density from 1 to ``count + 1``, truncated to integers.
     """
     number = F.lit(count) if isinstance(count, int) else count
     ends = number.cast("double") + 1.0
@@ -79,57 +79,60 @@ def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
 
 
 def normal(salt: int, of: Column, count: Column | int) -> Column:
-    """0 … count-1 around the middle; a deviation is a twelfth of all."""
-    drawn = [draw(salt, of, F.lit(block)) for block in range(12 // _PIECES)]
-    pieces = [
-        F.shiftrightunsigned(block, _PIECE_BITS * piece).bitwiseAND(F.lit((1 << _PIECE_BITS) - 1))
+    """0 … count-1, normally distributed around the middle; the standard deviation is ``count / 12``."""
+    drawn = [draw(salt, of, F.lit(block)) for block in range(12 // _PARTS)]
+    parts = [
+        F.shiftrightunsigned(block, _PART_BITS * part).bitwiseAND(F.lit((1 << _PART_BITS) - 1))
         for block in drawn
-        for piece in range(_PIECES)
+        for part in range(_PARTS)
     ]
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
     fine = share(draw(salt, of, F.lit(-1))) * 12.0
     number = F.lit(count) if isinstance(count, int) else count
-    place = (total.cast("double") + fine) / float(_BELL) * number.cast("double")
-    return F.least(place.cast("long"), number - 1)
+    position = (total.cast("double") + fine) / float(_BELL) * number.cast("double")
+    return F.least(position.cast("long"), number - 1)
 
 
 def letters(salt: int, of: Column, most: int) -> Column:
-    """A text of ``most`` lower-case letters, as binary; beyond 256 it repeats itself."""
-    return _pieces(_LETTERS, salt, of, most)
+    """A text of ``most`` lower-case letters, as binary; it repeats after 256 letters."""
+    return _fragments(_LETTERS, salt, of, most)
 
 
 def octets(salt: int, of: Column, most: int) -> Column:
-    """So many bytes; beyond 256 they repeat themselves."""
-    return _pieces(_OCTETS, salt, of, most)
+    """``most`` bytes; they repeat after 256 bytes."""
+    return _fragments(_OCTETS, salt, of, most)
 
 
-def _pieces(pool: bytes, salt: int, of: Column, most: int) -> Column:
-    """Pieces of a pool that begin wherever a hash says.
+def _fragments(pool: bytes, salt: int, of: Column, most: int) -> Column:
+    """Fragments of a pool at offsets given by hashes.
 
-    Cutting bytes out of a literal is what Spark does cheapest: turning the hashes themselves into text
-    took ten times as long.
+    Spark cuts substrings out of a literal quickly; converting the hashes to text took ten times as long.
     """
     whole = min(most, _LONGEST_UNREPEATED)
-    size = _SHORT_PIECE if whole <= _SHORT_TEXT else _PIECE
+    size = _SHORT_FRAGMENT if whole <= _SHORT_TEXT else _FRAGMENT
     starts = range(0, whole, size)
-    # A hash serves for five pieces.
-    drawn = [draw(salt, of, F.lit(number)) for number in range(-(-len(starts) // _PLACES))]
-    pieces = [
-        F.substring(F.lit(pool), _place(drawn[number // _PLACES], number), F.lit(min(size, whole - start)))
+    # One hash gives five offsets.
+    drawn = [draw(salt, of, F.lit(number)) for number in range(-(-len(starts) // _OFFSETS_PER_HASH))]
+    parts = [
+        F.substring(
+            F.lit(pool),
+            _pool_offset(drawn[number // _OFFSETS_PER_HASH], number),
+            F.lit(min(size, whole - start)),
+        )
         for number, start in enumerate(starts)
     ]
-    if not pieces:
+    if not parts:
         return F.lit(b"")
-    text = F.concat(*pieces)
+    text = F.concat(*parts)
     if most == whole:
         return text
     repeated = F.repeat(text.cast("string"), -(-most // whole)).cast("binary")
     return F.substring(repeated, F.lit(1), F.lit(most))
 
 
-def _place(drawn: Column, number: int) -> Column:
-    """Where in its pool a piece begins, counted from 1."""
-    place = F.shiftrightunsigned(drawn, _PLACE_BITS * (number % _PLACES))
-    return place.bitwiseAND(F.lit((1 << _PLACE_BITS) - 1)).cast("int") + F.lit(1)
+def _pool_offset(drawn: Column, number: int) -> Column:
+    """Offset of a fragment in its pool, from 1."""
+    position = F.shiftrightunsigned(drawn, _OFFSET_BITS * (number % _OFFSETS_PER_HASH))
+    return position.bitwiseAND(F.lit((1 << _OFFSET_BITS) - 1)).cast("int") + F.lit(1)

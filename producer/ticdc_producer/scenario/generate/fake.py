@@ -1,4 +1,4 @@
-"""Values of the faker library: a pool of them, made once on the driver, that rows draw from."""
+"""Pools of values of the faker library, made once on the driver; rows draw from them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ticdc_producer.errors import ScenarioError, nearest
 if TYPE_CHECKING:
     from faker import Generator
 
-_OF_TODAY = frozenset({"date_time", "ssn", "passport", "profile"})
-"""Parts of the library whose values depend on the day on which they are made."""
-_ALSO_OF_TODAY = frozenset({"uuid1", "uuid7", "businesses_ogrn", "individuals_ogrn"})
+_CLOCK_DEPENDENT = frozenset({"date_time", "ssn", "passport", "profile"})
+"""Parts of the library whose values depend on the current day."""
+_CLOCK_DEPENDENT_METHODS = frozenset({"uuid1", "uuid7", "businesses_ogrn", "individuals_ogrn"})
 _PLAIN = (str, int, float, Decimal, date, datetime)
 
 
-class _TodayError(Exception):
+class _ClockDependentError(Exception):
     """A value was about to depend on the clock."""
 
 
 @lru_cache(maxsize=256)
 def fake_values(provider: str, locale: str, pool: int, seed: int) -> tuple[str, ...]:
-    """So many values, as SQL would write them; the same for the same version of the library.
+    """``pool`` values as SQL literals; they depend on the version of the library.
 
-    :raises ScenarioError: for a locale or provider that there is not, and values that are no scalars or
-        depend on today.
+    :raises ScenarioError: for an unknown locale or provider, and for values that are not scalars or depend
+        on the current day.
     """
     fake = _seeded(locale, seed)
     make = _provider(fake, provider, locale)
@@ -37,13 +37,13 @@ def fake_values(provider: str, locale: str, pool: int, seed: int) -> tuple[str, 
     for _ in range(pool):
         try:
             value = make()
-        except _TodayError:
-            raise _of_today(provider) from None
+        except _ClockDependentError:
+            raise _clock_dependent_error(provider) from None
         except Exception as error:
             raise ScenarioError(f"faker's {provider} gives no value: {error}") from None
         if isinstance(value, bool) or not isinstance(value, _PLAIN):
-            what = f"faker's {provider} gives a {type(value).__name__}, which is no value of a column"
-            raise ScenarioError(what, hint="name a provider of texts or numbers")
+            what = f"faker's {provider} gives a {type(value).__name__}, which is not a value of a column"
+            raise ScenarioError(what, hint="use a provider of texts or numbers")
         found.append(str(value))
     return tuple(found)
 
@@ -66,29 +66,29 @@ def _provider(fake: Generator, name: str, locale: str) -> Callable[[], Any]:
     from faker.providers import BaseProvider
 
     found: dict[str, Callable[[], Any]] = {}
-    of_today: set[str] = set(_ALSO_OF_TODAY)
+    clock_dependent: set[str] = set(_CLOCK_DEPENDENT_METHODS)
     for provider in fake.get_providers():
         part = type(provider).__module__.removeprefix("faker.providers.").partition(".")[0]
         for method, _ in inspect.getmembers(provider, inspect.ismethod):
             if method.startswith("_"):
                 continue
-            if part in _OF_TODAY and not hasattr(BaseProvider, method):
-                of_today.add(method)
-                setattr(fake, method, _refuse_today)  # other providers call it, too
+            if part in _CLOCK_DEPENDENT and not hasattr(BaseProvider, method):
+                clock_dependent.add(method)
+                setattr(fake, method, _refuse_clock)  # other providers call it
             else:
                 found[method] = getattr(provider, method)
-    if name in of_today:
-        raise _of_today(name)
+    if name in clock_dependent:
+        raise _clock_dependent_error(name)
     if name not in found:
         what = f"faker has no provider {name!r} in locale {locale}"
         raise ScenarioError(what, hint=nearest(name, found, listed="the documentation of faker"))
     return found[name]
 
 
-def _refuse_today(*_args: object, **_kwargs: object) -> NoReturn:
-    raise _TodayError
+def _refuse_clock(*_args: object, **_kwargs: object) -> NoReturn:
+    raise _ClockDependentError
 
 
-def _of_today(name: str) -> ScenarioError:
+def _clock_dependent_error(name: str) -> ScenarioError:
     what = f"faker's {name} depends on the day on which it is called"
-    return ScenarioError(what, hint="columns of dates draw from min to max without it")
+    return ScenarioError(what, hint="date columns with min and max need no faker")

@@ -1,6 +1,6 @@
-"""Picks of rows as arithmetic: a transaction picks rows one after the other, each pick is of one table.
+"""Picks of rows as arithmetic: a transaction picks rows in sequence, each from one table.
 
-``pick`` numbers those of the step, ``visit`` those of one table.
+``pick`` is the index of a pick in the step, ``table_pick`` its index among the picks of its table.
 """
 
 from __future__ import annotations
@@ -13,48 +13,50 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.scenario.generate.draw import quotient
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.turns import ALWAYS
+from ticdc_producer.scenario.generate.table_schedule import ALWAYS
 
 
-def lookup(values: Sequence[int], place: Column) -> Column:
-    """One of several longs; a text that Spark splits once is planned much faster than so many literals."""
+def lookup(values: Sequence[int], index: Column) -> Column:
+    """The long at an index; Spark plans one text that it splits much faster than many literals."""
     if len(set(values)) == 1:
         return F.lit(values[0]).cast("long")
     listed = F.split(F.lit(",".join(map(str, values))), ",").cast("array<bigint>")
-    return F.get(listed, place.cast("int"))
+    return F.get(listed, index.cast("int"))
 
 
 def in_transaction(plan: GeneratePlan, pick: Column) -> tuple[Column, Column]:
-    """The transaction of a pick, from 0, and its number in it."""
+    """The transaction of a pick, and the index of the pick in it, both from 0."""
     return quotient(pick, plan.picks_per_transaction), F.pmod(pick, F.lit(plan.picks_per_transaction))
 
 
-def pick_of(plan: GeneratePlan, visit: Column) -> Column:
-    """The pick that is so many visits of the table behind its first."""
-    turns = plan.turns
-    if turns == ALWAYS or not turns.places:
-        return visit
-    place = F.pmod(visit, F.lit(len(turns.places)))
-    return quotient(visit, len(turns.places)) * turns.cycle + lookup(turns.places, place)
+def pick_of(plan: GeneratePlan, table_pick: Column) -> Column:
+    """Index in the step of the table's pick with index ``table_pick``."""
+    table_schedule = plan.table_schedule
+    if table_schedule == ALWAYS or not table_schedule.positions:
+        return table_pick
+    index = F.pmod(table_pick, F.lit(len(table_schedule.positions)))
+    return quotient(table_pick, len(table_schedule.positions)) * table_schedule.cycle + lookup(
+        table_schedule.positions, index
+    )
 
 
-def visits_before(plan: GeneratePlan, pick: Column) -> Column:
-    """How many picks before that one are of the table."""
-    turns = plan.turns
-    if turns == ALWAYS:
+def table_picks_before(plan: GeneratePlan, pick: Column) -> Column:
+    """Number of the table's picks before a pick of the step."""
+    table_schedule = plan.table_schedule
+    if table_schedule == ALWAYS:
         return pick
-    before = [turns.count(place) for place in range(turns.cycle)]
-    place = F.pmod(pick, F.lit(turns.cycle))
-    return quotient(pick, turns.cycle) * len(turns.places) + lookup(before, place)
+    before = [table_schedule.count(index) for index in range(table_schedule.cycle)]
+    index = F.pmod(pick, F.lit(table_schedule.cycle))
+    return quotient(pick, table_schedule.cycle) * len(table_schedule.positions) + lookup(before, index)
 
 
-def births_before(plan: GeneratePlan, visit: Column, pick: Column) -> Column:
-    """How many rows of the table were born before a visit, or before the pick that it is."""
+def new_rows_before(plan: GeneratePlan, table_pick: Column, pick: Column) -> Column:
+    """Number of new rows of the table before a pick, given by both of its indexes."""
     if plan.each:
         return _inserted(plan, pick)
-    # Evenly over all visits, the first first.
-    visits = max(plan.visits, 1)
-    return quotient(visit * plan.births + (visits - 1), visits)
+    # Evenly distributed over all picks of the table, beginning with the first.
+    table_picks = max(plan.table_picks, 1)
+    return quotient(table_pick * plan.new_rows + (table_picks - 1), table_picks)
 
 
 def _inserted(plan: GeneratePlan, pick: Column) -> Column:
@@ -64,18 +66,18 @@ def _inserted(plan: GeneratePlan, pick: Column) -> Column:
     return transaction * len(inserts) + lookup([*counts][:-1], statement)
 
 
-def rows_there(parent: GeneratePlan, plan: GeneratePlan, event: Column) -> Column:
-    """How many rows of another table there are at an event of the plan, both of one step."""
+def row_count_at(parent: GeneratePlan, plan: GeneratePlan, event: Column) -> Column:
+    """Number of rows of another table of the same step at an event of the plan."""
     later = event - F.lit(plan.rows)
-    place = F.pmod(later, F.lit(plan.rows_per_transaction))
+    index = F.pmod(later, F.lit(plan.rows_per_transaction))
     transaction = quotient(later, plan.rows_per_transaction)
-    pick = transaction * plan.picks_per_transaction + statement_at(plan, place)
-    born = births_before(parent, visits_before(parent, pick), pick)
+    pick = transaction * plan.picks_per_transaction + statement_at(plan, index)
+    born = new_rows_before(parent, table_picks_before(parent, pick), pick)
     return F.when(event < plan.rows, F.lit(parent.rows)).otherwise(born + parent.rows).cast("long")
 
 
-def statement_at(plan: GeneratePlan, place: Column) -> Column:
-    """The number of the pick, within its transaction, that a change belongs to."""
+def statement_at(plan: GeneratePlan, index: Column) -> Column:
+    """Index of a change's pick within its transaction."""
     if plan.each:
-        return lookup([one.statement for one in plan.each], place)
-    return quotient(place, plan.changes_per_row)
+        return lookup([one.statement for one in plan.each], index)
+    return quotient(index, plan.changes_per_row)

@@ -1,4 +1,4 @@
-"""Counters: the table ids of a cluster, and the row ids of a table."""
+"""Id counters: object ids of a cluster, and row ids of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.table import TableInfo
 
 FIRST_TABLE_ID = 114
-"""What the first table of a fresh cluster gets (golden README, "Ids")."""
+"""Id of the first table of a new cluster (golden README, "Ids")."""
 
 _CACHE = 30_000
 _MAX_SIGNED = (1 << 63) - 1
@@ -19,23 +19,25 @@ _MAX_UNSIGNED = (1 << 64) - 2
 class ObjectIds:
     """Ids of databases, tables, partitions and DDL jobs: one counter for all."""
 
-    following: int = FIRST_TABLE_ID
+    next_id: int = FIRST_TABLE_ID
 
     def take(self) -> int:
-        taken = self.following
-        self.following += 1
+        taken = self.next_id
+        self.next_id += 1
         return taken
 
 
 @dataclass(slots=True)
 class RowIds:
-    """AUTO_INCREMENT and ``_tidb_rowid`` of one table, which share it.
+    """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share.
 
-    Ids are cached in runs of 30000; an explicit value inside the run moves ``base`` on, one beyond it
-    starts a new run. Source: tidb ``pkg/meta/autoid`` (``alloc4Signed``, ``rebase4Signed``).
+    Ids are cached in ranges of 30000. An explicit value inside the cached range advances ``base``; a larger
+    one starts a new range. Source: tidb ``pkg/meta/autoid`` (``alloc4Signed``, ``rebase4Signed``).
 
-    :param base: the last id that is taken; ``end`` the last of the cached run.
-    :param cache: length of a run: AUTO_ID_CACHE.
+    :param base: the last id that was taken.
+    :param end: the last id of the cached range.
+    :param limit: the largest id.
+    :param cache: length of a range: AUTO_ID_CACHE.
     """
 
     base: int = 0
@@ -44,9 +46,9 @@ class RowIds:
     cache: int = _CACHE
 
     def take(self) -> int:
-        """The next id.
+        """Take the next id.
 
-        :raises ScenarioError: when they are used up.
+        :raises ScenarioError: if all ids are used.
         """
         if self.base >= self.limit:
             raise ScenarioError("Failed to read auto-increment value from storage engine")
@@ -56,7 +58,7 @@ class RowIds:
         return self.base
 
     def advance(self, used: int) -> None:
-        """Take note of an id that was given by hand."""
+        """Account for an id that a statement gave explicitly."""
         if used <= self.base:
             return
         if used > self.end:
@@ -64,29 +66,29 @@ class RowIds:
         self.base = used
 
     def forget_cache(self) -> None:
-        """Go on behind the cached run, as after a DDL that gives the table a new allocator.
+        """Continue after the cached range, as after a DDL that gives the table a new allocator.
 
         Source: tidb ``pkg/infoschema/builder.go`` (``getKeptAllocators``).
         """
         self.base = self.end = max(self.base, self.end)
 
     def resize(self, cache: int) -> None:
-        """``AUTO_ID_CACHE = cache``; 0 leaves it as it is."""
+        """``AUTO_ID_CACHE = cache``; 0 does not change it."""
         self.forget_cache()
         self.cache = cache or self.cache
 
-    def rebase(self, following: int) -> None:
-        """``AUTO_INCREMENT = following``: never back below what was cached."""
+    def rebase(self, next_id: int) -> None:
+        """``AUTO_INCREMENT = next_id``: the counter never decreases, nor returns into the cached range."""
         self.forget_cache()
-        self.base = self.end = max(self.base, following - 1)
+        self.base = self.end = max(self.base, next_id - 1)
 
 
-def row_ids(table: TableInfo, *, following: int = 0, cache: int = 0) -> RowIds:
-    """The counter of a new table; an unsigned AUTO_INCREMENT column lets it run twice as far.
+def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0) -> RowIds:
+    """The counter of a new table; for an unsigned AUTO_INCREMENT column its limit is twice as large.
 
-    :param following: AUTO_INCREMENT of the table; 0 without it.
+    :param next_id: AUTO_INCREMENT of the table; 0 without it.
     :param cache: AUTO_ID_CACHE; 0 without it.
     """
     unsigned = any(column.auto_increment and column.unsigned for column in table.columns)
     limit = _MAX_UNSIGNED if unsigned else _MAX_SIGNED
-    return RowIds(base=max(following - 1, 0), limit=limit, cache=cache or _CACHE)
+    return RowIds(base=max(next_id - 1, 0), limit=limit, cache=cache or _CACHE)

@@ -1,4 +1,4 @@
-"""Arithmetic by MySQL's rules: exact while the operands are exact, DOUBLE as soon as one is not.
+"""Arithmetic by MySQL's rules: exact if both operands are exact, otherwise DOUBLE.
 
 Rules: tidb ``pkg/expression/builtin_arithmetic.go``; division: ``pkg/types/mydecimal.go`` (``doDivMod``).
 """
@@ -25,7 +25,7 @@ Number = int | Decimal | float
 
 
 def operand(value: SQLValue) -> Number:
-    """A value as arithmetic sees it: text counts as DOUBLE."""
+    """A value as an operand: text is converted to DOUBLE."""
     if isinstance(value, str | bytes) and not isinstance(value, Member | BinaryLiteral):
         return float(as_number(value)[0])
     number, _ = as_number(value)
@@ -49,7 +49,7 @@ def multiply(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
 
 
 def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    """``/``: never an integer; four digits more than the dividend has, in words of nine."""
+    """``/``: never an integer; the scale is the dividend's plus four, rounded up to words of nine digits."""
     a, b = operand(left), operand(right)
     if b == 0:
         refuse_zero(mode)
@@ -102,9 +102,9 @@ def negate(value: SQLValue, _: SQLMode) -> SQLValue:
 
 
 def refuse_zero(mode: SQLMode) -> None:
-    """An error instead of NULL where sql_mode has ERROR_FOR_DIVISION_BY_ZERO and is strict.
+    """Check whether a division by zero, which gives NULL, is an error.
 
-    :raises ScenarioError: then.
+    :raises ScenarioError: if sql_mode is strict and has ERROR_FOR_DIVISION_BY_ZERO.
     """
     if mode.strict and mode.division_by_zero_error:
         raise ScenarioError("Division by 0")

@@ -1,4 +1,4 @@
-"""Values on their way into columns: SET lists, DEFAULTs, NULL checks."""
+"""Assigns values to columns: SET lists, DEFAULTs, NULL checks."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.temporal_text import moment_of
+from ticdc_producer.model.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated import expression_of
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.select import Selected
+from ticdc_producer.scenario.sql.select import SelectedValue
 
 T = MySQLType
 
 
 def is_default(node: exp.Expr) -> bool:
-    """Whether the word DEFAULT stands here instead of a value."""
+    """Whether a node is the word DEFAULT instead of a value."""
     word = node.this if isinstance(node, exp.Column) else node
-    return isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _says_default(word)
+    return (
+        isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _is_default_word(word)
+    )
 
 
-def _says_default(word: exp.Expr) -> bool:
+def _is_default_word(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(node: exp.Expr | Selected, column: ColumnInfo, scope: Scope) -> Value:
+def assigned_value(node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Scope) -> Value:
     """The canonical value that an assignment gives a column.
 
-    :raises ScenarioError: for a value that does not fit, or NULL where it must not be.
+    :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
-    if not isinstance(node, Selected) and is_default(node):
+    if not isinstance(node, SelectedValue) and is_default(node):
         return default_value(column, scope.mode)
-    given = node.value if isinstance(node, Selected) else evaluate(node, scope)
+    given = node.value if isinstance(node, SelectedValue) else evaluate(node, scope)
     value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
@@ -49,7 +51,7 @@ def assigned_value(node: exp.Expr | Selected, column: ColumnInfo, scope: Scope) 
 
 
 def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
-    """What a column gets that is not named.
+    """The value of a column that a statement does not assign.
 
     :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
     """
@@ -62,7 +64,7 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
     if column.nullable or column.auto_increment or column.auto_random or column.generated:
         return None
     if column.type == T.ENUM:
-        return b"1"  # the first member stands in, even in strict mode
+        return b"1"  # the implicit default is the first member, even in strict mode
     if mode.strict:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
     return zero_value(column)
@@ -70,7 +72,7 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
 
 def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
     """CURRENT_TIMESTAMP in the column's precision."""
-    moment = moment_of(mode.now.astimezone(mode.zone), max(column.decimal, 0))
+    moment = datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
     return coerce(column, moment, mode)
 
 
@@ -103,15 +105,15 @@ def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
 
 
 def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
-    """Refuse an assignment that could not run, before any row is touched.
+    """Check assignments before any row is changed.
 
-    :raises ScenarioError: for what is no assignment, or names an unknown column.
+    :raises ScenarioError: for an expression that is not an assignment, or an unknown column.
     """
     for assignment in assignments:
         target = assignment.this
         if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
             raise ScenarioError(
-                f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is no assignment"
+                f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is not an assignment"
             )
         column = scope.column(target.name, target.text("table"), target.text("db"))
         if column.generated and scope.table is not None and not is_default(assignment.expression):
@@ -121,7 +123,7 @@ def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
 
 
 def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
-    """Run checked ``column = value, …`` on the scope's row, each seeing what those before it set.
+    """Apply checked assignments to the scope's row; each uses the values that earlier ones set.
 
     :return: the offsets that were assigned.
     """
@@ -136,7 +138,7 @@ def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]
 
 
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
-    """ON UPDATE CURRENT_TIMESTAMP, for rows that changed and columns that were not assigned."""
+    """Set ON UPDATE CURRENT_TIMESTAMP columns that were not assigned, if the row changed."""
     if scope.table is None or tuple(scope.row) == before:
         return
     for offset, column in enumerate(scope.table.columns):

@@ -1,7 +1,7 @@
-"""Function calls in one form: sqlglot has a node of its own for many of them, and MySQL a syntax of its own.
+"""Normalizes function calls: a name and plain arguments, whatever their syntax or sqlglot's node.
 
-``TRIM(LEADING 'x' FROM a)``, ``a->'$.b'`` and ``d + INTERVAL 1 DAY`` are calls by name with plain arguments
-here; keywords among them, such as units, become string literals.
+``TRIM(LEADING 'x' FROM a)``, ``a->'$.b'`` and ``d + INTERVAL 1 DAY`` become calls by name; keywords among
+the arguments, such as units, become string literals.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function's name in upper case, and what is to be evaluated for it."""
+    """A function's name in upper case, and its argument expressions."""
 
     name: str
     arguments: tuple[exp.Expr, ...] = ()
 
 
-def call_of(node: exp.Expr) -> Call | None:
-    """The call that a node stands for; None if it is no call.
+def normalized_call(node: exp.Expr) -> Call | None:
+    """The function call that a node represents; None if it represents none.
 
-    :raises UnsupportedSQL: for a JSON path, or an INTERVAL, that sqlglot has not kept whole.
+    :raises UnsupportedSQL: for a JSON path or INTERVAL of which sqlglot's tree has lost a part.
     """
-    rule = _FORMS.get(type(node))
+    rule = _RULES.get(type(node))
     return None if rule is None else rule(node)
 
 
@@ -59,7 +59,7 @@ def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> Call:
         raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
     word, number = unit.name.upper(), amount.this
     if isinstance(number, exp.Literal) and "." in str(number.this) and word in _WHOLE_UNITS:
-        # A number rounds and a string is cut here, and sqlglot does not say which of the two it was.
+        # TiDB rounds a number here but truncates a string; sqlglot's tree does not show which it was.
         raise UnsupportedSQL(f"INTERVAL {number.this} {word}: only whole numbers of this unit are supported")
     return Call(name, (moment, number, exp.Literal.string(word)))
 
@@ -75,13 +75,13 @@ def _sum(node: exp.Expr) -> Call | None:
 
 
 def _interval(node: exp.Expr) -> Call | None:
-    """``INTERVAL(n, a, b, …)``, which is a function; ``INTERVAL n unit`` is none."""
+    """The function ``INTERVAL(n, a, b, …)``; None for ``INTERVAL n unit``, which is not a function."""
     is_function = isinstance(node.this, exp.Tuple) and node.args.get("unit") is None
     return Call("INTERVAL", tuple(node.this.expressions)) if is_function else None
 
 
 def _column(node: exp.Expr) -> Call | None:
-    """Reserved words that need no parentheses, and that sqlglot does not know."""
+    """Functions without parentheses that sqlglot parses as column names."""
     if node.args.get("table") is not None or node.this.args.get("quoted"):
         return None
     name = node.name.upper()
@@ -117,7 +117,7 @@ def _json_extract_text(node: exp.Expr) -> Call:
 
 
 def _path(node: exp.Expr) -> exp.Expr:
-    """The path as text again; what sqlglot could not read, it has left alone."""
+    """The JSON path as a string literal; sqlglot leaves a path that it cannot parse as it was."""
     if not isinstance(node, exp.JSONPath):
         return node
     return exp.Literal.string("".join(_leg(leg) for leg in node.expressions))
@@ -141,7 +141,7 @@ _SYNONYMS = {"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "CEILING": "CEIL", "S
 _BARE_WORDS = frozenset({"UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"})
 _WHOLE_UNITS = frozenset({"MICROSECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 
-_FORMS: dict[type[exp.Expr], Callable[[exp.Expr], Call | None]] = {
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr], Call | None]] = {
     exp.Anonymous: _by_name,
     exp.Add: _sum,
     exp.Sub: _sum,

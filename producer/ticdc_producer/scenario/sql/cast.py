@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce, read
-from ticdc_producer.model.coerce_temporal import allowed, to_moment, to_span
+from ticdc_producer.model.coerce_temporal import allowed, as_datetime, as_duration
 from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.coerce_vector import vector_text
 from ticdc_producer.model.column import ColumnInfo
@@ -21,19 +21,27 @@ from ticdc_producer.model.json_document import check_depth, json_of, to_json_tex
 from ticdc_producer.model.json_text import parse_json
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import as_number, integer_prefix
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
-from ticdc_producer.model.sql_value import BinaryLiteral, JsonText, Member, Moment, Span, SQLValue, Unsigned
-from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN
+from ticdc_producer.model.sql_mode import SQLMode, display_value
+from ticdc_producer.model.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    JsonText,
+    Member,
+    SQLValue,
+    Unsigned,
+)
+from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP
 
 T = MySQLType
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The type that is cast to.
+    """The target type of a CAST.
 
     :param sizes: numbers in parentheses.
-    :param charset: of CHAR and CONVERT … USING; empty where none is named.
+    :param charset: charset of CHAR and CONVERT … USING; empty if none is given.
     """
 
     name: str
@@ -61,22 +69,22 @@ def target_of(to: exp.DataType) -> Target:
 
 
 def cast(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
-    """The value as that type; NULL stays NULL.
+    """Convert a value to the target type; NULL remains NULL.
 
-    :raises ScenarioError: where strict mode does not let the value be cut to fit.
+    :raises ScenarioError: in strict mode, if the value does not fit.
     """
     return None if value is None else _CASTS[target.name](value, target, mode)
 
 
-def _lost(what: str, value: SQLValue, mode: SQLMode) -> None:
-    """A warning in TiDB, but an error for a statement that writes in strict mode."""
+def _fail_if_strict(what: str, value: SQLValue, mode: SQLMode) -> None:
+    """Report a value that does not fit: TiDB warns, but fails a statement that writes in strict mode."""
     if mode.strict:
-        shown = shown_value(value)
-        raise ScenarioError(f"{what}: {shown!r}", value=shown)
+        displayed = display_value(value)
+        raise ScenarioError(f"{what}: {displayed!r}", value=displayed)
 
 
 def _signed(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
-    """Two's complement: what is beyond the signed numbers, but not the unsigned ones, turns negative."""
+    """Two's complement: a number above the signed range, but within the unsigned one, becomes negative."""
     number = _integer(value, mode)
     if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes):
         return number - (1 << 64)
@@ -92,7 +100,7 @@ def _unsigned(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
 
 def _clamped(value: SQLValue, number: int, low: int, high: int, mode: SQLMode) -> int:
     if not low <= number <= high:
-        _lost("Out of range value for CAST", value, mode)
+        _fail_if_strict("Out of range value for CAST", value, mode)
     return min(max(number, low), high)
 
 
@@ -100,7 +108,7 @@ def _integer(value: SQLValue, mode: SQLMode) -> int:
     if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText):
         prefix, complete = integer_prefix(to_text(value))
         if not complete:
-            _lost("Truncated incorrect INTEGER value", value, mode)
+            _fail_if_strict("Truncated incorrect INTEGER value", value, mode)
         return prefix
     number, _ = as_number(value)
     exact = Decimal(number)
@@ -113,7 +121,7 @@ def _integer(value: SQLValue, mode: SQLMode) -> int:
 
 
 def _as_column(code: MySQLType) -> Callable[[SQLValue, Target, SQLMode], SQLValue]:
-    """What a column of that type would hold."""
+    """A cast that stores the value in a column of this type and reads it again."""
 
     def rule(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
         length, scale = (*target.sizes, *(10, 0)[len(target.sizes) :]) if code == T.NEW_DECIMAL else (-1, -1)
@@ -134,7 +142,7 @@ def _char(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
     if target.charset in ("ascii", "latin1") and not text.isascii():
         raise UnsupportedSQL(f"text beyond ASCII in the charset {target.charset} is not supported")
     if target.sizes and len(text) > target.sizes[0]:
-        _lost(f"Data too long (at most {target.sizes[0]} characters)", value, mode)
+        _fail_if_strict(f"Data too long (at most {target.sizes[0]} characters)", value, mode)
         return text[: target.sizes[0]]
     return text
 
@@ -144,7 +152,7 @@ def _decoded(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise ScenarioError(
-            "Cannot convert string from binary to utf8mb4", value=shown_value(value)
+            "Cannot convert string from binary to utf8mb4", value=display_value(value)
         ) from None
 
 
@@ -154,40 +162,40 @@ def _binary(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
         return data
     length = target.sizes[0]
     if len(data) > length:
-        _lost(f"Data too long (at most {length} bytes)", value, mode)
+        _fail_if_strict(f"Data too long (at most {length} bytes)", value, mode)
     return data[:length].ljust(length, b"\0")
 
 
 def _date(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
-    return _moment(value, -1, "date", mode)
+    return _to_datetime(value, -1, "date", mode)
 
 
 def _datetime(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
-    return _moment(value, target.sizes[0] if target.sizes else 0, "datetime", mode)
+    return _to_datetime(value, target.sizes[0] if target.sizes else 0, "datetime", mode)
 
 
-def _moment(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> Moment | None:
-    moment = to_moment(_plain_text(value), fsp, mode)
-    if moment is None or not allowed(moment, mode):
-        _lost(f"Incorrect {kind} value", value, mode)
+def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTimeValue | None:
+    converted = as_datetime(_plain_text(value), fsp, mode)
+    if converted is None or not allowed(converted, mode):
+        _fail_if_strict(f"Incorrect {kind} value", value, mode)
         return None
-    return moment
+    return converted
 
 
 def _time(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
     fsp = target.sizes[0] if target.sizes else 0
-    span = to_span(_plain_text(value), fsp)
-    if span is None:
-        _lost("Incorrect time value", value, mode)
+    duration = as_duration(_plain_text(value), fsp)
+    if duration is None:
+        _fail_if_strict("Incorrect time value", value, mode)
         return None
-    if abs(span.microseconds) > MAX_SPAN:
-        _lost("Truncated incorrect time value", value, mode)
-        return Span(MAX_SPAN if span.microseconds > 0 else -MAX_SPAN, fsp)
-    return span
+    if abs(duration.microseconds) > MAX_DURATION:
+        _fail_if_strict("Truncated incorrect time value", value, mode)
+        return Duration(MAX_DURATION if duration.microseconds > 0 else -MAX_DURATION, fsp)
+    return duration
 
 
 def _plain_text(value: SQLValue) -> SQLValue:
-    """A string in JSON is a date by what stands between its quotes."""
+    """A JSON string without its quotes; any other value as it is."""
     return str(json_of(value)) if isinstance(value, JsonText) else value
 
 
@@ -197,23 +205,23 @@ def _json(value: SQLValue, _: Target, __: SQLMode) -> SQLValue:
             return to_json_text(check_depth(parse_json(value)))
         return to_json_text(json_of(value))
     except ValueError as error:
-        raise ScenarioError(f"Invalid JSON text ({error})", value=shown_value(value)) from error
+        raise ScenarioError(f"Invalid JSON text ({error})", value=display_value(value)) from error
 
 
 def _vector(value: SQLValue, target: Target, _: SQLMode) -> SQLValue:
     try:
         text, dimensions = vector_text(to_text(value))
     except ValueError as error:
-        raise ScenarioError(f"Incorrect vector value ({error})", value=shown_value(value)) from error
+        raise ScenarioError(f"Incorrect vector value ({error})", value=display_value(value)) from error
     if target.sizes and dimensions != target.sizes[0]:
         what = f"vector has {dimensions} dimensions, does not fit VECTOR({target.sizes[0]})"
-        raise ScenarioError(what, value=shown_value(value))
+        raise ScenarioError(what, value=display_value(value))
     return text
 
 
 _CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1")
 
-# sqlglot gives FLOAT for REAL as well, which is a DOUBLE to MySQL.
+# sqlglot parses REAL as FLOAT, too, although REAL is DOUBLE in MySQL.
 _NAMES: dict[exp.DType, str] = {
     exp.DType.BIGINT: "SIGNED",
     exp.DType.UBIGINT: "UNSIGNED",

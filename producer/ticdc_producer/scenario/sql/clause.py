@@ -1,4 +1,4 @@
-"""Parts of sqlglot's trees by the words that a user wrote."""
+"""Names clauses of sqlglot's trees by the words that users write."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WORDS = {
 
 
 def clauses(node: exp.Expr) -> set[str]:
-    """Names of the parts that a node has."""
+    """sqlglot's names of the clauses that a node has."""
     return {name for name, part in node.args.items() if part}
 
 
 def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
-    """:raises UnsupportedSQL: for a part that is not known, by its name."""
+    """:raises UnsupportedSQL: for a clause that is not among the known ones."""
     others = sorted(clauses(node) - set(known))
     if others:
         word = _WORDS.get(others[0], others[0].upper())

@@ -1,4 +1,4 @@
-"""The databases, their tables, and every version a table ever had."""
+"""The schema state of the simulated TiDB: databases, tables, and every version that a table ever had."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class Database:
 
 @dataclass(slots=True)
 class Cluster:
-    """What there is.
+    """All databases, and what they share.
 
-    :param versions: every version of every table, by number.
+    :param versions: every version of every table; the index is ``TableInfo.version``.
+    :param ids: the counter of object ids.
     :param policies: names of placement policies.
-    :param profile: the program that replicates the tables.
+    :param profile: the TiCDC architecture that replicates the tables.
     """
 
     databases: dict[str, Database] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class Cluster:
     profile: Profile = "classic"
 
     def database(self, name: str) -> Database:
-        """:raises ScenarioError: if there is none of that name, or the name is empty."""
+        """:raises ScenarioError: if no database has that name, or the name is empty."""
         if not name:
             raise ScenarioError("No database selected", hint="USE one, or write database.table")
         found = self.databases.get(name.lower())
@@ -59,7 +60,7 @@ class Cluster:
         return self.database(schema).tables.get(name.lower())
 
     def table(self, schema: str, name: str) -> Table:
-        """:raises ScenarioError: if there is none of that name."""
+        """:raises ScenarioError: if no table has that name."""
         found = self.find(schema, name)
         if found is None and self.database(schema).holds(name):
             raise ScenarioError(
@@ -78,7 +79,7 @@ class Cluster:
         return (table for database in self.databases.values() for table in database.tables.values())
 
     def new_version(self, info: TableInfo) -> TableInfo:
-        """The table as the next entry of the catalog."""
+        """Add a version of a table to the catalog; returns it with its number."""
         versioned = replace(with_column_ids(info), version=len(self.versions), profile=self.profile)
         self.versions.append(versioned)
         return versioned

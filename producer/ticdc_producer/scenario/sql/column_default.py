@@ -1,4 +1,4 @@
-"""DEFAULT of a column, read and made.
+"""Reads the DEFAULT of a column and applies it.
 
 Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``).
 """
@@ -31,10 +31,10 @@ _CONSTANT_NODES = (
 
 
 def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[str | None, int]:
-    """What stands behind DEFAULT.
+    """Read a default after the word DEFAULT.
 
     :param until: words that end it.
-    :return: SQL text and -1, or None and the digits of CURRENT_TIMESTAMP.
+    :return: SQL text and -1, or None and the fractional digits of CURRENT_TIMESTAMP.
     """
     if cursor.word() in _NOW_WORDS:
         return None, read_now(cursor)
@@ -42,7 +42,7 @@ def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[s
 
 
 def read_now(cursor: Cursor) -> int:
-    """``CURRENT_TIMESTAMP[(digits)]`` or one of its synonyms; its digits."""
+    """Read ``CURRENT_TIMESTAMP[(digits)]`` or a synonym; returns its fractional digits."""
     if not cursor.accept_any(*_NOW_WORDS):
         raise cursor.error("expected CURRENT_TIMESTAMP")
     digits = 0
@@ -53,7 +53,10 @@ def read_now(cursor: Cursor) -> int:
 
 
 def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, line: int) -> ColumnInfo:
-    """The column with the DEFAULT that ``read_default`` found.
+    """Add the DEFAULT that ``read_default`` returned to a column.
+
+    :param text: SQL text; None without one.
+    :param now: fractional digits of CURRENT_TIMESTAMP; -1 without it.
 
     :raises ScenarioError: for a default that the column cannot hold.
     """
@@ -89,12 +92,15 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
 
 
 def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:
-    """A DEFAULT of a DECIMAL or a float with the user's digits, where those are not its value's."""
+    """The user's digits of a DEFAULT for DECIMAL or a floating point type; None for any other value.
+
+    They may differ from the digits of the stored value.
+    """
     if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
         return None
     return f"{value:f}".encode()
 
 
 def _is_constant(tree: exp.Expr) -> bool:
-    """Whether an expression holds nothing but literals and signs."""
+    """Whether an expression consists of literals and signs only."""
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())

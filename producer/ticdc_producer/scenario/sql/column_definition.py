@@ -1,4 +1,4 @@
-"""One column of a CREATE TABLE (or ADD COLUMN): its name, type and attributes, read and made.
+"""Reads a column of CREATE TABLE or ADD COLUMN (name, type, attributes) and builds its ``ColumnInfo``.
 
 Rules: tidb ``pkg/ddl/add_column.go`` (``columnDefToCol``, ``setCharsetCollationFlenDecimal``).
 """
@@ -28,14 +28,14 @@ _ATTRIBUTE_WORDS = frozenset({
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDraft:
-    """A column definition as read, before the table's charset is known.
+    """A parsed column definition, before the table's charset is known.
 
-    :param nullable: None where the definition does not say.
+    :param nullable: None if the definition has neither NULL nor NOT NULL.
     :param default: SQL text of the DEFAULT; None without one.
-    :param default_now: digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
-    :param on_update_now: digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
+    :param default_now: fractional digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
+    :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
-    :param clustered: what an inline PRIMARY KEY says of it.
+    :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ColumnDraft:
 
 
 def read_column(cursor: Cursor) -> ColumnDraft:
-    """The column definition that stands here."""
+    """Read a column definition."""
     line = cursor.line
     name = cursor.identifier("a column name")
     draft = ColumnDraft(name=name, spec=read_type(cursor), line=line)
@@ -128,13 +128,13 @@ def _read_key(cursor: Cursor, draft: ColumnDraft) -> None:
 
 
 def read_clustered(cursor: Cursor) -> bool | None:
-    """CLUSTERED or NONCLUSTERED; None where neither stands."""
+    """Read CLUSTERED or NONCLUSTERED; None if neither comes next."""
     word = cursor.accept_any("CLUSTERED", "NONCLUSTERED")
     return word == "CLUSTERED" if word else None
 
 
 def read_charset(cursor: Cursor) -> str:
-    """A charset's name.
+    """Read the name of a charset.
 
     :raises UnsupportedSQL: if TiDB does not know it.
     """
@@ -146,7 +146,7 @@ def read_charset(cursor: Cursor) -> str:
 
 
 def read_collation(cursor: Cursor) -> str:
-    """A collation's name.
+    """Read the name of a collation.
 
     :raises UnsupportedSQL: if this tool cannot sort by it.
     """
@@ -158,7 +158,9 @@ def read_collation(cursor: Cursor) -> str:
 
 
 def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
-    """The column, given the table's charset.
+    """Build a column from its draft.
+
+    :param charset: charset of the table, for a column without its own; ``collation`` likewise.
 
     :raises ScenarioError: for attributes that do not fit the type.
     """
@@ -184,7 +186,7 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
     )
     _check(draft, column)
     if draft.default is None and draft.default_now < 0 and column.type == T.YEAR and draft.nullable is False:
-        # TiDB notes 0000 as the default of YEAR NOT NULL, and yet asks for a value.
+        # TiDB records 0000 as the default of YEAR NOT NULL, but still requires a value.
         return replace(column, default=b"0")
     return with_default(column, draft.default, draft.default_now, mode, draft.line)
 
@@ -215,7 +217,7 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
             raise UnsupportedSQL(
                 "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
             )
-        raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is none")
+        raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is not one")
     moving = column.type in (T.TIMESTAMP, T.DATETIME) and draft.on_update_now == max(column.decimal, 0)
     if draft.on_update_now >= 0 and not moving:
         raise fail(f"Invalid ON UPDATE clause for {column.name!r} column")
@@ -229,9 +231,9 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
 
 
 def _check_elements(column: ColumnInfo, fail: Callable[[str], ScenarioError]) -> None:
-    """Members of ENUM and SET differ under the column's collation."""
+    """Members of ENUM and SET must differ under the column's collation."""
     keys = [sort_key(name.encode("utf-8", "surrogateescape"), column.collation) for name in column.elements]
-    for place, key in enumerate(keys):
-        if key in keys[:place]:
+    for position, key in enumerate(keys):
+        if key in keys[:position]:
             kind = "ENUM" if column.type == T.ENUM else "SET"
-            raise fail(f"Column {column.name!r} has duplicated value {column.elements[place]!r} in {kind}")
+            raise fail(f"Column {column.name!r} has duplicated value {column.elements[position]!r} in {kind}")

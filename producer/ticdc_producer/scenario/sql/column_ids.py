@@ -1,7 +1,7 @@
-"""TiDB's numbers of columns: each that is added gets the next one, and keeps it.
+"""TiDB's column ids: each added column gets the next id, which does not change.
 
-A column whose values a MODIFY writes anew is a new one to TiDB. Source: tidb ``pkg/ddl/modify_column.go``
-(``needChangeColumnData``).
+A column whose values MODIFY COLUMN rewrites is a new column to TiDB and gets a new id.
+Source: tidb ``pkg/ddl/modify_column.go`` (``needChangeColumnData``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MEMBERS = frozenset({T.ENUM, T.SET})
 
 
 def with_column_ids(info: TableInfo) -> TableInfo:
-    """The table with a number for each column that has none, in table order."""
+    """Give an id to each column without one, in table order."""
     last, columns = info.last_column_id, []
     for column in info.columns:
         last += not column.id
@@ -28,7 +28,7 @@ def with_column_ids(info: TableInfo) -> TableInfo:
 
 
 def is_rewritten(old: ColumnInfo, new: ColumnInfo) -> bool:
-    """Whether TiDB writes the values anew when a column gets another definition."""
+    """Whether TiDB rewrites the values when a column gets a new definition."""
     if old.type in INTEGERS and new.type in INTEGERS:
         return old.unsigned != new.unsigned or _WIDTHS[new.type] < _WIDTHS[old.type]
     if old.type in _TEXTS and new.type in _TEXTS:

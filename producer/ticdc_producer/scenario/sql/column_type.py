@@ -1,4 +1,4 @@
-"""Column types as DDL spells them, with TiDB's default lengths.
+"""Reads column types of DDL, with TiDB's default lengths.
 
 Rules: tidb ``parser.y`` (``Type``), ``pkg/parser/mysql/util.go`` (``GetDefaultFieldLengthAndDecimal``),
 ``pkg/ddl/add_column.go``.
@@ -19,10 +19,12 @@ T = MySQLType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeSpec:
-    """A type without charset, which the table's defaults may still decide.
+    """A type without its charset, which may depend on the table's default.
 
-    :param binary: BINARY, VARBINARY and BLOB: the charset is ``binary`` whatever the table's is.
-    :param wanted: n of TEXT(n) or BLOB(n), which chooses the type once the charset is known; -1 without.
+    :param binary: BINARY, VARBINARY and BLOB: the charset is always ``binary``.
+    :param serial: SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
+    :param requested_length: n of TEXT(n) or BLOB(n), which determines the type once the charset is known;
+        -1 without it.
     """
 
     type: MySQLType
@@ -33,7 +35,7 @@ class TypeSpec:
     binary: bool = False
     elements: tuple[str, ...] = ()
     serial: bool = False
-    wanted: int = -1
+    requested_length: int = -1
 
     @property
     def bears_charset(self) -> bool:
@@ -59,10 +61,10 @@ _MAX_CHAR = 255
 
 
 def read_type(cursor: Cursor) -> TypeSpec:
-    """The type that stands here.
+    """Read a column type.
 
-    :raises ScenarioError: for a type that does not exist or a length that it cannot have.
-    :raises UnsupportedSQL: for a type that this tool does not have.
+    :raises ScenarioError: for a word that is not a type, or a length that the type cannot have.
+    :raises UnsupportedSQL: for a type that this tool does not support.
     """
     name = cursor.word()
     if name in _INTEGER_NAMES:
@@ -91,7 +93,7 @@ def _parameters(cursor: Cursor) -> tuple[int, ...]:
 
 
 def _sign(cursor: Cursor) -> tuple[bool, bool]:
-    """UNSIGNED and ZEROFILL, the latter of which implies the former."""
+    """Read UNSIGNED and ZEROFILL; ZEROFILL implies UNSIGNED."""
     unsigned = zerofill = False
     while word := cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
         unsigned = unsigned or word != "SIGNED"
@@ -119,7 +121,7 @@ def _serial(_: Cursor) -> TypeSpec:
 
 def _float(cursor: Cursor) -> TypeSpec:
     digits = _parameters(cursor)
-    if len(digits) == 1:  # FLOAT(p): p bits of precision choose the type and leave no trace
+    if len(digits) == 1:  # FLOAT(p): p bits of precision choose the type and are not stored
         code = T.FLOAT if digits[0] <= 24 else T.DOUBLE
         return _real(cursor, code, ())
     return _real(cursor, T.FLOAT, digits)
@@ -218,24 +220,24 @@ def _long(cursor: Cursor) -> TypeSpec:
 
 
 def _lob(cursor: Cursor, code: MySQLType, binary: bool) -> TypeSpec:
-    wanted = _parameters(cursor) if code == T.BLOB else ()
+    requested_length = _parameters(cursor) if code == T.BLOB else ()
     return TypeSpec(
         type=code,
         length=_LOB_LENGTH[code],
         decimal=0,
         binary=binary,
-        wanted=wanted[0] if wanted else -1,
+        requested_length=requested_length[0] if requested_length else -1,
     )
 
 
 def fitted_lob(spec: TypeSpec, charset: str) -> TypeSpec:
-    """TEXT(n) and BLOB(n): the smallest type of the family that holds n of the widest characters.
+    """TEXT(n) and BLOB(n) as the smallest type of the family that can hold n of the widest characters.
 
     Source: tidb ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``).
     """
-    if spec.wanted < 0:
+    if spec.requested_length < 0:
         return spec
-    octets = spec.wanted * WIDEST.get(charset, 4)
+    octets = spec.requested_length * WIDEST.get(charset, 4)
     code = next((code for code, most in _LOB_LENGTH.items() if octets <= most), T.LONG_BLOB)
     return replace(spec, type=code, length=_LOB_LENGTH[code])
 

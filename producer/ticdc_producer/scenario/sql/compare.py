@@ -1,4 +1,4 @@
-"""Comparison by MySQL's rules of type conversion, and three-valued truth.
+"""Comparison by MySQL's rules of type conversion, and three-valued logic.
 
 Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expression/builtin_compare.go``.
 """
@@ -9,33 +9,41 @@ from decimal import Decimal
 from typing import Any
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_temporal import to_moment, to_span
+from ticdc_producer.model.coerce_temporal import as_datetime, as_duration
 from ticdc_producer.model.coerce_text import to_bytes
 from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.json_document import compare_json, json_of
 from ticdc_producer.model.number_text import as_float, as_number
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
-from ticdc_producer.model.sql_value import BinaryLiteral, Bits, JsonText, Member, Moment, Span, SQLValue
+from ticdc_producer.model.sql_mode import SQLMode, display_value
+from ticdc_producer.model.sql_value import (
+    BinaryLiteral,
+    Bits,
+    DateTimeValue,
+    Duration,
+    JsonText,
+    Member,
+    SQLValue,
+)
 
 _FULL_FSP = 6
 
 
-def truth(value: SQLValue) -> bool | None:
-    """Whether a value counts as true; None for NULL."""
+def as_boolean(value: SQLValue) -> bool | None:
+    """A value as a condition: any number but zero is true; None for NULL."""
     return None if value is None else as_number(value)[0] != 0
 
 
 def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> int | None:
     """Negative, zero or positive; None if either is NULL.
 
-    :param collation: for two texts.
-    :raises ScenarioError: where a text that is no date is compared with a date.
+    :param collation: collation for the comparison of two texts.
+    :raises ScenarioError: if one side is a date or time and the other cannot be read as one.
     """
     if left is None or right is None:
         return None
     if isinstance(left, JsonText) or isinstance(right, JsonText):
         return compare_json(json_of(left), json_of(right))
-    if isinstance(left, Moment | Span) or isinstance(right, Moment | Span):
+    if isinstance(left, DateTimeValue | Duration) or isinstance(right, DateTimeValue | Duration):
         return _compare_temporal(left, right, mode)
     if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
         return _compare_strings(left, right, collation)
@@ -73,33 +81,33 @@ def _compare_numbers(left: SQLValue, right: SQLValue) -> int:
 
 
 def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
-    if isinstance(left, Span) or isinstance(right, Span):
-        if isinstance(left, Moment) or isinstance(right, Moment):
-            return _order(_moment(left, mode).fields, _moment(right, mode).fields)
-        return _order(_span(left).microseconds, _span(right).microseconds)
+    if isinstance(left, Duration) or isinstance(right, Duration):
+        if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
+            return _order(_as_datetime(left, mode).fields, _as_datetime(right, mode).fields)
+        return _order(_as_duration(left).microseconds, _as_duration(right).microseconds)
     if _is_plain_number(left) or _is_plain_number(right):
         return _compare_numbers(left, right)
-    return _order(_moment(left, mode).fields, _moment(right, mode).fields)
+    return _order(_as_datetime(left, mode).fields, _as_datetime(right, mode).fields)
 
 
 def _is_plain_number(value: SQLValue) -> bool:
     return isinstance(value, int | Decimal | float | BinaryLiteral | Member)
 
 
-def _moment(value: SQLValue, mode: SQLMode) -> Moment:
-    if isinstance(value, Moment):
+def _as_datetime(value: SQLValue, mode: SQLMode) -> DateTimeValue:
+    if isinstance(value, DateTimeValue):
         return value
-    moment = to_moment(value, _FULL_FSP, mode)
-    if moment is None:
-        raise ScenarioError(f"Incorrect datetime value: {shown_value(value)!r}", value=shown_value(value))
-    return moment
+    converted = as_datetime(value, _FULL_FSP, mode)
+    if converted is None:
+        raise ScenarioError(f"Incorrect datetime value: {display_value(value)!r}", value=display_value(value))
+    return converted
 
 
-def _span(value: SQLValue) -> Span:
-    span = to_span(value, _FULL_FSP)
-    if span is None:
-        raise ScenarioError(f"Incorrect time value: {shown_value(value)!r}", value=shown_value(value))
-    return span
+def _as_duration(value: SQLValue) -> Duration:
+    converted = as_duration(value, _FULL_FSP)
+    if converted is None:
+        raise ScenarioError(f"Incorrect time value: {display_value(value)!r}", value=display_value(value))
+    return converted
 
 
 _ANY_ONE, _ANY_MANY = object(), object()
@@ -107,34 +115,34 @@ _ANY_ONE, _ANY_MANY = object(), object()
 
 def _pattern(text: str, escape: str) -> list[object]:
     parts: list[object] = []
-    place = 0
-    while place < len(text):
-        character = text[place]
-        if escape and character == escape and place + 1 < len(text):
-            place += 1
-            parts.append(text[place])
+    index = 0
+    while index < len(text):
+        character = text[index]
+        if escape and character == escape and index + 1 < len(text):
+            index += 1
+            parts.append(text[index])
         else:
             parts.append({"_": _ANY_ONE, "%": _ANY_MANY}.get(character, character))
-        place += 1
+        index += 1
     return parts
 
 
 def _matches(text: list[str], pattern: list[object], collation: str) -> bool:
-    """Greedy matching that only ever goes back to the last ``%``."""
-    at = place = 0
+    """Greedy matching that backtracks to the last ``%`` only."""
+    position = index = 0
     star, resume = -1, 0
-    while at < len(text):
-        if place < len(pattern) and pattern[place] is _ANY_MANY:
-            star, resume = place, at
-            place += 1
-        elif place < len(pattern) and _one_matches(text[at], pattern[place], collation):
-            at, place = at + 1, place + 1
+    while position < len(text):
+        if index < len(pattern) and pattern[index] is _ANY_MANY:
+            star, resume = index, position
+            index += 1
+        elif index < len(pattern) and _one_matches(text[position], pattern[index], collation):
+            position, index = position + 1, index + 1
         elif star >= 0:
             resume += 1
-            at, place = resume, star + 1
+            position, index = resume, star + 1
         else:
             return False
-    return all(part is _ANY_MANY for part in pattern[place:])
+    return all(part is _ANY_MANY for part in pattern[index:])
 
 
 def _one_matches(character: str, part: object, collation: str) -> bool:

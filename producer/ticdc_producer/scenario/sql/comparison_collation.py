@@ -1,6 +1,6 @@
-"""Which collation strings are compared under.
+"""The collation of a comparison of strings.
 
-Rules: tidb ``pkg/expression/collation.go``, in short: an explicit COLLATE, else that of a column.
+Rules: tidb ``pkg/expression/collation.go``, in short: an explicit COLLATE, otherwise a column's collation.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ DEFAULT_COLLATION = "utf8mb4_bin"
 
 
 def collation_of(node: exp.Expr, scope: Scope) -> str:
-    """The collation that a comparison with this operand uses; empty if it has no say.
+    """The collation that this operand gives a comparison; empty if it gives none.
 
-    An explicit COLLATE, else that of a column; literals follow what they are compared with.
+    It is an explicit COLLATE, otherwise the collation of a column; literals have none.
     """
     if isinstance(node, exp.Collate):
         return str(node.expression.name).lower()
@@ -26,7 +26,7 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
 
 
 def shared_collation(node: exp.Expr, scope: Scope) -> str:
-    """The collation under which the two operands of a node are compared: an explicit one first."""
+    """The collation for comparing the two operands of a node; an explicit COLLATE has precedence."""
     operands = [node.this, node.expression]
     explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
     if explicit is not None:

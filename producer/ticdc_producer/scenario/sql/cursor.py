@@ -1,4 +1,4 @@
-"""A place in the words of a statement: what the hand-written grammar of DDL reads from."""
+"""Token cursor over one statement: the hand-written DDL grammar reads from it."""
 
 from __future__ import annotations
 
@@ -13,51 +13,56 @@ _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 class Cursor:
     """Reads a statement word by word; words are compared without case.
 
-    :param statement: what to read.
-    :param place: the first word to read.
+    :param statement: the statement to read.
+    :param position: index of the first word to read.
+    :ivar position: index of the current word.
     """
 
-    def __init__(self, statement: Statement, place: int = 0) -> None:
+    def __init__(self, statement: Statement, position: int = 0) -> None:
         self.statement = statement
         self._tokens = statement.tokens
-        self.place = place
+        self.position = position
 
     @property
     def at_end(self) -> bool:
-        return self.place >= len(self._tokens)
+        return self.position >= len(self._tokens)
 
     @property
     def token(self) -> Token | None:
-        return None if self.at_end else self._tokens[self.place]
+        return None if self.at_end else self._tokens[self.position]
 
     def word(self, ahead: int = 0) -> str:
-        """The unquoted word here, in upper case; empty for anything else."""
-        return self.statement.word(self.place + ahead)
+        """The current word (or one ahead) in upper case; empty if it is quoted or beyond the end."""
+        return self.statement.word(self.position + ahead)
 
     def accept(self, *expected: str) -> bool:
-        """Step over these words if they stand here."""
+        """Step over these words if they come next; returns whether they do."""
         if any(self.word(ahead) != word for ahead, word in enumerate(expected)):
             return False
-        self.place += len(expected)
+        self.position += len(expected)
         return True
 
     def accept_any(self, *choices: str) -> str:
-        """Step over one of these words; empty if none stands here."""
+        """Step over one of these words and return it; empty if the next word is none of them."""
         found = self.word() if self.word() in choices else ""
-        self.place += bool(found)
+        self.position += bool(found)
         return found
 
     def expect(self, *expected: str) -> None:
         """Step over these words.
 
-        :raises ScenarioError: if something else stands here.
+        :raises ScenarioError: if other words come next.
         """
         for word in expected:
             if not self.accept(word):
                 raise self.error(f"expected {word}")
 
     def identifier(self, what: str = "a name") -> str:
-        """A name, quoted or not."""
+        """Read a name, quoted or not.
+
+        :param what: what the message calls it.
+        :raises ScenarioError: if the next word is not a name.
+        """
         token = self.token
         if token is None or token.token_type == TokenType.STRING or not _could_be_name(token):
             raise self.error(f"expected {what}")
@@ -65,7 +70,7 @@ class Cursor:
             raise self.error("a name must not be empty")
         if len(token.text) > _LONGEST_NAME:
             raise self.error(f"a name has at most {_LONGEST_NAME} characters")
-        self.place += 1
+        self.position += 1
         return str(token.text)
 
     def column_names(self) -> tuple[str, ...]:
@@ -88,58 +93,61 @@ class Cursor:
         return self.token is not None and self.token.token_type == TokenType.STRING
 
     def string(self) -> str:
-        """A string literal; adjacent ones are one."""
+        """Read a string literal; adjacent literals are concatenated."""
         if not self.is_string():
             raise self.error("expected a string")
         parts = []
         while self.is_string() and self.token is not None:
             parts.append(str(self.token.text))
-            self.place += 1
+            self.position += 1
         return "".join(parts)
 
     def integer(self) -> int:
         token = self.token
         if token is None or not token.text.isascii() or not token.text.isdigit() or len(token.text) > 20:
             raise self.error("expected a whole number")
-        self.place += 1
+        self.position += 1
         return int(token.text)
 
     def expression_source(self, *, until: frozenset[str] = frozenset()) -> str:
-        """The text up to a top-level comma, closing bracket or one of the words; steps over it."""
-        start, depth = self.place, 0
+        """Read the source text up to a top-level comma, a closing bracket or one of these words."""
+        start, depth = self.position, 0
         while not self.at_end:
             word = self.word() if self.token is None or self.token.token_type not in _QUOTED else ""
-            if depth == 0 and (word in (",", ")") or (word in until and self.place > start)):
+            if depth == 0 and (word in (",", ")") or (word in until and self.position > start)):
                 break
             depth += (word == "(") - (word == ")")
-            self.place += 1
-        if start == self.place:
+            self.position += 1
+        if start == self.position:
             raise self.error("expected an expression")
-        first, last = self._tokens[start], self._tokens[self.place - 1]
+        first, last = self._tokens[start], self._tokens[self.position - 1]
         return self.statement.sql[first.start : last.end + 1]
 
     def rest(self) -> str:
-        """The text from here to the end of the statement."""
+        """The source text from the current word to the end of the statement; does not step over it."""
         return "" if self.token is None else self.statement.sql[self.token.start :]
 
     def end(self) -> None:
-        """:raises ScenarioError: if words are left."""
+        """Require the end of the statement.
+
+        :raises ScenarioError: if words are left.
+        """
         if not self.at_end:
             raise self.error("expected the end of the statement")
 
     @property
     def line(self) -> int:
-        """Line in the file of the word here."""
+        """Line in the file of the current word."""
         token = self.token
         return self.statement.line if token is None else self.statement.line_of(token)
 
     def error(self, what: str) -> ScenarioError:
-        """An error at the word here."""
+        """An error at the current word."""
         near = "the end of the statement" if self.token is None else repr(str(self.token.text)[:60])
         return ScenarioError(f"SQL does not parse: {what} near {near}", line=self.line)
 
     def unsupported(self, what: str) -> UnsupportedSQL:
-        """A refusal, by name, at the word here."""
+        """An error for a construct that this tool does not support, at the current word."""
         return UnsupportedSQL(f"{what} is not supported", line=self.line)
 
 

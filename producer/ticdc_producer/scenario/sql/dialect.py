@@ -1,4 +1,4 @@
-"""sqlglot, set up for TiDB: one dialect to parse DML, one to cut text into plain words."""
+"""sqlglot configured for TiDB: one dialect that parses DML, one that splits text into plain words."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ticdc_producer.errors import ScenarioError
 
 __all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "string_text", "words"]
 
-_OF_SQLGLOT = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
-"""What its messages say of its own objects."""
+_SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
+"""The part of sqlglot's messages that names its own objects."""
 
 
 class TiDB(MySQL):
-    """MySQL without the liberties that sqlglot takes for the sake of other dialects."""
+    """MySQL without sqlglot's extensions for other dialects."""
 
     class Tokenizer(MySQL.Tokenizer):
-        COMMANDS: ClassVar[set[TokenType]] = set()  # nothing is swallowed as raw text
+        COMMANDS: ClassVar[set[TokenType]] = set()  # no statement is accepted as raw text
 
     class Parser(MySQLParser):
-        # Every function stays a call by the name that the user wrote: our own table says what it does.
+        # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
 
 
 class TiDBWords(MySQL):
-    """No keywords at all: what reads DDL by hand wants one token per word."""
+    """A dialect without keywords: the hand-written DDL grammar needs one token per word."""
 
     class Tokenizer(MySQL.Tokenizer):
         COMMANDS: ClassVar[set[TokenType]] = set()
@@ -51,17 +51,18 @@ def words(text: str, line: int = 1) -> list[Token]:
     try:
         return list(TiDBWords().tokenize(text))
     except TokenError as error:
-        raise _unreadable(error, text, line) from error
+        raise _token_error(error, text, line) from error
 
 
 def string_text(literal: str) -> str:
-    """What a string literal means, as it stands in SQL with its quotes."""
+    """The value of a string literal that is given with its quotes."""
     return str(words(literal)[0].text)
 
 
 def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
-    """A DML statement as its first word and sqlglot's tree; REPLACE parses as the INSERT it resembles.
+    """Parse a DML statement. REPLACE is parsed as INSERT, whose grammar it shares.
 
+    :return: the first word in upper case, and sqlglot's tree.
     :raises ScenarioError: if it does not parse, with the line in the file.
     """
     tokens = _tokens(text, line)
@@ -72,7 +73,7 @@ def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
 
 
 def parse_expression(text: str, line: int) -> exp.Expr:
-    """An expression that stands alone, such as a DEFAULT.
+    """Parse a single expression, such as that of a DEFAULT.
 
     :raises ScenarioError: if it does not parse.
     """
@@ -88,7 +89,7 @@ def _tokens(text: str, line: int) -> list[Token]:
     try:
         return list(TiDB().tokenize(text))
     except TokenError as error:
-        raise _unreadable(error, text, line) from error
+        raise _token_error(error, text, line) from error
 
 
 def _as_insert(token: Token) -> Token:
@@ -99,12 +100,12 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
     try:
         trees = TiDB().parser().parse(tokens, text)
     except ParseError as error:
-        place = error.errors[0] if error.errors else {}
-        reason = _OF_SQLGLOT.sub("", str(place.get("description") or "invalid syntax"))
+        details = error.errors[0] if error.errors else {}
+        reason = _SQLGLOT_INTERNALS.sub("", str(details.get("description") or "invalid syntax"))
         reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
-        what = f"{reason} near {str(place.get('highlight') or '')!r}"
+        what = f"{reason} near {str(details.get('highlight') or '')!r}"
         raise ScenarioError(
-            f"SQL does not parse: {what}", line=line + int(place.get("line") or 1) - 1
+            f"SQL does not parse: {what}", line=line + int(details.get("line") or 1) - 1
         ) from error
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
@@ -113,15 +114,15 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
     return trees[0]
 
 
-def _unreadable(error: TokenError, text: str, line: int) -> ScenarioError:
-    """An open quote or comment, a digit that is none: sqlglot's own words, at the line where it starts."""
-    if not isinstance(error.__cause__, TokenError):  # sqlglot runs off the end of an open comment
+def _token_error(error: TokenError, text: str, line: int) -> ScenarioError:
+    """An unclosed quote or comment or an invalid digit: sqlglot's message, with the line where it starts."""
+    if not isinstance(error.__cause__, TokenError):  # sqlglot reads past the end of an open comment
         return ScenarioError(
             "SQL does not parse: */ is missing", line=line + text.count("\n", 0, text.rfind("/*"))
         )
     reason = str(error.__cause__)
-    place = re.search(r"(?: from \d+)?:(\d+)$", reason)
-    if place is not None:
-        line += text.count("\n", 0, int(place[1]))
-        reason = reason[: place.start()]
+    details = re.search(r"(?: from \d+)?:(\d+)$", reason)
+    if details is not None:
+        line += text.count("\n", 0, int(details[1]))
+        reason = reason[: details.start()]
     return ScenarioError(f"SQL does not parse: {reason.splitlines()[0][:200]}", line=line)

@@ -1,6 +1,6 @@
-"""The value of an expression: one entry per kind of node of sqlglot's tree.
+"""Evaluates expressions: one rule per kind of node of sqlglot's tree.
 
-What is not in the table is refused by name. Three-valued logic: a truth is TRUE, FALSE or NULL.
+A node without a rule is refused by name. Logic is three-valued: TRUE, FALSE or NULL.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.collation import KNOWN
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.call_normalizer import Call, call_of
+from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
 from ticdc_producer.scenario.sql.cast import cast, target_of
-from ticdc_producer.scenario.sql.compare import compare, like, truth
+from ticdc_producer.scenario.sql.compare import as_boolean, compare, like
 from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, shared_collation
 from ticdc_producer.scenario.sql.functions import function_named
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
@@ -28,12 +28,12 @@ _MAX_UNSIGNED = (1 << 64) - 1
 
 
 def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
-    """The value of an expression for the row at hand.
+    """The value of an expression for the scope's current row.
 
-    :raises UnsupportedSQL: for what this tool does not compute.
-    :raises ScenarioError: for an unknown column, a value out of range…
+    :raises UnsupportedSQL: for a construct that this tool does not compute.
+    :raises ScenarioError: for an unknown column, a value out of range and the like.
     """
-    call = call_of(node)
+    call = normalized_call(node)
     if call is not None:
         return _call(call, node, scope)
     rule = RULES.get(type(node))
@@ -43,7 +43,7 @@ def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def check_expression(node: exp.Expr, scope: Scope) -> None:
-    """Refuse what cannot be computed, and unknown names, before any row is touched.
+    """Check an expression before any row is changed.
 
     :raises UnsupportedSQL: for a kind of node or function that is not in our tables.
     :raises ScenarioError: for a column or collation that does not exist, or a wrong number of arguments.
@@ -54,8 +54,8 @@ def check_expression(node: exp.Expr, scope: Scope) -> None:
 
 
 def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-    """Check one node; what it is made of is still to be checked."""
-    call = call_of(node)
+    """Check one node alone; returns its child nodes, which are still to be checked."""
+    call = normalized_call(node)
     if call is not None:
         if call.name == "VALUES":
             if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
@@ -148,32 +148,32 @@ def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _and(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = truth(evaluate(node.this, scope))
+    left = as_boolean(evaluate(node.this, scope))
     if left is False:
         return False
-    right = truth(evaluate(node.expression, scope))
+    right = as_boolean(evaluate(node.expression, scope))
     if right is False:
         return False
     return None if left is None or right is None else True
 
 
 def _or(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = truth(evaluate(node.this, scope))
+    left = as_boolean(evaluate(node.this, scope))
     if left:
         return True
-    right = truth(evaluate(node.expression, scope))
+    right = as_boolean(evaluate(node.expression, scope))
     if right:
         return True
     return None if left is None or right is None else False
 
 
 def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
-    left, right = truth(evaluate(node.this, scope)), truth(evaluate(node.expression, scope))
+    left, right = as_boolean(evaluate(node.this, scope)), as_boolean(evaluate(node.expression, scope))
     return None if left is None or right is None else left != right
 
 
 def _not(node: exp.Expr, scope: Scope) -> SQLValue:
-    value = truth(evaluate(node.this, scope))
+    value = as_boolean(evaluate(node.this, scope))
     return None if value is None else not value
 
 
@@ -182,7 +182,7 @@ def _is(node: exp.Expr, scope: Scope) -> SQLValue:
     if isinstance(node.expression, exp.Null):
         return value is None
     if isinstance(node.expression, exp.Boolean):
-        return truth(value) is bool(node.expression.this)
+        return as_boolean(value) is bool(node.expression.this)
     raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
 
 
@@ -219,7 +219,7 @@ def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
 def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
     mark = evaluate(node.expression, scope)
     if not isinstance(node.this, exp.Like) or not isinstance(mark, str) or len(mark) > 1:
-        raise ScenarioError("Incorrect arguments to ESCAPE", value=shown_value(mark))
+        raise ScenarioError("Incorrect arguments to ESCAPE", value=display_value(mark))
     return _like(node.this, scope, mark)
 
 
@@ -239,14 +239,14 @@ def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
-    chosen = node.args["true"] if truth(evaluate(node.this, scope)) else node.args.get("false")
+    chosen = node.args["true"] if as_boolean(evaluate(node.this, scope)) else node.args.get("false")
     return None if chosen is None else evaluate(chosen, scope)
 
 
 def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     for branch in node.args["ifs"]:
         condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
-        if truth(evaluate(condition, scope)):
+        if as_boolean(evaluate(condition, scope)):
             return evaluate(branch.args["true"], scope)
     default = node.args.get("default")
     return None if default is None else evaluate(default, scope)

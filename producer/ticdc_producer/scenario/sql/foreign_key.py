@@ -1,6 +1,6 @@
-"""FOREIGN KEY definitions, as read.
+"""Reads FOREIGN KEY definitions.
 
-Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if none begins with them.
+Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if no index begins with them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class ForeignKey:
     on_update: str = NO_ACTION
     line: int = 0
 
-    def shown(self, child: TableInfo) -> str:
-        """The constraint as messages show it."""
+    def constraint_text(self, child: TableInfo) -> str:
+        """The constraint as TiDB's error messages display it."""
         schema = "" if self.parent[0].lower() == child.schema.lower() else f"`{self.parent[0]}`."
         rules = [f" ON {event} {rule}" for event, rule in self._rules() if rule != NO_ACTION]
         return (
@@ -48,10 +48,10 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
-    """What stands behind FOREIGN KEY.
+    """Read a foreign key after the words FOREIGN KEY.
 
     :param name: from ``CONSTRAINT name`` before it.
-    :param database: the one of the referencing table.
+    :param database: the database of the referencing table.
     """
     line = cursor.line
     if cursor.word() != "(":
@@ -69,7 +69,7 @@ def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
 
 
 def read_references(cursor: Cursor, database: str) -> ForeignKey:
-    """``REFERENCES table (columns) [ON DELETE …] [ON UPDATE …]``."""
+    """Read ``REFERENCES table (columns) [ON DELETE …] [ON UPDATE …]``."""
     cursor.expect("REFERENCES")
     parent = cursor.qualified_name(database)
     columns = cursor.column_names() if cursor.word() == "(" else ()
@@ -99,7 +99,7 @@ def _rule(cursor: Cursor) -> str:
 
 
 def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:
-    """The index that a foreign key needs, if none begins with its columns."""
+    """The index that must be added for a foreign key; None if an index begins with its columns."""
     wanted = [name.lower() for name in key.columns]
     for index in table.indexes:
         held = [table.columns[offset].name.lower() for offset in index.offsets]
@@ -110,6 +110,6 @@ def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:
 
 
 def free_name(taken: list[ForeignKey]) -> str:
-    """TiDB's name of a foreign key that has none."""
+    """The name that TiDB gives a foreign key without a name."""
     names = {key.name.lower() for key in taken}
     return next(f"fk_{n}" for n in range(1, len(names) + 2) if f"fk_{n}" not in names)

@@ -1,7 +1,8 @@
 """INSERT, INSERT … ON DUPLICATE KEY UPDATE and REPLACE.
 
 Rules: tidb ``pkg/executor/insert_common.go``, ``insert.go``, ``replace.go``. All rows are evaluated and
-get their AUTO_INCREMENT before the first is stored, so hidden row ids come after those of the statement.
+get their AUTO_INCREMENT before the first is stored, so hidden row ids come after the AUTO_INCREMENT ids of
+the statement.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from ticdc_producer.scenario.sql.assign import (
 from ticdc_producer.scenario.sql.evaluate import check_expression
 from ticdc_producer.scenario.sql.generated import fill_generated
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.select import Selected, selected
+from ticdc_producer.scenario.sql.select import SelectedValue, rows_of_select
 from ticdc_producer.scenario.sql.storage import Row, Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 
-Cell: TypeAlias = exp.Expr | Selected
-"""What a row of INSERT holds per column: an expression, or what a SELECT gave."""
+Cell: TypeAlias = exp.Expr | SelectedValue
+"""One value of a row of INSERT: an expression, or a value from a SELECT."""
 
 
 def run_insert(
@@ -49,17 +50,18 @@ def run_insert(
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
-    :param find: the table that a node names, for INSERT … SELECT.
+    :param find: finds the table that a node names, for INSERT … SELECT.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore = bool(tree.args.get("ignore"))
     mode = replace(mode, strict=False) if ignore else mode
     offsets, tuples = _rows_of(tree, table, mode, find)
     scope = Scope(mode, table.info)
-    for node in (node for row in tuples for node in row if not isinstance(node, Selected)):
+    for node in (node for row in tuples for node in row if not isinstance(node, SelectedValue)):
         if not is_default(node):
             check_expression(node, scope)
-    # One row alone is as strict as ever about NULL. Source: tidb ``ResetContextOfStmt``.
+    # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
+    # Source: tidb ``ResetContextOfStmt``.
     lenient = ignore or (not mode.strict and len(tuples) > 1)
     rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
     updates = _on_duplicate(tree, verb)
@@ -74,10 +76,10 @@ def run_insert(
 
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
-    """Whether INSERT IGNORE stores a row: not if its keys exist or no partition takes it."""
+    """Whether INSERT IGNORE stores a row: not if a unique key exists or no partition accepts the row."""
     if table.conflict(values) is not None:
         return False
-    return table.partitioning is None or table.partitioning.takes(table.info, values)
+    return table.partitioning is None or table.partitioning.accepts(table.info, values)
 
 
 def _rows_of(
@@ -99,7 +101,7 @@ def _rows_of(
     if isinstance(source, exp.Values):
         tuples = [_tuple_items(row) for row in source.expressions]
     else:
-        tuples = [list(row) for row in selected(source, find, mode)]
+        tuples = [list(row) for row in rows_of_select(source, find, mode)]
     _check_generated(table, offsets, tuples)
     for number, row in enumerate(tuples, start=1):
         if len(row) not in (len(offsets), 0) or (not row and named):
@@ -111,17 +113,17 @@ def _rows_of(
 
 
 def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[Cell]]) -> None:
-    for place, offset in enumerate(offsets):
+    for position, offset in enumerate(offsets):
         column = table.info.columns[offset]
-        if column.generated and any(_gives_value(row, place) for row in tuples):
+        if column.generated and any(_gives_value(row, position) for row in tuples):
             raise generated_error(column, table.info)
 
 
-def _gives_value(row: Sequence[Cell], place: int) -> bool:
-    if place >= len(row):
+def _gives_value(row: Sequence[Cell], position: int) -> bool:
+    if position >= len(row):
         return False
-    cell = row[place]
-    return isinstance(cell, Selected) or not is_default(cell)
+    cell = row[position]
+    return isinstance(cell, SelectedValue) or not is_default(cell)
 
 
 def _tuple_items(row: exp.Expr) -> list[Cell]:
@@ -161,9 +163,9 @@ def _evaluated(
 
 
 def _auto_increment(table: Table, column: ColumnInfo, value: Value) -> Value:
-    """NULL and 0 take the next id; what is given moves the counter on.
+    """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
 
-    :raises ScenarioError: when the counter leaves the column's range.
+    :raises ScenarioError: if the counter leaves the column's range.
     """
     if value is not None and int(value) != 0:
         table.ids.advance(int(value))
@@ -179,9 +181,9 @@ def _new_row(table: Table, values: Sequence[Value]) -> Row:
 
 
 def _replace(table: Table, values: Sequence[Value], transaction: Transaction) -> None:
-    """Every row in the way is removed first; one that is the same already stays."""
-    while (taken := table.conflict(values)) is not None:
-        _, row = taken
+    """Delete every conflicting row, then insert; a row that is already identical is left alone."""
+    while (conflict := table.conflict(values)) is not None:
+        _, row = conflict
         if row.values == tuple(values):
             return
         transaction.delete(table, row)
@@ -195,18 +197,18 @@ def _insert_or_update(
     transaction: Transaction,
     mode: SQLMode,
 ) -> None:
-    taken = table.conflict(values)
-    if taken is None:
+    conflict = table.conflict(values)
+    if conflict is None:
         transaction.insert(table, _new_row(table, values))
         return
-    _, row = taken
+    _, row = conflict
     scope = Scope(mode, table.info, list(row.values), values)
     assigned = apply_assignments(updates, scope)
     update_row(table, row, scope, assigned, transaction)
 
 
 def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
-    """Store what assignments made of a row; nothing if it is the same as before."""
+    """Store a row after assignments; a row that did not change is not written."""
     touch_updated_columns(row.values, scope, assigned)
     fill_generated(scope)
     if tuple(scope.row) == row.values:

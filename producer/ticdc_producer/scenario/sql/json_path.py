@@ -24,7 +24,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """``[first to last]``; below zero they count from the end, -1 is the last; ``[*]`` is 0 to -1.
+    """``[first to last]``; negative indexes count from the end, -1 is the last; ``[*]`` is 0 to -1.
 
     :param kind: ``index``, ``range`` or ``all``.
     """
@@ -34,7 +34,7 @@ class Cells:
     kind: str
 
     def of(self, count: int) -> range:
-        """The places in an array of that length."""
+        """The indexes that this leg selects in an array of that length."""
         first = self.first + count if self.first < 0 else self.first
         last = self.last + count if self.last < 0 else self.last
         return range(first, min(last, count - 1) + 1) if first >= 0 else range(0)
@@ -61,93 +61,93 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> Path:
-    """A path as its legs.
+    """Parse a path into its legs.
 
-    :raises ScenarioError: if it is none.
+    :raises ScenarioError: if the text is not a JSON path.
     """
     rest = text.strip()
     legs: list[Leg] = []
-    place = 1
-    while rest[:1] == "$" and place < len(rest):
-        match = _LEG.match(rest, place)
+    offset = 1
+    while rest[:1] == "$" and offset < len(rest):
+        match = _LEG.match(rest, offset)
         leg = None if match is None else _leg(match)
         if match is None or leg is None:
             break
         legs.append(leg)
-        place = match.end()
-    if rest[:1] != "$" or place < len(rest) or (legs and isinstance(legs[-1], Anywhere)):
+        offset = match.end()
+    if rest[:1] != "$" or offset < len(rest) or (legs and isinstance(legs[-1], Anywhere)):
         raise ScenarioError(f"Invalid JSON path expression: {text!r}", value=text)
     return tuple(legs)
 
 
 def path_text(path: Path) -> str:
-    """The path as ``JSON_SEARCH`` shows it: names that are no identifiers stand in quotes."""
+    """The path as ``JSON_SEARCH`` prints it: names that are not identifiers are quoted."""
     return "$" + "".join(_leg_text(leg) for leg in path)
 
 
 def is_single(path: Path) -> bool:
-    """Whether it can lead to one value only."""
+    """Whether the path can match one value at most."""
     return all(
         (isinstance(leg, Member) and leg.name is not None) or (isinstance(leg, Cells) and leg.kind == "index")
         for leg in path
     )
 
 
-def single(path: Path) -> Path:
-    """The same path.
+def require_single(path: Path) -> Path:
+    """Require a path that matches one value at most; returns the path.
 
-    :raises ScenarioError: if it may lead to several values.
+    :raises ScenarioError: if the path can match several values.
     """
     if not is_single(path):
         raise ScenarioError("In this situation, path expressions may not contain the *, ** tokens or a range")
     return path
 
 
-def found(document: JsonValue, path: Path) -> list[JsonValue]:
-    """All values that a path leads to, each place once, in TiDB's order."""
-    return list(dict(places(document, path)).values())
+def values_at(document: JsonValue, path: Path) -> list[JsonValue]:
+    """All values that a path matches, in TiDB's order; a value that matches twice comes once."""
+    return list(dict(matches(document, path)).values())
 
 
-def places(
-    document: JsonValue, path: Path, at: Path = (), *, wrap: bool = True
+def matches(
+    document: JsonValue, path: Path, reached_by: Path = (), *, wrap: bool = True
 ) -> Iterator[tuple[Path, JsonValue]]:
-    """Where a path leads and what is there; a place may come twice.
+    """Yield the exact path and the value of each match; a match may come twice.
 
-    :param at: how the document itself was reached.
-    :param wrap: whether what is no array counts as an array of one.
+    :param reached_by: the exact path of ``document`` itself.
+    :param wrap: whether a value that is not an array is treated as an array of one element.
     """
     if not path:
-        yield at, document
+        yield reached_by, document
         return
     leg, rest = path[0], path[1:]
     if isinstance(leg, Anywhere):
-        yield from places(document, rest, at, wrap=wrap)
+        yield from matches(document, rest, reached_by, wrap=wrap)
     elif isinstance(leg, Cells) and not isinstance(document, list):
         if wrap and _matches_scalar(leg):
-            yield from places(document, rest, at, wrap=wrap)
+            yield from matches(document, rest, reached_by, wrap=wrap)
         return
     for step, child in children_at(document):
         if isinstance(leg, Anywhere):
-            yield from places(child, path, (*at, step), wrap=wrap)
+            yield from matches(child, path, (*reached_by, step), wrap=wrap)
         elif _selects(leg, step, document):
-            yield from places(child, rest, (*at, step), wrap=wrap)
+            yield from matches(child, rest, (*reached_by, step), wrap=wrap)
 
 
 def children_at(document: JsonValue) -> list[tuple[Leg, JsonValue]]:
-    """The values right below, each with the leg that leads there."""
+    """The members or elements of a value, each with its leg."""
     if isinstance(document, dict):
         return [(Member(name), child) for name, child in members(document)]
     if isinstance(document, list):
-        return [(Cells(place, place, "index"), child) for place, child in enumerate(document)]
+        return [(Cells(offset, offset, "index"), child) for offset, child in enumerate(document)]
     return []
 
 
 def extract(document: JsonValue, paths: list[Path]) -> tuple[bool, JsonValue]:
-    """What ``JSON_EXTRACT`` gives: one value, or an array of all where there may be several.
+    """The result of ``JSON_EXTRACT``: one value, or an array if the paths can match several.
 
-    :return: whether anything was found, and what.
+    :return: whether any path matched, and the result.
     """
-    values = [value for path in paths for value in found(document, path)]
+    values = [value for path in paths for value in values_at(document, path)]
     if len(paths) == 1 and is_single(paths[0]):
         return bool(values), values[0] if values else None
     return bool(values), values
@@ -160,14 +160,14 @@ def _selects(leg: Member | Cells, step: Leg, parent: JsonValue) -> bool:
 
 
 def _matches_scalar(leg: Cells) -> bool:
-    """A value that is no array counts as an array of one, except for ``[*]``."""
+    """Whether a leg selects a value that is not an array, as if in an array of one; ``[*]`` does not."""
     if leg.kind == "index":
         return leg.first in (0, -1)
     return leg.kind == "range" and leg.first == 0 and leg.last >= -1
 
 
 def _leg(match: re.Match[str]) -> Leg | None:
-    anywhere, any_name, in_quotes, bare, any_cell, first, back, last, last_back = match.groups()
+    anywhere, any_name, in_quotes, bare, any_cell, first, from_end, last, last_from_end = match.groups()
     if anywhere:
         return Anywhere()
     if any_name:
@@ -176,10 +176,10 @@ def _leg(match: re.Match[str]) -> Leg | None:
         return _member(in_quotes, bare)
     if any_cell:
         return Cells(0, -1, "all")
-    start = _place(first, back)
+    start = _cell_index(first, from_end)
     if last is None:
         return Cells(start, start, "index")
-    end = _place(last, last_back)
+    end = _cell_index(last, last_from_end)
     return Cells(start, end, "range") if (start < 0) != (end < 0) or start <= end else None
 
 
@@ -191,8 +191,8 @@ def _member(in_quotes: str | None, bare: str | None) -> Member | None:
     return Member(name) if in_quotes is not None or _IDENTIFIER.fullmatch(name) else None
 
 
-def _place(word: str, back: str | None) -> int:
-    return -1 - int(back or 0) if word.startswith("last") else int(word)
+def _cell_index(word: str, from_end: str | None) -> int:
+    return -1 - int(from_end or 0) if word.startswith("last") else int(word)
 
 
 def _leg_text(leg: Leg) -> str:

@@ -1,7 +1,7 @@
-"""Keys and indexes, read and made.
+"""Reads definitions of keys and indexes, and builds their ``IndexInfo``.
 
-Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys there are, in which order their
-ids are given, which primary key rows are stored under.
+Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys a table has, the order of their
+ids, and which primary key is clustered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
 class KeyPart(NamedTuple):
     """One part of a key.
 
-    :param name: of the column; empty for an expression.
+    :param name: name of the column; empty for an expression.
     :param length: prefix length, -1 for the whole column.
     :param expression: SQL text of an expression.
     """
@@ -36,9 +36,11 @@ class KeyPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDraft:
-    """A key as read.
+    """A parsed key.
 
-    :param clustered: None where a primary key does not say.
+    :param kind: ``primary``, ``unique`` or ``index``.
+    :param clustered: CLUSTERED or NONCLUSTERED of a primary key; None if neither is given.
+    :param implicit: whether TiDB adds the index itself, for a foreign key.
     """
 
     kind: str
@@ -50,7 +52,7 @@ class KeyDraft:
 
 
 def read_key(cursor: Cursor, name: str = "") -> KeyDraft | None:
-    """A key definition, if one stands here.
+    """Read a key definition; None if something else comes next.
 
     :param name: from ``CONSTRAINT name`` before it.
     """
@@ -71,7 +73,7 @@ def read_key(cursor: Cursor, name: str = "") -> KeyDraft | None:
 
 
 def read_key_parts(cursor: Cursor, kind: str, name: str, line: int) -> KeyDraft:
-    """What stands behind a key's name: parts and options."""
+    """Read the parts and options of a key, after its name."""
     read_index_options(cursor)
     parts = _read_parts(cursor)
     read_index_options(cursor)
@@ -81,7 +83,7 @@ def read_key_parts(cursor: Cursor, kind: str, name: str, line: int) -> KeyDraft:
 
 
 def read_index_options(cursor: Cursor) -> None:
-    """Step over the options of an index, none of which reaches a consumer."""
+    """Step over the options of an index; none of them reaches a consumer."""
     while True:
         if cursor.accept_any("USING", "TYPE"):
             cursor.identifier("an index type")
@@ -120,7 +122,7 @@ def _read_part(cursor: Cursor) -> KeyPart:
 
 
 def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
-    """The keys that column definitions ask for."""
+    """The keys that column definitions declare inline."""
     return [
         KeyDraft(
             kind=kind,
@@ -135,7 +137,7 @@ def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
 
 
 def never_null(columns: Sequence[ColumnInfo], key: KeyDraft) -> list[ColumnInfo]:
-    """The columns, those of a primary key NOT NULL."""
+    """Make the columns of a primary key NOT NULL."""
     names = {part.name.lower() for part in key.parts}
     return [replace(c, nullable=False) if c.name.lower() in names else c for c in columns]
 
@@ -143,14 +145,14 @@ def never_null(columns: Sequence[ColumnInfo], key: KeyDraft) -> list[ColumnInfo]
 def add_keys(
     table: TableInfo, keys: Sequence[KeyDraft], next_id: int, *, clustered: bool = True
 ) -> tuple[TableInfo, int]:
-    """The table with further keys, in order of creation.
+    """Add keys to a table, in order of creation.
 
-    An integer primary key that rows are stored under has no index entry in TiDB; it gets id 0 here.
+    A clustered integer primary key has no index entry in TiDB; it gets id 0 here.
 
     :param next_id: the first free index id.
-    :param clustered: whether a primary key that does not say may be what rows are stored under.
+    :param clustered: whether a primary key without CLUSTERED and NONCLUSTERED may be clustered.
     :return: the table and the next free id.
-    :raises ScenarioError: for a second primary key, a name that is taken, columns that do not exist.
+    :raises ScenarioError: for a second primary key, a duplicate name, columns that do not exist.
     """
     for key in keys:
         table, next_id = _add_key(table, key, keys, next_id, clustered)
@@ -188,11 +190,11 @@ def _add_key(
 
 
 def _with_hidden(table: TableInfo, key: KeyDraft, name: str) -> tuple[TableInfo, KeyDraft]:
-    """Expressions become hidden columns behind all others."""
+    """Replace the expressions of a key by hidden columns, which are added after all others."""
     columns, parts = list(table.columns), []
-    for place, part in enumerate(key.parts):
+    for position, part in enumerate(key.parts):
         if part.expression:
-            hidden = hidden_column(part.expression, name, place, table, key.line)
+            hidden = hidden_column(part.expression, name, position, table, key.line)
             columns.append(hidden)
             parts.append(KeyPart(hidden.name))
         else:
@@ -201,21 +203,21 @@ def _with_hidden(table: TableInfo, key: KeyDraft, name: str) -> tuple[TableInfo,
 
 
 def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    places = {column.name.lower(): offset for offset, column in enumerate(columns)}
+    offsets_by_name = {column.name.lower(): offset for offset, column in enumerate(columns)}
     offsets, lengths = [], []
     for name, length, _ in key.parts:
-        if name.lower() not in places:
+        if name.lower() not in offsets_by_name:
             raise ScenarioError(f"Key column {name!r} doesn't exist in table", line=key.line, column=name)
-        column = columns[places[name.lower()]]
+        column = columns[offsets_by_name[name.lower()]]
         if column.type == MySQLType.JSON:
             raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
         if column.type in LOBS and length < 0:
             what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
             raise ScenarioError(what, line=key.line, column=name)
         _check_prefix(column, length, key.line)
-        if places[name.lower()] in offsets:
+        if offsets_by_name[name.lower()] in offsets:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
-        offsets.append(places[name.lower()])
+        offsets.append(offsets_by_name[name.lower()])
         lengths.append(-1 if length == column.length else length)
     return tuple(offsets), tuple(lengths)
 
@@ -236,7 +238,7 @@ def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> st
 
 
 def _free_name(first: KeyPart, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
-    """The first column's name, with ``_2``, ``_3``… where that is taken."""
+    """The first column's name, with ``_2``, ``_3``… if that name is in use."""
     real = {column.name.lower(): column.name for column in table.columns}
     base = "expression_index" if first.expression else real.get(first.name.lower(), first.name)
     taken = {key.name.lower() for key in keys} | {index.name.lower() for index in table.indexes}

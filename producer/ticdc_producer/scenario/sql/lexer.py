@@ -1,7 +1,7 @@
-"""A script cut into pieces: literals, comments, the ends of statements, and all that lies between.
+"""Lexer of SQL scripts: literals, comments, ends of statements, and the plain text between them.
 
-Made for speed: what stands between two literals is one piece. Strings, quoted names and comments end where
-they end for sqlglot's MySQL tokenizer, for its words are what is parsed later.
+For speed the text between two literals is a single lexeme. Strings, quoted names and comments end where
+sqlglot's MySQL tokenizer ends them, because sqlglot parses the statements later.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import TypeAlias
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.dialect import words
 
-Piece: TypeAlias = tuple[str, str, int]
-"""What it is (a group of the pattern below), its text, where it ends."""
+Lexeme: TypeAlias = tuple[str, str, int]
+"""Kind (a group name of the pattern below), text, and end offset in the script."""
 
 _AFTER = r"(?=[\s,;()=<>+*/%&|^-]|\Z)"
-"""What may follow a number; before anything else it is part of a name."""
+"""What may follow a number; digits followed by anything else are part of a name."""
 _NUMBER = rf"\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?{_AFTER}"
 _HEX = rf"(?:[xX]'[0-9a-fA-F]*+'|0[xX][0-9a-fA-F]++{_AFTER})"
 _BITS = rf"(?:[bB]'[01]*+'|0[bB][01]++{_AFTER})"
 _DASH_COMMENT = r"--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*+"
 _WORD = r"[^\s'\"`;,()=<>+!%&|^~{}\[\]:?.\#/*\\-]++"
 _SIGN = r"[\s,()=<>+!%&|^~{}\[\]:?\\]"
-_PIECE = re.compile(
+_LEXEME = re.compile(
     rf"""
       (?P<number>{_NUMBER})
     | (?P<string>'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+' | "[^"\\]*+(?:(?:""|\\.)[^"\\]*+)*+")
@@ -41,22 +41,22 @@ _PIECE = re.compile(
 )
 
 
-def pieces(text: str, line: int = 1) -> Iterator[Piece]:
-    """The pieces of a script, from its first character to its last.
+def lexemes(text: str, line: int = 1) -> Iterator[Lexeme]:
+    """The lexemes of a script; together they are the whole text.
 
     :param line: line of the file at which ``text`` starts.
     :raises ScenarioError: where a quote or comment is not closed.
     """
-    place, match = 0, _PIECE.match
-    while place < len(text):
-        found = match(text, place)
+    offset, match = 0, _LEXEME.match
+    while offset < len(text):
+        found = match(text, offset)
         if found is None:
-            raise _not_closed(text, place, line)
-        place = found.end()
-        yield found.lastgroup or "", found.group(), place
+            raise _not_closed(text, offset, line)
+        offset = found.end()
+        yield found.lastgroup or "", found.group(), offset
 
 
-def _not_closed(text: str, place: int, line: int) -> ScenarioError:
-    line += text.count("\n", 0, place)
-    words(text[place:], line)
-    return ScenarioError(f"SQL does not parse near {text[place : place + 60]!r}", line=line)
+def _not_closed(text: str, offset: int, line: int) -> ScenarioError:
+    line += text.count("\n", 0, offset)
+    words(text[offset:], line)
+    return ScenarioError(f"SQL does not parse near {text[offset : offset + 60]!r}", line=line)

@@ -1,4 +1,4 @@
-"""Literals: what a number, a string or ``x'..'`` in SQL means."""
+"""Values of SQL literals: numbers, strings, ``x'…'``, ``b'…'``, ``DATE'…'``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce_temporal import to_moment, to_span
+from ticdc_producer.model.coerce_temporal import as_datetime, as_duration
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
 
@@ -19,7 +19,7 @@ _MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 30
 
 
 def literal_number(text: str) -> SQLValue:
-    """A number as it stands in SQL: integer, DECIMAL, or DOUBLE if it has an exponent."""
+    """The value of a number literal: integer, DECIMAL, or DOUBLE if it has an exponent."""
     if len(text) > _MAX_LITERAL:
         raise ScenarioError("a number is too long", value=text[:40] + "…")
     if text.isascii() and text.isdigit():
@@ -76,23 +76,26 @@ def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
 
 
 def _concatenated(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """Adjacent string literals are one."""
+    """Adjacent string literals are concatenated."""
     if not all(isinstance(part, exp.Literal) for part in node.expressions):
         raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
     return "".join(str(_plain(part, mode)) for part in node.expressions)
 
 
 def is_typed_literal(node: exp.Expr) -> bool:
-    """``DATE'…'``, ``TIME'…'``, ``TIMESTAMP'…'``: a CAST to sqlglot, but one without CAST's own options."""
+    """Whether a CAST node is a literal ``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``.
+
+    sqlglot parses such a literal as a CAST, but without the options that a written CAST has.
+    """
     text = node.this
     is_text = isinstance(text, exp.Literal) and text.is_string
     return is_text and "safe" not in node.args and node.args["to"].this in _TYPED_LITERALS
 
 
 def typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """The value of such a literal.
+    """The value of a typed literal.
 
-    :raises ScenarioError: if its text is no date or time.
+    :raises ScenarioError: if its text is not a date or time.
     """
     text, kind = str(node.this.this), node.args["to"].this
     value = _TYPED_LITERALS[kind](text, mode)
@@ -106,9 +109,9 @@ def _fraction_digits(text: str) -> int:
 
 
 _TYPED_LITERALS: dict[exp.DType, Callable[[str, SQLMode], SQLValue]] = {
-    exp.DType.DATE: lambda text, mode: to_moment(text, -1, mode),
-    exp.DType.TIME: lambda text, _: to_span(text, _fraction_digits(text)),
-    exp.DType.TIMESTAMPTZ: lambda text, mode: to_moment(text, _fraction_digits(text), mode),
+    exp.DType.DATE: lambda text, mode: as_datetime(text, -1, mode),
+    exp.DType.TIME: lambda text, _: as_duration(text, _fraction_digits(text)),
+    exp.DType.TIMESTAMPTZ: lambda text, mode: as_datetime(text, _fraction_digits(text), mode),
 }
 
 

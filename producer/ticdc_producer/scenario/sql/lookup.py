@@ -1,6 +1,6 @@
-"""Finding rows by their integer handle or a unique key, so that ``WHERE id = 5`` does not look at every row.
+"""Index lookup: finds rows by integer handle or unique key, so that ``WHERE id = 5`` does not scan all rows.
 
-Only narrows: what is found is still put to the whole condition.
+A lookup only narrows the search: the caller checks the whole condition for each candidate.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def candidates(where: exp.Expr, table: Table) -> list[Row]:
     if numbers is None:
         return _by_unique_key(where, table)
     keys = sorted({int_key(number) for number in numbers})
-    places = [(table_id, key) for table_id in table.physical_ids for key in keys]
-    return [table.rows[place] for place in places if place in table.rows]
+    locations = [(table_id, key) for table_id in table.physical_ids for key in keys]
+    return [table.rows[location] for location in locations if location in table.rows]
 
 
 def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
-    """The one row of a unique key that the conditions joined by AND name in full; else all rows."""
+    """The row of a unique key if the conditions joined by AND fix all of its columns; otherwise all rows."""
     wanted = {
         condition.this.name.lower(): condition.expression
         for condition in _joined_by_and(where)
@@ -44,13 +44,13 @@ def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
             values[offset] = _stored(columns[offset], wanted[name])
         key = index_key(columns, index, values)
         if key is not None:
-            place = table.entries.get(index.name, {}).get(key)
-            return [] if place is None else [table.rows[place]]
+            location = table.entries.get(index.name, {}).get(key)
+            return [] if location is None else [table.rows[location]]
     return table.scan()
 
 
 def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
-    """What a column holds whose comparison with a literal is true; None where that is not a single value."""
+    """The value of a column that equals a literal; None if several values may equal it."""
     if column.type in INTEGERS:
         number = _number(node)
         low, high = integer_range(column.type, unsigned=column.unsigned)
@@ -70,7 +70,7 @@ def _handle_column(table: Table) -> str | None:
 
 
 def _wanted(where: exp.Expr, handle: str) -> list[int] | None:
-    """The handles that one of the conditions joined by AND allows; None if none of them says."""
+    """The handles that one of the conditions joined by AND allows; None if no condition limits them."""
     for condition in _joined_by_and(where):
         if isinstance(condition, exp.EQ) and _is_handle(condition.this, handle):
             numbers = [_number(condition.expression)]
@@ -101,7 +101,7 @@ def _is_handle(node: exp.Expr, handle: str) -> bool:
 
 
 def _number(node: exp.Expr) -> int | None:
-    """A whole number as it stands in SQL, with or without a minus; None for anything else."""
+    """The value of an integer literal, with or without a minus; None for any other node."""
     if isinstance(node, exp.Neg):
         number = _number(node.this)
         return None if number is None else -number

@@ -1,4 +1,4 @@
-"""Partitions made of what was read.
+"""Builds a table's partitioning from its parsed definition.
 
 Rules: tidb ``pkg/ddl/partition.go``: names are unique, range bounds grow, every unique key holds all
 columns of the partition function.
@@ -32,9 +32,10 @@ from ticdc_producer.scenario.sql.scope import Scope
 
 
 def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode) -> Partitioning:
-    """The partitioning of a table.
+    """Build the partitioning of a table.
 
-    :raises ScenarioError: for unknown columns, bounds that do not grow, a key that lacks a column.
+    :raises ScenarioError: for unknown columns, bounds that do not increase, a unique key without a column of
+        the partition function.
     """
     scope = Scope(mode, table)
     for name in draft.columns:
@@ -50,7 +51,7 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
 
 
 def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
-    """A partition function depends on columns, and gives integers."""
+    """A partition function must depend on columns and return integers."""
     check_expression(tree, scope)
     column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
     if column is not None and column.type not in (*INTEGERS, MySQLType.YEAR, MySQLType.BIT):
@@ -67,20 +68,22 @@ def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
 def with_partitions(
     partitioning: Partitioning, parts: Sequence[PartitionDraft], table: TableInfo, mode: SQLMode
 ) -> Partitioning:
-    """The partitioning with these partitions, in place of those it has.
+    """Replace the partitions of a partitioning.
 
-    :raises ScenarioError: for bounds that do not grow, or the same value twice.
+    :raises ScenarioError: for bounds that do not increase, or the same value twice.
     """
     bounds = tuple(bounds_of(part, partitioning, table, mode) for part in parts)
-    return checked(replace(partitioning, bounds=bounds, count=len(parts) or partitioning.count), parts)
+    return validate_bounds(
+        replace(partitioning, bounds=bounds, count=len(parts) or partitioning.count), parts
+    )
 
 
 def bounds_of(
     part: PartitionDraft, partitioning: Partitioning, table: TableInfo, mode: SQLMode
 ) -> tuple[Bound, ...]:
-    """The values of one partition, evaluated; the word DEFAULT is an empty bound.
+    """Evaluate the values of one partition; the word DEFAULT becomes an empty bound.
 
-    :raises ScenarioError: where VALUES is missing, or is none for this kind of partitioning.
+    :raises ScenarioError: if VALUES is missing, or does not belong to this kind of partitioning.
     """
     wanted = BY_VALUES.get(partitioning.kind, "")
     if part.values and part.values != wanted:
@@ -107,12 +110,14 @@ def _bound(
             line=part.line,
         )
     texts = texts if len(texts) == width else (MAXVALUE_WORD,) * width
-    return tuple(_component(text, place, part, partitioning, table, mode) for place, text in enumerate(texts))
+    return tuple(
+        _component(text, position, part, partitioning, table, mode) for position, text in enumerate(texts)
+    )
 
 
 def _component(
     text: str,
-    place: int,
+    position: int,
     part: PartitionDraft,
     partitioning: Partitioning,
     table: TableInfo,
@@ -126,17 +131,17 @@ def _component(
     if value is None:
         return NULL
     if partitioning.columns:
-        column = Scope(mode, table).column(partitioning.columns[place])
+        column = Scope(mode, table).column(partitioning.columns[position])
         return component(column, coerce(column, value, mode))
     if not isinstance(value, int):
         raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
     return 1, int(value)
 
 
-def checked(partitioning: Partitioning, parts: Sequence[PartitionDraft]) -> Partitioning:
-    """The partitioning, its DEFAULT partition known.
+def validate_bounds(partitioning: Partitioning, parts: Sequence[PartitionDraft]) -> Partitioning:
+    """Check the bounds, and set ``default`` of a LIST partitioning.
 
-    :raises ScenarioError: for range bounds that do not grow, or a value in two lists.
+    :raises ScenarioError: for range bounds that do not increase, or a value in two lists.
     """
     line = parts[0].line if parts else 0
     if partitioning.kind == "RANGE":
@@ -146,11 +151,11 @@ def checked(partitioning: Partitioning, parts: Sequence[PartitionDraft]) -> Part
                 "VALUES LESS THAN value must be strictly increasing for each partition", line=line
             )
     if partitioning.kind == "LIST":
-        values = [bound for taken in partitioning.bounds for bound in taken]
+        values = [bound for accepted in partitioning.bounds for bound in accepted]
         if len(set(values)) < len(values):
             raise ScenarioError("Multiple definition of same constant in list partitioning", line=line)
-        homes = [place for place, taken in enumerate(partitioning.bounds) if () in taken]
-        return replace(partitioning, default=homes[0] if homes else -1)
+        default_partitions = [position for position, bounds in enumerate(partitioning.bounds) if () in bounds]
+        return replace(partitioning, default=default_partitions[0] if default_partitions else -1)
     return partitioning
 
 

@@ -1,4 +1,4 @@
-"""PARTITION BY, read: what it means is in ``partition_bounds``."""
+"""Reads PARTITION BY into a draft; ``partition_bounds`` evaluates it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 Kind = Literal["RANGE", "LIST", "HASH", "KEY"]
 _KINDS: dict[str, Kind] = {"RANGE": "RANGE", "LIST": "LIST", "HASH": "HASH", "KEY": "KEY"}
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
-"""The form of VALUES that the partitions of a kind have; others have none."""
+"""The VALUES clause of each kind of partitioning; HASH and KEY have none."""
 MAXVALUE_WORD, DEFAULT_WORD = "MAXVALUE", "DEFAULT"
 _MOST_PARTITIONS = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDraft:
-    """One partition as read.
+    """A parsed partition.
 
-    :param values: ``LESS THAN``, ``IN``, or nothing.
-    :param bounds: SQL texts: the values of LESS THAN, or of IN one by one.
+    :param values: ``LESS THAN``, ``IN``, or empty.
+    :param bounds: SQL texts: the one bound of LESS THAN, or each value of IN.
     """
 
     name: str
@@ -32,7 +32,7 @@ class PartitionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitioningDraft:
-    """A PARTITION BY as read."""
+    """A parsed PARTITION BY."""
 
     kind: Kind
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class PartitioningDraft:
 
 
 def read_partition_by(cursor: Cursor) -> PartitioningDraft:
-    """What stands behind PARTITION BY."""
+    """Read a partitioning after the words PARTITION BY."""
     line = cursor.line
     if cursor.word() == "LINEAR":
         raise cursor.unsupported("LINEAR partitioning")
@@ -80,7 +80,7 @@ def read_partition_by(cursor: Cursor) -> PartitioningDraft:
 
 
 def _read_count(cursor: Cursor) -> int:
-    """``PARTITIONS n``; 0 without it."""
+    """Read ``PARTITIONS n``; 0 without it."""
     if not cursor.accept("PARTITIONS"):
         return 0
     line, count = cursor.line, cursor.integer()
@@ -93,7 +93,7 @@ def _read_count(cursor: Cursor) -> int:
 
 
 def read_partitions(cursor: Cursor) -> tuple[PartitionDraft, ...]:
-    """``(PARTITION name VALUES …, …)``."""
+    """Read ``(PARTITION name VALUES …, …)``."""
     cursor.expect("(")
     parts = [_read_partition(cursor)]
     while cursor.accept(","):
@@ -127,7 +127,7 @@ def _read_option(cursor: Cursor) -> None:
         "COMMENT", "ENGINE", "MAX_ROWS", "MIN_ROWS", "TABLESPACE", "NODEGROUP"
     ):
         cursor.accept("=")
-        cursor.place += 1
+        cursor.position += 1
     elif cursor.word() == "(":
         raise cursor.unsupported("SUBPARTITION")
     else:

@@ -1,4 +1,4 @@
-"""Which partition takes a row.
+"""Locates the partition of a row.
 
 Rules: tidb ``pkg/table/tables/partition.go`` (``locateRangePartition``, ``ForHashPruning``,
 ``ForKeyPruning``).
@@ -20,14 +20,14 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING
 from ticdc_producer.model.row_key import encode_part
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.scope import Scope
 
 Component: TypeAlias = tuple[int, Any]
-"""One value of a partition key, made to be compared: NULL before all values, MAXVALUE behind them."""
+"""One value of a partition key in comparable form: NULL sorts before all values, MAXVALUE after them."""
 Bound: TypeAlias = tuple[Component, ...]
 
 NULL: Component = (0, 0)
@@ -38,13 +38,14 @@ _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
-    """How a table is partitioned; its partitions stand in ``TableInfo.partitions`` in this order.
+    """How a table is partitioned; partitions are in the order of ``TableInfo.partitions``.
 
-    :param kind: LIST and RANGE compare with ``bounds``, HASH and KEY divide by their number.
+    :param kind: LIST and RANGE compare with ``bounds``, HASH and KEY take the remainder by ``count``.
     :param columns: names of the columns of ``COLUMNS`` and ``KEY``.
-    :param expression: SQL text where there are no columns.
-    :param bounds: per partition: RANGE has the one bound it stays below, LIST all values it takes.
-    :param default: the LIST partition that takes what no other does; -1 without one.
+    :param expression: SQL text of the partition function, if it has no columns.
+    :param bounds: per partition: for RANGE its one exclusive upper bound, for LIST all its values.
+    :param count: number of partitions.
+    :param default: index of the LIST partition for all other values; -1 without one.
     """
 
     kind: Literal["RANGE", "LIST", "HASH", "KEY"]
@@ -55,9 +56,9 @@ class Partitioning:
     default: int = -1
 
     def locate(self, table: TableInfo, values: Sequence[Value]) -> int:
-        """The place of the partition that takes a row.
+        """The index of the partition that a row belongs to.
 
-        :raises ScenarioError: if none does.
+        :raises ScenarioError: if no partition accepts the row.
         """
         if self.kind == "KEY":
             return _key_hash([_column(table, name) for name in self.columns], table, values) % self.count
@@ -65,18 +66,18 @@ class Partitioning:
         if self.kind == "HASH":
             rank, number = key[0]
             return abs(number) % self.count if rank else 0
-        found = self._below(key) if self.kind == "RANGE" else self._listed(key)
+        found = self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)
         if found < 0:
-            shown = "NULL" if key[0] == NULL else shown_value(self._shown(table, values))
-            raise ScenarioError(f"Table has no partition for value {shown}", value=shown)
+            displayed = "NULL" if key[0] == NULL else display_value(self._displayed(table, values))
+            raise ScenarioError(f"Table has no partition for value {displayed}", value=displayed)
         return found
 
-    def takes(self, table: TableInfo, values: Sequence[Value]) -> bool:
-        """Whether a partition takes the row."""
+    def accepts(self, table: TableInfo, values: Sequence[Value]) -> bool:
+        """Whether any partition accepts the row."""
         if self.kind in ("HASH", "KEY"):
             return True
         key = self._key(table, values)
-        return (self._below(key) if self.kind == "RANGE" else self._listed(key)) >= 0
+        return (self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)) >= 0
 
     def uses(self) -> set[str]:
         """Names of the columns that the partition of a row depends on, in lower case."""
@@ -87,29 +88,29 @@ class Partitioning:
 
     def _key(self, table: TableInfo, values: Sequence[Value]) -> Bound:
         if self.columns:
-            return tuple(component(column, values[place]) for place, column in self._places(table))
+            return tuple(component(column, values[offset]) for offset, column in self._key_columns(table))
         number = evaluate(_parsed(self.expression), Scope(_MODE, table, list(values)))
         if number is not None and not isinstance(number, int):
             raise ScenarioError(
                 "The PARTITION function returns the wrong type",
-                value=shown_value(number),
+                value=display_value(number),
                 hint="it must be INT",
             )
         return (NULL if number is None else (1, int(number)),)
 
-    def _places(self, table: TableInfo) -> list[tuple[int, ColumnInfo]]:
-        return [(place, table.columns[place]) for place in (_column(table, name) for name in self.columns)]
+    def _key_columns(self, table: TableInfo) -> list[tuple[int, ColumnInfo]]:
+        return [(offset, table.columns[offset]) for offset in (_column(table, name) for name in self.columns)]
 
-    def _shown(self, table: TableInfo, values: Sequence[Value]) -> object:
+    def _displayed(self, table: TableInfo, values: Sequence[Value]) -> object:
         if self.columns:
             return (values[_column(table, self.columns[0])] or b"").decode("utf-8", "replace")
         return self._key(table, values)[0][1]
 
-    def _below(self, key: Bound) -> int:
-        return next((place for place, (bound,) in enumerate(self.bounds) if key < bound), -1)
+    def _range_partition(self, key: Bound) -> int:
+        return next((offset for offset, (bound,) in enumerate(self.bounds) if key < bound), -1)
 
-    def _listed(self, key: Bound) -> int:
-        return next((place for place, taken in enumerate(self.bounds) if key in taken), self.default)
+    def _list_partition(self, key: Bound) -> int:
+        return next((offset for offset, accepted in enumerate(self.bounds) if key in accepted), self.default)
 
 
 def component(column: ColumnInfo, value: Value) -> Component:
@@ -121,11 +122,11 @@ def _column(table: TableInfo, name: str) -> int:
     return Scope(_MODE, table).offset(name)
 
 
-def _key_hash(places: list[int], table: TableInfo, values: Sequence[Value]) -> int:
+def _key_hash(offsets: list[int], table: TableInfo, values: Sequence[Value]) -> int:
     """CRC-32 over the values: text by its sort key, all else as text; NULL is one zero byte."""
     data = b""
-    for place in places:
-        column, value = table.columns[place], values[place]
+    for offset in offsets:
+        column, value = table.columns[offset], values[offset]
         if value is None:
             data += b"\0"
         elif column.type in CHARSET_BEARING:

@@ -1,7 +1,7 @@
-"""Foreign keys at work: what a statement did is checked when it is through, then its effects cascade.
+"""Enforces foreign keys: checks the changes of a finished statement, then runs its cascades.
 
 Rules: tidb ``pkg/executor/foreign_key.go`` and ``adapter.go`` (``handleForeignKeyTrigger``): all checks of a
-statement come before its cascades, and each cascade is a statement that is checked in its turn.
+statement run before its cascades, and each cascade is checked like a statement.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import columns_key
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey
 from ticdc_producer.scenario.sql.insert import update_row
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
 from ticdc_producer.scenario.sql.transaction import Step, Transaction
 
-_DEEPEST = 15
-_ACTING = ("CASCADE", "SET NULL")
+_MAX_CASCADE_DEPTH = 15
+_CASCADING_RULES = ("CASCADE", "SET NULL")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A foreign key between two tables.
 
-    :param parent: None where it was dropped, or never made, while nothing was checked.
+    :param parent: None if it does not exist, which ``foreign_key_checks = OFF`` allows.
     :param columns: offsets of the referencing columns in the child.
-    :param parent_columns: offsets of the referenced ones; empty if they do not exist.
+    :param parent_columns: offsets of the referenced columns; empty if they do not exist.
     """
 
     key: ForeignKey
@@ -57,30 +57,31 @@ class Reference:
         return columns_key(self.parent.info.columns, self.parent_columns, row.values)
 
     def check_row(self, old: Row | None, new: Row) -> None:
-        """:raises ScenarioError: for a child that has become one without a parent."""
+        """:raises ScenarioError: if a new or changed child row has no parent row."""
         key = self.key_of_child(new)
         if key is not None and key != self.key_of_child(old) and not self.has_parent(key):
             raise self.error("add or update a child", new, self.columns, self.child)
 
     def check_rows(self) -> None:
-        """:raises ScenarioError: if a child has no parent."""
+        """:raises ScenarioError: if any child row has no parent row."""
         for row in self.child.scan():
             self.check_row(None, row)
 
     def error(self, what: str, row: Row, offsets: Sequence[int], table: Table) -> ScenarioError:
         """The error for a row of one of the two tables."""
         values = [(row.values[offset] or b"").decode("utf-8", "replace") for offset in offsets]
+        constraint = self.key.constraint_text(self.child.info)
         return ScenarioError(
-            f"Cannot {what} row: a foreign key constraint fails ({self.key.shown(self.child.info)})",
+            f"Cannot {what} row: a foreign key constraint fails ({constraint})",
             column=table.info.columns[offsets[0]].name,
-            value=", ".join(shown_value(value) for value in values),
+            value=", ".join(display_value(value) for value in values),
         )
 
 
 class References:
-    """All foreign keys there are, by the tables on either side.
+    """All foreign keys, by child table and by parent table.
 
-    :param tables: all tables.
+    :param tables: all tables of the session.
     """
 
     def __init__(self, tables: Iterable[Table]) -> None:
@@ -90,37 +91,39 @@ class References:
         self.of_parent: dict[tuple[str, str], list[Reference]] = defaultdict(list)
         for child in tables:
             for key in child.foreign_keys:
-                reference = resolved(child, key, by_name.get(_name(*key.parent)))
+                reference = resolve_reference(child, key, by_name.get(_name(*key.parent)))
                 self.of_child[_name(child.info.schema, child.info.name)].append(reference)
                 self.of_parent[_name(*key.parent)].append(reference)
 
     def enforce(self, transaction: Transaction, since: int, mode: SQLMode) -> None:
-        """Check what a statement did, and let it cascade.
+        """Check the changes of a statement, and run its cascades.
 
-        :param since: how many steps of the transaction were there before it.
-        :raises ScenarioError: for a child without a parent, and for a parent that must not go.
+        :param since: number of steps of the transaction before the statement.
+        :raises ScenarioError: for a child without a parent, and for a parent that must not be removed.
         """
         if mode.foreign_key_checks and self.of_child:
-            self._settle(transaction, since, mode, 1)
+            self._check_and_cascade(transaction, since, mode, 1)
 
-    def _settle(self, transaction: Transaction, since: int, mode: SQLMode, depth: int) -> None:
+    def _check_and_cascade(self, transaction: Transaction, since: int, mode: SQLMode, depth: int) -> None:
         steps = transaction.steps[since:]
         for step in steps:
             self._check_parents(step)
-        lost = list(self._lost(steps))
-        for reference, old, _, rule in lost:
+        removed = list(self._removed_parent_keys(steps))
+        for reference, old, _, rule in removed:
             _check_children(reference, old, rule)
-        for reference, old, new, rule in lost:
+        for reference, old, new, rule in removed:
             key = reference.key_of_parent(old)
-            children = reference.children(key) if key is not None and rule in _ACTING else []
+            children = reference.children(key) if key is not None and rule in _CASCADING_RULES else []
             if not children:
                 continue
-            if depth > _DEEPEST:
-                raise ScenarioError(f"Foreign key cascade delete/update exceeds max depth of {_DEEPEST}.")
+            if depth > _MAX_CASCADE_DEPTH:
+                raise ScenarioError(
+                    f"Foreign key cascade delete/update exceeds max depth of {_MAX_CASCADE_DEPTH}."
+                )
             before = len(transaction.steps)
             for child in children:
                 _cascade(reference, child, new, rule, transaction, mode)
-            self._settle(transaction, before, mode, depth + 1)
+            self._check_and_cascade(transaction, before, mode, depth + 1)
 
     def _check_parents(self, step: Step) -> None:
         table, old, new = step
@@ -129,8 +132,8 @@ class References:
         for reference in self.of_child.get(_name(table.info.schema, table.info.name), ()):
             reference.check_row(old, new)
 
-    def _lost(self, steps: Iterable[Step]) -> Iterator[tuple[Reference, Row, Row | None, str]]:
-        """Per foreign key: the parent rows that lost the values referred to, with what is to happen."""
+    def _removed_parent_keys(self, steps: Iterable[Step]) -> Iterator[tuple[Reference, Row, Row | None, str]]:
+        """Yield, per foreign key, the parent rows that lost their referenced key, and the rule to apply."""
         for table, old, new in steps:
             if old is None:
                 continue
@@ -143,7 +146,12 @@ class References:
 
 def _check_children(reference: Reference, old: Row, rule: str) -> None:
     key = reference.key_of_parent(old)
-    if rule not in _ACTING and key is not None and reference.parent is not None and reference.children(key):
+    if (
+        rule not in _CASCADING_RULES
+        and key is not None
+        and reference.parent is not None
+        and reference.children(key)
+    ):
         raise reference.error("delete or update a parent", old, reference.parent_columns, reference.parent)
 
 
@@ -155,9 +163,9 @@ def _cascade(
     transaction: Transaction,
     mode: SQLMode,
 ) -> None:
-    """DELETE or UPDATE of one child, as if the user had written it.
+    """Delete or update one child row, as a statement would.
 
-    :param new: the parent as it is now; None if it is gone.
+    :param new: the changed parent row; None if it was deleted.
     """
     table = reference.child
     if new is None and rule == "CASCADE":
@@ -168,28 +176,30 @@ def _cascade(
         if new is None or rule == "SET NULL":
             scope.row[offset] = None
         else:
-            scope.row[offset] = _carried(reference, offset, source, new, mode)
+            scope.row[offset] = _converted_parent_value(reference, offset, source, new, mode)
     update_row(table, child, scope, set(reference.columns), transaction)
 
 
-def _carried(reference: Reference, offset: int, source: int, parent: Row, mode: SQLMode) -> Value:
-    """A parent's value in the child's column, whose type may be another one of its kind."""
+def _converted_parent_value(
+    reference: Reference, offset: int, source: int, parent: Row, mode: SQLMode
+) -> Value:
+    """A parent's value converted to the type of the child's column."""
     columns = reference.parent.info.columns if reference.parent else ()
     return coerce(
         reference.child.info.columns[offset], read(columns[source], parent.values[source], mode), mode
     )
 
 
-def resolved(child: Table, key: ForeignKey, parent: Table | None) -> Reference:
-    """A foreign key with the places of its columns."""
-    there = () if parent is None else _offsets(parent, key.parent_columns)
-    return Reference(key, child, parent, _offsets(child, key.columns), there)
+def resolve_reference(child: Table, key: ForeignKey, parent: Table | None) -> Reference:
+    """A foreign key with the offsets of its columns."""
+    parent_columns = () if parent is None else _offsets(parent, key.parent_columns)
+    return Reference(key, child, parent, _offsets(child, key.columns), parent_columns)
 
 
 def _offsets(table: Table, names: Iterable[str]) -> tuple[int, ...]:
-    """Where columns stand; none of them if one is missing."""
-    places = {column.name.lower(): offset for offset, column in enumerate(table.info.columns)}
-    found = tuple(places.get(name.lower(), -1) for name in names)
+    """The offsets of columns; empty if a column does not exist."""
+    offsets = {column.name.lower(): offset for offset, column in enumerate(table.info.columns)}
+    found = tuple(offsets.get(name.lower(), -1) for name in names)
     return () if -1 in found else found
 
 

@@ -1,4 +1,4 @@
-"""Which rows a statement means: WHERE, ORDER BY and LIMIT on one table."""
+"""Selects the rows of one table by WHERE, ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Member, SQLValue
-from ticdc_producer.scenario.sql.compare import compare, truth
+from ticdc_producer.scenario.sql.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
 from ticdc_producer.scenario.sql.lookup import candidates
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.storage import Place, Row, Table
+from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
 
 
-def chosen_rows(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
-    """The rows, in the order of ORDER BY, else of their places."""
+def select_rows(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
+    """The selected rows in the order of ORDER BY, otherwise of their locations."""
     where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
     _check(where, order, Scope(mode, table.info))
     if where is None:
@@ -37,7 +37,7 @@ def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None
 
 
 def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:
-    return truth(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
+    return as_boolean(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
 
 
 def _limit(node: exp.Expr) -> int:
@@ -50,17 +50,19 @@ def _limit(node: exp.Expr) -> int:
 
 
 def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
-    """By each expression in turn, the last first, so that a stable sort does; NULLs are smallest."""
+    """Stable sorts, by the last expression first; NULLs are smallest."""
     for ordered in reversed(order.expressions):
-        keys: dict[Place, SQLValue] = {
-            row.place: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
+        keys: dict[RowLocation, SQLValue] = {
+            row.location: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
             for row in rows
         }
         scope = Scope(mode, table.info)
         collation = collation_of(ordered.this, scope) or "utf8mb4_bin"
 
-        def order_of(a: Row, b: Row, keys: dict[Place, SQLValue] = keys, collation: str = collation) -> int:
-            left, right = keys[a.place], keys[b.place]
+        def order_of(
+            a: Row, b: Row, keys: dict[RowLocation, SQLValue] = keys, collation: str = collation
+        ) -> int:
+            left, right = keys[a.location], keys[b.location]
             found = compare(left, right, collation, mode)
             return (left is not None) - (right is not None) if found is None else found
 

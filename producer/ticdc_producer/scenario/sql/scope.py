@@ -1,4 +1,4 @@
-"""What an expression can see: the row at hand, the row that was to be inserted, the session."""
+"""The values that an expression can use: the current row, the row proposed for insertion, the session."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ticdc_producer.model.table import TableInfo
 
 @dataclass(slots=True)
 class Scope:
-    """The names an expression may use.
+    """The scope of an expression.
 
     :param table: the table of the statement; None for a constant.
-    :param row: current values, one per column; changed in place while assignments run.
-    :param proposed: the row that ``VALUES(column)`` means in ON DUPLICATE KEY UPDATE.
-    :param lenient_nulls: whether NULL becomes the zero of a NOT NULL column instead of an error.
+    :param row: current values, one per column; assignments change the list.
+    :param proposed: the row that ``VALUES(column)`` refers to in ON DUPLICATE KEY UPDATE.
+    :param lenient_nulls: whether NULL in a NOT NULL column becomes its zero value instead of an error.
     """
 
     mode: SQLMode
@@ -32,14 +32,14 @@ class Scope:
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
         """The column of that name.
 
-        :raises ScenarioError: if there is none.
+        :raises ScenarioError: if the table has no such column.
         """
         return self._table(table, database, name).columns[self.offset(name, table, database)]
 
     def offset(self, name: str, table: str = "", database: str = "") -> int:
-        """Where the column stands in ``row``.
+        """Offset of the column in ``row``.
 
-        :raises ScenarioError: if there is none of that name.
+        :raises ScenarioError: if the table has no such column.
         """
         info = self._table(table, database, name)
         for offset, column in enumerate(info.columns):

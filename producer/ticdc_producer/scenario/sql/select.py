@@ -1,4 +1,4 @@
-"""SELECT as a source of rows for INSERT: one table or none, no joins, groups or subqueries."""
+"""SELECT as the source of INSERT: one table or none, without joins, groups and subqueries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
-from ticdc_producer.scenario.sql.row_selection import chosen_rows
+from ticdc_producer.scenario.sql.row_selection import select_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Table
 
@@ -20,22 +20,24 @@ _KNOWN = ("expressions", "from_", "where", "order", "limit", "kind")
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """A value that a SELECT gave, where else an expression stands."""
+class SelectedValue:
+    """A value from a SELECT, used in place of an expression."""
 
     value: SQLValue
 
 
-def selected(tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode) -> list[list[Selected]]:
+def rows_of_select(
+    tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode
+) -> list[list[SelectedValue]]:
     """The rows of a SELECT, or of several joined by UNION ALL.
 
-    :param find: the table that a node names.
-    :raises UnsupportedSQL: for what is more than one plain table.
+    :param find: finds the table that a node names.
+    :raises UnsupportedSQL: for a source other than one plain table.
     """
     if isinstance(tree, exp.Union) and not tree.args.get("distinct"):
-        return [*selected(tree.this, find, mode), *selected(tree.expression, find, mode)]
+        return [*rows_of_select(tree.this, find, mode), *rows_of_select(tree.expression, find, mode)]
     if isinstance(tree, exp.Subquery):
-        return selected(tree.this, find, mode)
+        return rows_of_select(tree.this, find, mode)
     if not isinstance(tree, exp.Select):
         raise UnsupportedSQL(f"INSERT … {tree.key.upper()} is not supported")
     refuse_other_clauses(tree, "INSERT … SELECT", *_KNOWN)
@@ -47,7 +49,7 @@ def selected(tree: exp.Expr, find: Callable[[exp.Expr], Table], mode: SQLMode) -
     _check(tree.expressions, Scope(mode, table.info))
     return [
         _row(tree.expressions, Scope(mode, table.info, list(row.values)))
-        for row in chosen_rows(tree, table, mode)
+        for row in select_rows(tree, table, mode)
     ]
 
 
@@ -57,25 +59,25 @@ def _is_dual(table: exp.Expr) -> bool:
 
 
 def _check(expressions: list[exp.Expr], scope: Scope) -> None:
-    """Refuse what cannot be computed, even if there are no rows."""
+    """Refuse expressions that cannot be computed, even if the table is empty."""
     for node in expressions:
         if not node.is_star:
             check_expression(node.unalias(), scope)
 
 
-def _row(expressions: list[exp.Expr], scope: Scope) -> list[Selected]:
-    values: list[Selected] = []
+def _row(expressions: list[exp.Expr], scope: Scope) -> list[SelectedValue]:
+    values: list[SelectedValue] = []
     for node in expressions:
         if node.is_star:
             values += _all_columns(scope, node.text("table"))
         else:
-            values.append(Selected(evaluate(node.unalias(), scope)))
+            values.append(SelectedValue(evaluate(node.unalias(), scope)))
     return values
 
 
-def _all_columns(scope: Scope, table: str) -> list[Selected]:
+def _all_columns(scope: Scope, table: str) -> list[SelectedValue]:
     """``*`` or ``table.*``."""
     if scope.table is None:
         raise ScenarioError("No tables used")
     names = [column.name for column in scope.table.columns if not column.hidden]
-    return [Selected(scope.value(name, table)) for name in names]
+    return [SelectedValue(scope.value(name, table)) for name in names]

@@ -1,4 +1,4 @@
-"""A session: scripts in, the history of their commits out."""
+"""A SQL session: runs scripts and returns the history of their commits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from ticdc_producer.scenario.sql.dialect import parse_dml
-from ticdc_producer.scenario.sql.generated_tables import GeneratedTables
 from ticdc_producer.scenario.sql.insert import run_insert
 from ticdc_producer.scenario.sql.references import References
-from ticdc_producer.scenario.sql.statement_cache import MOST_SHAPES, Shapes
+from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
+from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, StatementCache
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
@@ -32,8 +32,8 @@ from ticdc_producer.scenario.sql.variables import run_set
 from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
-READING = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
-"""Statements that leave no trace in the stream; they are passed over."""
+READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
+"""Statements that change nothing in the stream; they are skipped."""
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
@@ -43,20 +43,21 @@ _KNOWN_VERBS = frozenset({
     "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
     "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
-"""Statements that exist and that a scenario cannot hold."""
+"""Statements that TiDB has and a scenario cannot contain."""
 _FIRST_DATABASE = "test"
 
 
 class Session:
-    """Runs SQL against an embedded store that keeps TiDB's rules.
+    """Runs SQL against an in-memory store with TiDB's rules.
 
     :param file: the scenario file, for messages.
     :param database: the current database; it and ``test`` exist and are empty.
-    :param now: what ``NOW()`` is; it does not move.
+    :param time_zone: initial value of the session variable.
+    :param now: constant result of ``NOW()``.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
-    :param profile: the program that replicates.
-    :param snapshots: after how many commits the history shall hold the state of all tables.
-    :param most_shapes: how many parsed statements are kept for others of their shape.
+    :param profile: the TiCDC architecture that replicates.
+    :param snapshots: numbers of commits after which the history contains the state of all tables.
+    :param max_statements: number of syntax trees in the statement cache.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Session:
         force_replicate: bool = False,
         profile: Profile = "classic",
         snapshots: Collection[int] = (),
-        most_shapes: int = MOST_SHAPES,
+        max_statements: int = MAX_STATEMENTS,
     ) -> None:
         self._file = file
         self._database = database
@@ -78,87 +79,87 @@ class Session:
         self._cluster = Cluster(databases, profile=profile)
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
         self._references = References(())
-        self._generated = GeneratedTables()
-        self._shapes = Shapes(_parsed, most_shapes)
+        self._reserved = ReservedTables()
+        self._statements = StatementCache(_parsed, max_statements)
         self._commits = 0
         self._snapshots = frozenset(snapshots)
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
         self._changes: list[Change] = []
         self._ddls: list[DDLJob] = []
         self._open: Transaction | None = None
-        self._begun_at = 0
+        self._open_line = 0
 
     @property
     def commits(self) -> int:
-        """How many commits so far: transactions and DDL jobs."""
+        """Number of commits so far: transactions and DDL jobs."""
         return self._commits
 
     def run(self, text: str, *, line: int = 1) -> None:
-        """Run a script. BEGIN … COMMIT is one transaction, every other statement its own.
+        """Run a script. BEGIN … COMMIT is one transaction; any other statement is a transaction of its own.
 
         :param text: statements with ``;`` between.
         :param line: line of the file at which ``text`` starts.
-        :raises ScenarioError: at the first statement that fails, with its place.
+        :raises ScenarioError: at the first statement that fails, with file and line.
         """
-        with self._placed(line):
+        with self._located(line):
             for statement in split_statements(text, line):
-                with self._placed(statement.line):
+                with self._located(statement.line):
                     self._statement(statement)
             if self._open is not None:
-                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=self._begun_at)
+                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=self._open_line)
 
     def transaction(self, text: str, *, line: int = 1) -> None:
         """Run DML statements as one transaction.
 
         :param text: statements with ``;`` between; no DDL, BEGIN or COMMIT.
         :param line: line of the file at which ``text`` starts.
-        :raises ScenarioError: at the first statement that fails, with its place.
+        :raises ScenarioError: at the first statement that fails, with file and line.
         """
-        with self._placed(line):
+        with self._located(line):
             self._begin(line)
             try:
                 for statement in split_statements(text, line):
-                    with self._placed(statement.line):
+                    with self._located(statement.line):
                         self._step(statement)
             except ScenarioError:
-                self._roll_back()
+                self._rollback()
                 raise
             self._commit()
 
     def table(self, name: str, *, line: int) -> TableInfo:
-        """The table of a name, which may have its database in front.
+        """The table of a name, which may be qualified by its database.
 
-        :raises ScenarioError: if there is none.
+        :raises ScenarioError: if no table has that name.
         """
-        with self._placed(line):
+        with self._located(line):
             return self._named(name).info
 
-    def leave(self, name: str, *, line: int) -> None:
-        """Leave a table to a ``generate`` step: its rows come from elsewhere.
+    def reserve_table(self, name: str, *, line: int) -> None:
+        """Reserve a table for a ``generate`` or ``data`` step, which supplies its rows.
 
-        :raises UnsupportedSQL: for a table that the session has to know the rows of.
+        :raises UnsupportedSQL: if the table has rows or foreign keys.
         """
-        with self._placed(line):
-            self._generated.add(self._named(name), self._cluster.tables())
+        with self._located(line):
+            self._reserved.add(self._named(name), self._cluster.tables())
 
-    def change(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
-        """Run a DDL of a table that was left to a ``generate`` step, on that step's behalf.
+    def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
+        """Run a DDL on a reserved table, on behalf of its ``generate`` step.
 
-        :param name: what the table is called behind it, without its database.
-        :return: the table behind it.
+        :param name: name of the table after the DDL, without its database.
+        :return: the table after the DDL.
         """
 
-        def changed() -> TableInfo:
+        def altered() -> TableInfo:
             return self._cluster.table(table.schema, name).info
 
-        with self._placed(line), self._generated.changing(table, name, changed):
+        with self._located(line), self._reserved.alteration_by_step(table, name, altered):
             self.run(ddl, line=line)
-        return changed()
+        return altered()
 
-    def pass_over(self, commits: int) -> None:
-        """Count the commits of a ``generate`` step."""
-        reached = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
-        self._state_at.update(dict.fromkeys(reached, self._state()))
+    def skip_commits(self, commits: int) -> None:
+        """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""
+        crossed = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
+        self._state_at.update(dict.fromkeys(crossed, self._state()))
         self._commits += commits
 
     def _named(self, name: str) -> Table:
@@ -166,7 +167,7 @@ class Session:
         return self._cluster.table(database or self._database, table)
 
     def history(self) -> History:
-        """What was committed so far."""
+        """The history of all commits so far."""
         return History(
             catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
             changes=list(self._changes),
@@ -182,7 +183,7 @@ class Session:
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()
-            if (table.info.schema, table.info.name) not in self._generated
+            if (table.info.schema, table.info.name) not in self._reserved
         }
 
     def _count_commit(self) -> None:
@@ -192,8 +193,8 @@ class Session:
 
     def _step(self, statement: Statement) -> None:
         if statement.verb not in _DML:
-            what = f"{statement.verb or 'this'} cannot stand in a transaction step"
-            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE can")
+            what = f"{statement.verb or 'this'} is not allowed in a transaction step"
+            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
         self._dml(statement)
 
     def _statement(self, statement: Statement) -> None:
@@ -206,7 +207,7 @@ class Session:
             self._mode = run_set(Cursor(statement), self._mode, self._initial)
         elif word == "USE":
             self._use(Cursor(statement, 1))
-        elif word in READING:
+        elif word in READ_ONLY:
             _refuse_running(statement)
         else:
             self._control(statement, word)
@@ -223,7 +224,7 @@ class Session:
             self._commit()
         elif cursor.accept("ROLLBACK"):
             _end(cursor)
-            self._roll_back()
+            self._rollback()
         elif word in _KNOWN_VERBS:
             raise UnsupportedSQL(f"{word} is not supported")
         else:
@@ -240,7 +241,7 @@ class Session:
             self._cluster, self._mode, self._database, self._force_replicate, self._record_job
         )
         run_ddl(Cursor(statement), context)
-        self._generated.check(self._cluster.tables())
+        self._reserved.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database
 
@@ -249,7 +250,7 @@ class Session:
         self._count_commit()
 
     def _dml(self, statement: Statement) -> None:
-        verb, tree = self._shapes.parsed(statement)
+        verb, tree = self._statements.parsed(statement)
         alone = self._open is None
         transaction = self._open or Transaction(self._commits)
         transaction.line, before = statement.line, len(transaction.steps)
@@ -257,7 +258,7 @@ class Session:
             self._run_dml(verb, tree, transaction)
             self._references.enforce(transaction, before, self._mode)
         except ScenarioError:
-            transaction.roll_back(before)
+            transaction.rollback(before)
             raise
         if alone:
             self._open = transaction
@@ -283,11 +284,11 @@ class Session:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db")
         found = self._cluster.table(table.db or self._database, table.name)
-        self._generated.refuse(found.info)
+        self._reserved.refuse(found.info)
         return found
 
     def _begin(self, line: int) -> None:
-        self._open, self._begun_at = Transaction(self._commits), line
+        self._open, self._open_line = Transaction(self._commits), line
 
     def _commit(self) -> None:
         if self._open is not None:
@@ -295,14 +296,14 @@ class Session:
             self._open = None
             self._count_commit()
 
-    def _roll_back(self) -> None:
+    def _rollback(self) -> None:
         if self._open is not None:
-            self._open.roll_back()
+            self._open.rollback()
             self._open = None
 
     @contextmanager
-    def _placed(self, line: int) -> Iterator[None]:
-        """Errors leave with file and line."""
+    def _located(self, line: int) -> Iterator[None]:
+        """Context that adds file and line to errors."""
         try:
             yield
         except ScenarioError as error:
@@ -312,15 +313,15 @@ class Session:
 
 
 def _end(cursor: Cursor) -> None:
-    """The end of BEGIN, COMMIT or ROLLBACK; ``AND CHAIN``, ``TO SAVEPOINT`` and the like are refused."""
+    """Require the end of BEGIN, COMMIT or ROLLBACK; refuse ``AND CHAIN``, ``TO SAVEPOINT`` and the like."""
     if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH", "WORK"):
-        verb = " ".join(cursor.statement.word(place) for place in range(cursor.place))
+        verb = " ".join(cursor.statement.word(index) for index in range(cursor.position))
         raise cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
     cursor.end()
 
 
 def _refuse_running(statement: Statement) -> None:
-    """EXPLAIN ANALYZE runs what it explains."""
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains."""
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
 

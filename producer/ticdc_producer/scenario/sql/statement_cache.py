@@ -1,8 +1,12 @@
-"""Trees for reuse: a statement is parsed once per shape, and the literals of each put into the tree.
+"""Cache of parsed statements: statements that differ in their literals alone share one syntax tree.
 
-Which literals can be exchanged is found out, not assumed: the shape is parsed with a marker for each
-literal, and one that comes back as a literal of its own is a slot. The others, such as a JSON path of
-which sqlglot makes a node of another kind, stay part of what the tree is known by.
+A statement's *shape* is its SQL with a placeholder for each literal. The tree of a shape is parsed once;
+for each statement of this shape its literals are written into the tree.
+
+Whether a literal can be exchanged is tested, not assumed: the shape is parsed with a marker in place of
+each literal. If a marker becomes exactly one literal node, that node is a *slot*. All other literals are
+*fixed* (sqlglot turns a JSON path, for example, into nodes of another kind): their texts are part of the
+cache key.
 """
 
 from __future__ import annotations
@@ -16,22 +20,24 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.dialect import string_text
-from ticdc_producer.scenario.sql.lexer import pieces
+from ticdc_producer.scenario.sql.lexer import lexemes
 from ticdc_producer.scenario.sql.statements import PLACEHOLDERS, Statement
 
 Parsed: TypeAlias = tuple[str, exp.Expr]
 """A statement's verb and its tree."""
-Fixed: TypeAlias = tuple[tuple[int, str], ...]
-"""The literals that belong to a tree: their places among all of the statement, and their texts."""
+FixedLiterals: TypeAlias = tuple[tuple[int, str], ...]
+"""The literals that cannot be exchanged: ordinal among all literals of the statement, and text."""
 
-MOST_SHAPES = 256
+MAX_STATEMENTS = 256
 _LONGEST = 4096
-"""Characters of a shape. Nearly every INSERT of many rows has another one: it would never come back."""
+"""Longest shape that is cached, in characters. Long INSERTs rarely repeat with the same number of rows."""
 _MARKERS: dict[str, Callable[[int], str]] = {
-    "number": lambda place: f"9{place:07d}",
-    "string": lambda place: f"'$.s{place}'",  # a JSON path, too, so that one is recognized as such
-    "hex": lambda place: f"x'f{place:07d}'",
-    "bits": lambda place: f"b'1{place:b}'",
+    "number": lambda ordinal: f"9{ordinal:07d}",
+    "string": lambda ordinal: (
+        f"'$.s{ordinal}'"
+    ),  # also a valid JSON path: sqlglot then parses it as it parses a user's path
+    "hex": lambda ordinal: f"x'f{ordinal:07d}'",
+    "bits": lambda ordinal: f"b'1{ordinal:b}'",
 }
 _TYPES: dict[str, type[exp.Expr]] = {
     "number": exp.Literal,
@@ -40,93 +46,95 @@ _TYPES: dict[str, type[exp.Expr]] = {
     "bits": exp.BitString,
 }
 _UNDIVIDED = (exp.Interval, exp.DataTypeParam)
-"""Nodes that sqlglot may read in another way with another literal."""
+"""Nodes that sqlglot may parse differently with another literal."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """A tree with the literals, by their places, that are exchanged."""
+class _Template:
+    """A parsed tree and its exchangeable literal nodes, by the literal's ordinal."""
 
     parsed: Parsed
     slots: Mapping[int, exp.Expr]
 
 
-class Shapes:
-    """The trees of the shapes that were used last.
+class StatementCache:
+    """Least-recently-used cache of syntax trees, by statement shape.
 
-    :param parse: gives the tree of any statement.
-    :param most: how many trees are kept.
+    :param parse: parses a statement that is not cached.
+    :param max_trees: number of trees in the cache.
     """
 
-    def __init__(self, parse: Callable[[Statement], Parsed], most: int = MOST_SHAPES) -> None:
+    def __init__(self, parse: Callable[[Statement], Parsed], max_trees: int = MAX_STATEMENTS) -> None:
         self._parse = parse
-        self._fixed_places = lru_cache(maxsize=most)(self._find_fixed_places)
-        self._form = lru_cache(maxsize=most)(self._make_form)
+        self._fixed_literals = lru_cache(maxsize=max_trees)(self._find_fixed_literals)
+        self._template = lru_cache(maxsize=max_trees)(self._make_template)
 
     def parsed(self, statement: Statement) -> Parsed:
-        """The statement's verb and tree. The tree is good until the next call.
+        """The statement's verb and tree. The next call may change the tree: use it before.
 
-        :raises ScenarioError: if it does not parse.
+        :raises ScenarioError: if the statement does not parse.
         """
         literals = statement.literals
         if len(statement.shape) > _LONGEST:
             return self._parse(statement)
         try:
-            places = self._fixed_places(statement.shape)
-            form = self._form(statement.shape, tuple([(place, literals[place][1]) for place in places]))
+            fixed = self._fixed_literals(statement.shape)
+            template = self._template(
+                statement.shape, tuple([(ordinal, literals[ordinal][1]) for ordinal in fixed])
+            )
         except ScenarioError:
-            return self._parse(statement)  # for the message, which shows the text and its line
-        for place, node in form.slots.items():
-            node.args["this"] = _value(*literals[place])
-        return form.parsed
+            return self._parse(statement)  # so that the message shows the user's text and line
+        for ordinal, node in template.slots.items():
+            node.args["this"] = _value(*literals[ordinal])
+        return template.parsed
 
-    def _find_fixed_places(self, shape: str) -> tuple[int, ...]:
-        """The literals of a shape that are no slots."""
+    def _find_fixed_literals(self, shape: str) -> tuple[int, ...]:
+        """Ordinals of the literals that are not slots."""
         kinds = _kinds(shape)
         try:
-            slots = self._make_form(shape, ()).slots
+            slots = self._make_template(shape, ()).slots
         except ScenarioError:
             slots = {}
-        return tuple(place for place in range(len(kinds)) if place not in slots)
+        return tuple(ordinal for ordinal in range(len(kinds)) if ordinal not in slots)
 
-    def _make_form(self, shape: str, fixed: Fixed) -> _Form:
+    def _make_template(self, shape: str, fixed: FixedLiterals) -> _Template:
         kinds = _kinds(shape)
-        texts = {place: _MARKERS[kind](place) for place, kind in enumerate(kinds)} | dict(fixed)
+        texts = {ordinal: _MARKERS[kind](ordinal) for ordinal, kind in enumerate(kinds)} | dict(fixed)
         sql = _filled(shape, texts)
         parsed = self._parse(Statement(sql, sql, 1, shape, tuple(zip(kinds, texts.values(), strict=True))))
-        known = {place for place, _ in fixed}
-        return _Form(parsed, {
-            place: slot
-            for place, kind in enumerate(kinds)
-            if place not in known and (slot := _slot(parsed[1], kind, texts[place])) is not None
+        known = {ordinal for ordinal, _ in fixed}
+        return _Template(parsed, {
+            ordinal: slot
+            for ordinal, kind in enumerate(kinds)
+            if ordinal not in known and (slot := _slot(parsed[1], kind, texts[ordinal])) is not None
         })  # fmt: skip
 
 
 def _kinds(shape: str) -> list[str]:
-    return [kind for kind, _, _ in pieces(shape) if kind in PLACEHOLDERS]
+    return [kind for kind, _, _ in lexemes(shape) if kind in PLACEHOLDERS]
 
 
 def _filled(shape: str, texts: Mapping[int, str]) -> str:
-    filled, place = [], 0
-    for kind, text, _ in pieces(shape):
+    filled, ordinal = [], 0
+    for kind, text, _ in lexemes(shape):
         if kind in PLACEHOLDERS:
-            text, place = texts[place], place + 1
+            text, ordinal = texts[ordinal], ordinal + 1
         filled.append(text)
     return "".join(filled)
 
 
 def _slot(tree: exp.Expr, kind: str, marker: str) -> exp.Expr | None:
-    """The one literal that a marker has become; None if it is not one, or not as it was."""
+    """The literal node that a marker was parsed into; None unless it is exactly one, of the same kind."""
     value = _value(kind, marker)
     found = [node for node in tree.find_all(_TYPES[kind]) if node.args["this"] == value]
     if len(found) != 1 or isinstance(found[0].parent, _UNDIVIDED):
         return None
-    # A number that became a string, or the other way round, would not be read as what it is.
+    # If sqlglot made a string of a number (or the reverse), an exchanged literal would change its type.
     return found[0] if found[0].is_string == (kind == "string") else None
 
 
 def _value(kind: str, text: str) -> str:
-    """What a literal's node holds."""
+    """The content of a literal's node."""
     if kind == "number":
         return text
     if kind == "string":

@@ -1,4 +1,4 @@
-"""A script cut into statements, each with its line."""
+"""Splits a script into statements, each with its line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cached_property
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.dialect import Token, TokenType, words
-from ticdc_producer.scenario.sql.lexer import Piece, pieces
+from ticdc_producer.scenario.sql.lexer import Lexeme, lexemes
 
 PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
-"""What stands in a shape for the literals of each kind; all literals are taken out, so no text means two."""
+"""Placeholder of each kind of literal in a shape. All literals are replaced, so a shape is unambiguous."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,11 @@ class Statement:
     """One statement.
 
     :param text: as typed, from its first to its last word.
-    :param sql: what runs: ``text`` with executable comments laid open, at the same positions.
+    :param sql: the SQL that runs: ``text`` with the marks of executable comments blanked out; offsets are
+        the same as in ``text``.
     :param line: line in the file of its first word.
-    :param shape: ``sql`` without comments, a placeholder for each literal.
-    :param literals: kind and text of each literal, in their order.
+    :param shape: ``sql`` without comments and with a placeholder for each literal.
+    :param literals: kind and text of each literal, in order.
     """
 
     text: str
@@ -33,7 +34,7 @@ class Statement:
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """Its words; their positions refer to ``sql``."""
+        """The words of the statement; their offsets refer to ``sql``."""
         return tuple(words(self.sql, self.line))
 
     def line_of(self, token: Token) -> int:
@@ -41,78 +42,78 @@ class Statement:
 
     @cached_property
     def verb(self) -> str:
-        """The first word, as ``word(0)`` has it."""
+        """The first word, as ``word(0)`` returns it."""
         first = self.shape.split(None, 1)[0]
         return first.upper() if first.isalpha() else self.word(0)
 
-    def word(self, place: int) -> str:
-        """An unquoted word in upper case; empty beyond the end."""
-        if place >= len(self.tokens) or self.tokens[place].token_type in (
+    def word(self, index: int) -> str:
+        """The word at an index, in upper case; empty for a quoted one and beyond the end."""
+        if index >= len(self.tokens) or self.tokens[index].token_type in (
             TokenType.STRING,
             TokenType.IDENTIFIER,
         ):
             return ""
-        return str(self.tokens[place].text).upper()
+        return str(self.tokens[index].text).upper()
 
 
 def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
-    """The statements of a script, one by one; ``;`` inside quotes and comments does not end one.
+    """Yield the statements of a script; ``;`` inside quotes and comments does not end one.
 
     :param line: line of the file at which ``text`` starts.
-    :raises ScenarioError: where a quote or comment is not closed, once the statements before it are taken.
+    :raises ScenarioError: where a quote or comment is not closed, after the statements before it.
     """
     draft = _Draft(text, line)
-    for piece in pieces(text, line):
-        if piece[0] != "end":
-            draft.add(piece)
+    for lexeme in lexemes(text, line):
+        if lexeme[0] != "end":
+            draft.add(lexeme)
             continue
-        if draft.begun:
+        if draft.started:
             yield draft.take()
-        draft.skip(piece[2])
+        draft.skip(lexeme[2])
     draft.check_closed()
-    if draft.begun:
+    if draft.started:
         yield draft.take()
 
 
 class _Draft:
-    """The statement that is being read, and the line that it is on."""
+    """The statement that is being read, and its line."""
 
     def __init__(self, text: str, line: int) -> None:
         self._text = text
         self._line = line
-        self._counted = 0  # up to where the line breaks are counted
-        self._opened = -1  # where the executable comment starts that is open
+        self._counted = 0  # offset up to which line breaks are counted
+        self._opened = -1  # offset of an executable comment that is still open
         self.skip(0)
 
-    def skip(self, place: int) -> None:
-        """Start anew behind a ``;``."""
-        self._start = self._end = place
+    def skip(self, end: int) -> None:
+        """Start a new statement at an offset, after a ``;``."""
+        self._start = self._end = end
         self._shape: list[str] = []
         self._literals: list[tuple[str, str]] = []
         self._blanks: list[tuple[int, int]] = []
-        self.begun = False
+        self.started = False
 
-    def add(self, piece: Piece) -> None:
-        kind, piece_text, end = piece
+    def add(self, lexeme: Lexeme) -> None:
+        kind, lexeme_text, end = lexeme
         placeholder = PLACEHOLDERS.get(kind)
         if placeholder is not None:
-            self._literals.append((kind, piece_text))
-            self._take_in(placeholder, end - len(piece_text), end)
+            self._literals.append((kind, lexeme_text))
+            self._extend_statement(placeholder, end - len(lexeme_text), end)
         elif kind == "comment":
             self._shape.append(" ")
         elif kind == "opening" or (kind == "closing" and self._opened >= 0):
-            self._opened = end - len(piece_text) if kind == "opening" else -1
-            self._blanks.append((end - len(piece_text), end))
+            self._opened = end - len(lexeme_text) if kind == "opening" else -1
+            self._blanks.append((end - len(lexeme_text), end))
             self._shape.append(" ")
-        elif piece_text.isspace():
-            self._shape.append(piece_text)
+        elif lexeme_text.isspace():
+            self._shape.append(lexeme_text)
         else:
-            start = end - len(piece_text.lstrip())
-            self._take_in(piece_text, start, end - len(piece_text) + len(piece_text.rstrip()))
+            start = end - len(lexeme_text.lstrip())
+            self._extend_statement(lexeme_text, start, end - len(lexeme_text) + len(lexeme_text.rstrip()))
 
-    def _take_in(self, shape: str, start: int, end: int) -> None:
-        if not self.begun:
-            self._start, self.begun = start, True
+    def _extend_statement(self, shape: str, start: int, end: int) -> None:
+        if not self.started:
+            self._start, self.started = start, True
         self._shape.append(shape)
         self._end = end
 
@@ -122,10 +123,12 @@ class _Draft:
         self._line += self._text.count("\n", self._counted, self._start)
         self._counted = self._start
         shape = "".join(self._shape).strip()
-        return Statement(typed, self._laid_open(typed), self._line, shape, tuple(self._literals))
+        return Statement(
+            typed, self._unwrap_executable_comments(typed), self._line, shape, tuple(self._literals)
+        )
 
-    def _laid_open(self, typed: str) -> str:
-        """Blank out the brackets of ``/*! … */`` and ``/*T! … */``: TiDB runs what stands in them."""
+    def _unwrap_executable_comments(self, typed: str) -> str:
+        """Blank out the marks of ``/*! … */`` and ``/*T! … */``: TiDB runs the SQL inside them."""
         for start, end in self._blanks:
             first, last = max(start - self._start, 0), min(end - self._start, len(typed))
             if first < last:
@@ -133,7 +136,7 @@ class _Draft:
         return typed
 
     def check_closed(self) -> None:
-        """:raises ScenarioError: where an executable comment is open at the end of the script."""
+        """:raises ScenarioError: if an executable comment is still open at the end of the script."""
         if self._opened >= 0:
             line = self._line + self._text.count("\n", self._counted, self._opened)
             raise ScenarioError("SQL does not parse: */ is missing", line=line)

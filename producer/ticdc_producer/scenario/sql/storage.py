@@ -1,4 +1,4 @@
-"""Rows of one table, under their places, and the entries of its unique indexes."""
+"""The rows of a table by location, with its unique indexes and the secondary indexes of foreign keys."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
-from ticdc_producer.model.sql_mode import shown_value
+from ticdc_producer.model.sql_mode import display_value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 
-Place: TypeAlias = tuple[int, bytes]
+RowLocation: TypeAlias = tuple[int, bytes]
 """Physical table id and row key."""
 
 
@@ -26,8 +26,8 @@ Place: TypeAlias = tuple[int, bytes]
 class Row:
     """A stored row.
 
-    :param table_id: the table, or the partition that the row lives in.
-    :param key: what it is stored under, in order-preserving form.
+    :param table_id: physical id of the table, or of the partition that holds the row.
+    :param key: order-preserving encoding of the row's key.
     :param row_id: its integer handle, 0 under a common handle.
     :param values: canonical values, one per column of the table.
     """
@@ -38,7 +38,7 @@ class Row:
     values: tuple[Value, ...]
 
     @property
-    def place(self) -> Place:
+    def location(self) -> RowLocation:
         return self.table_id, self.key
 
 
@@ -46,9 +46,9 @@ class Row:
 class Table:
     """A table and its rows.
 
-    :param entries: per unique index (the primary key too): its key to the row's place.
-    :param next_index_id: what the next index gets; ids are never used twice.
-    :param holders: per columns that were asked for: places of the rows, by what these columns hold.
+    :param entries: per unique index, the primary key included: from index key to row location.
+    :param next_index_id: id of the next index; ids are never reused.
+    :param secondary_index: per tuple of column offsets, built at its first lookup: from key to row locations.
     """
 
     info: TableInfo
@@ -56,13 +56,13 @@ class Table:
     partitioning: Partitioning | None = None
     next_index_id: int = 1
     foreign_keys: list[ForeignKey] = field(default_factory=list)
-    rows: dict[Place, Row] = field(default_factory=dict)
-    entries: dict[str, dict[bytes, Place]] = field(default_factory=dict)
-    holders: dict[tuple[int, ...], dict[bytes, set[Place]]] = field(default_factory=dict)
+    rows: dict[RowLocation, Row] = field(default_factory=dict)
+    entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
+    secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
 
     def scan(self) -> list[Row]:
-        """All rows in the order of their places."""
-        return [self.rows[place] for place in sorted(self.rows)]
+        """All rows in the order of their locations."""
+        return [self.rows[location] for location in sorted(self.rows)]
 
     @property
     def physical_ids(self) -> tuple[int, ...]:
@@ -75,9 +75,9 @@ class Table:
         return self.info.clustered_key is None
 
     def make_row(self, values: Sequence[Value], row_id: int = 0) -> Row:
-        """The row under its key; ``row_id`` is used where the table has a hidden one.
+        """Make a row with its key; ``row_id`` is used only if the table has a hidden row id.
 
-        :raises ScenarioError: where no partition takes the row.
+        :raises ScenarioError: if no partition accepts the row.
         """
         clustered, home = self.info.clustered_key, self._home(values)
         if clustered is None:
@@ -95,58 +95,58 @@ class Table:
         return self.info.partitions[self.partitioning.locate(self.info, values)].id
 
     def conflict(
-        self, values: Sequence[Value], ignoring: Place | None = None
+        self, values: Sequence[Value], ignoring: RowLocation | None = None
     ) -> tuple[IndexInfo, Row] | None:
-        """The first unique index in which these values meet another row, the primary key before all.
+        """The first unique index where another row has the same key; the primary key is checked first.
 
-        :param ignoring: place of a row that does not count: the one being updated.
+        :param ignoring: location of the row that is being updated; it does not conflict with itself.
         """
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, values)
-            holder = None if key is None else self.entries.get(index.name, {}).get(key)
-            if holder is not None and holder != ignoring:
-                return index, self.rows[holder]
+            conflicting = None if key is None else self.entries.get(index.name, {}).get(key)
+            if conflicting is not None and conflicting != ignoring:
+                return index, self.rows[conflicting]
         return None
 
     def rows_holding(self, offsets: tuple[int, ...], key: bytes) -> list[Row]:
-        """The rows whose columns make a key, in the order of their places.
+        """The rows whose columns have a key, in the order of their locations.
 
-        :param key: what ``columns_key`` makes of columns of the same types.
+        :param key: a result of ``columns_key`` for columns of the same types.
         """
-        if offsets not in self.holders:
-            self.holders[offsets] = {}
+        if offsets not in self.secondary_index:
+            self.secondary_index[offsets] = {}
             for row in self.rows.values():
-                self._hold(offsets, row)
-        return [self.rows[place] for place in sorted(self.holders[offsets].get(key, ()))]
+                self._index(offsets, row)
+        return [self.rows[location] for location in sorted(self.secondary_index[offsets].get(key, ()))]
 
-    def _hold(self, offsets: tuple[int, ...], row: Row) -> None:
+    def _index(self, offsets: tuple[int, ...], row: Row) -> None:
         key = columns_key(self.info.columns, offsets, row.values)
         if key is not None:
-            self.holders[offsets].setdefault(key, set()).add(row.place)
+            self.secondary_index[offsets].setdefault(key, set()).add(row.location)
 
-    def _let_go(self, offsets: tuple[int, ...], row: Row) -> None:
+    def _unindex(self, offsets: tuple[int, ...], row: Row) -> None:
         key = columns_key(self.info.columns, offsets, row.values)
-        places = None if key is None else self.holders[offsets].get(key)
-        if key is not None and places is not None:
-            places.discard(row.place)
-            if not places:
-                del self.holders[offsets][key]
+        locations = None if key is None else self.secondary_index[offsets].get(key)
+        if key is not None and locations is not None:
+            locations.discard(row.location)
+            if not locations:
+                del self.secondary_index[offsets][key]
 
     def put(self, row: Row) -> None:
-        """Store a row whose keys are free."""
-        self.rows[row.place] = row
-        for offsets in self.holders:
-            self._hold(offsets, row)
+        """Store a row; no other row has its keys."""
+        self.rows[row.location] = row
+        for offsets in self.secondary_index:
+            self._index(offsets, row)
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:
-                self.entries.setdefault(index.name, {})[key] = row.place
+                self.entries.setdefault(index.name, {})[key] = row.location
 
     def remove(self, row: Row) -> None:
-        """Take a stored row away."""
-        del self.rows[row.place]
-        for offsets in self.holders:
-            self._let_go(offsets, row)
+        """Remove a stored row."""
+        del self.rows[row.location]
+        for offsets in self.secondary_index:
+            self._unindex(offsets, row)
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, row.values)
             if key is not None:
@@ -156,14 +156,14 @@ class Table:
         """The part of a row that reaches the sink."""
         return tuple(values[offset] for offset in self.info.sent)
 
-    def duplicate(self, index: IndexInfo, values: Sequence[Value]) -> ScenarioError:
+    def duplicate_error(self, index: IndexInfo, values: Sequence[Value]) -> ScenarioError:
         """The error for a key that exists already."""
-        shown = "-".join(
-            shown_value((values[offset] or b"").decode("utf-8", "replace")) for offset in index.offsets
+        entry = "-".join(
+            display_value((values[offset] or b"").decode("utf-8", "replace")) for offset in index.offsets
         )
         column = self.info.columns[index.offsets[0]].name
-        what = f"Duplicate entry {shown!r} for key '{self.info.name}.{index.name}'"
-        return ScenarioError(what, column=column, value=shown)
+        what = f"Duplicate entry {entry!r} for key '{self.info.name}.{index.name}'"
+        return ScenarioError(what, column=column, value=entry)
 
     def _unique_indexes(self) -> list[IndexInfo]:
         unique = [index for index in self.info.indexes if index.unique]

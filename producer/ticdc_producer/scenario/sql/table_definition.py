@@ -1,4 +1,4 @@
-"""CREATE TABLE read into a draft, and a draft made into a ``TableInfo``.
+"""Reads CREATE TABLE into a draft, and builds a ``TableInfo`` from a draft.
 
 Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``).
 """
@@ -36,9 +36,9 @@ _IGNORED_OPTIONS = (
 
 @dataclass(slots=True, kw_only=True)
 class TableDraft:
-    """A CREATE TABLE as read.
+    """A parsed CREATE TABLE.
 
-    :param cache: AUTO_ID_CACHE; 0 where it is not given.
+    :param cache: AUTO_ID_CACHE; 0 if it is not given.
     """
 
     columns: list[ColumnDraft] = field(default_factory=list)
@@ -53,9 +53,9 @@ class TableDraft:
 
 
 def read_table(cursor: Cursor, database: str) -> TableDraft:
-    """What stands from the opening bracket on to the end of the statement.
+    """Read a table definition from its opening bracket to the end of the statement.
 
-    :param database: the table's own.
+    :param database: the database of the table.
     """
     draft = TableDraft()
     if cursor.word() in ("SELECT", "AS"):
@@ -105,7 +105,7 @@ def read_check(cursor: Cursor) -> None:
 
 
 def read_option(cursor: Cursor, draft: TableDraft) -> None:
-    """One table option."""
+    """Read one table option."""
     default = cursor.accept("DEFAULT")
     if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
         cursor.accept("=")
@@ -129,16 +129,16 @@ def read_option(cursor: Cursor, draft: TableDraft) -> None:
 
 
 def skip_option(cursor: Cursor) -> None:
-    """Step over an option that changes nothing a consumer sees.
+    """Step over an option that does not change what a consumer receives.
 
-    :raises UnsupportedSQL: for any other.
+    :raises UnsupportedSQL: for any other option.
     """
     if cursor.accept("TTL"):
         cursor.accept("=")
         cursor.expression_source(until=frozenset({"TTL_ENABLE", "TTL_JOB_INTERVAL", "COMMENT"}))
     elif cursor.accept("PLACEMENT", "POLICY") or cursor.accept_any(*_IGNORED_OPTIONS):
         cursor.accept("=")
-        cursor.place += 1
+        cursor.position += 1
     elif cursor.word() in ("AS", "SELECT"):
         raise cursor.unsupported("CREATE TABLE … AS SELECT")
     else:
@@ -148,9 +148,10 @@ def skip_option(cursor: Cursor) -> None:
 def make_table(
     draft: TableDraft, schema: str, name: str, charset: tuple[str, str], mode: SQLMode, line: int
 ) -> tuple[TableInfo, int]:
-    """The table, without its ids and partitions, and the next free index id.
+    """Build a table from its draft.
 
     :param charset: the database's charset and collation.
+    :return: the table without its ids and partitions, and the next free index id.
     :raises ScenarioError: for columns or keys that contradict each other.
     """
     table_charset, table_collation = table_charset_of(draft.charset, draft.collation, charset)
@@ -181,14 +182,14 @@ def make_table(
 
 
 def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -> tuple[str, str]:
-    """Charset and collation of a database or table that may name one, both or neither."""
+    """Charset and collation of a database or table whose definition gives one, both or neither."""
     if collation:
         return charset_of(collation), collation
     return (charset, DEFAULT_COLLATIONS[charset]) if charset else inherited
 
 
 def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
-    """:raises ScenarioError: if two columns have one name."""
+    """:raises ScenarioError: if two columns have the same name, or one has a reserved name."""
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -215,7 +216,7 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
 
 
 def check_auto_increment(info: TableInfo, line: int) -> None:
-    """:raises ScenarioError: for two AUTO_INCREMENT columns, or one that no key begins with."""
+    """:raises ScenarioError: for two AUTO_INCREMENT columns, or one that is not the first column of a key."""
     counters = [offset for offset, column in enumerate(info.columns) if column.auto_increment]
     if not counters:
         return

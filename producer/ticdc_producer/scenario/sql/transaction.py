@@ -1,4 +1,4 @@
-"""What one transaction did: its changes for the history, and how to undo them."""
+"""One transaction: records its row changes for the history, and undoes them on rollback."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 Step: TypeAlias = tuple[Table, Row | None, Row | None]
-"""A table, and a row of it before and after a change; None where there was none."""
+"""A table, and a row before and after a change; None before an insert and after a delete."""
 
 
 @dataclass(slots=True)
 class Transaction:
     """An open transaction; every row change goes through it.
 
-    :param commit_seq: the number it will commit under.
+    :param commit_seq: number of its commit.
     :param line: line of the statement that runs.
-    :param steps: what was done to the tables, to be undone.
+    :param steps: the row changes in execution order, for rollback.
     """
 
     commit_seq: int
@@ -32,32 +32,32 @@ class Transaction:
 
         :raises ScenarioError: if one of its unique keys exists.
         """
-        taken = table.conflict(row.values)
-        if taken is not None:
-            raise table.duplicate(taken[0], row.values)
+        conflict = table.conflict(row.values)
+        if conflict is not None:
+            raise table.duplicate_error(conflict[0], row.values)
         self._apply(table, None, row)
         self._record(table, Op.INSERT, None, row)
 
     def update(self, table: Table, old: Row, new: Row) -> None:
-        """Replace a row, under another key if that changed.
+        """Replace a row, whose key may change.
 
         :raises ScenarioError: if one of its unique keys exists.
         """
-        taken = table.conflict(new.values, ignoring=old.place)
-        if taken is not None:
-            raise table.duplicate(taken[0], new.values)
+        conflict = table.conflict(new.values, ignoring=old.location)
+        if conflict is not None:
+            raise table.duplicate_error(conflict[0], new.values)
         self._apply(table, old, new)
         self._record(table, Op.UPDATE, old, new)
 
     def delete(self, table: Table, row: Row) -> None:
-        """Take a row away."""
+        """Delete a row."""
         self._apply(table, row, None)
         self._record(table, Op.DELETE, row, None)
 
-    def roll_back(self, to: int = 0) -> None:
-        """Undo changes, the last one first; counters are not turned back, as in TiDB.
+    def rollback(self, to: int = 0) -> None:
+        """Undo changes, the last one first; id counters are not reset, as in TiDB.
 
-        :param to: how many steps stay.
+        :param to: number of steps that are not undone.
         """
         for table, old, new in reversed(self.steps[to:]):
             _swap(table, new, old)
@@ -68,18 +68,18 @@ class Transaction:
         self.steps.append((table, old, new))
 
     def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
-        there = new or old
-        if there is None:
+        current = new or old
+        if current is None:
             return
-        moved = old is not None and new is not None and old.place != new.place
+        moved = old is not None and new is not None and old.location != new.location
         self.changes.append(
             Change(
                 commit_seq=self.commit_seq,
                 row_seq=len(self.changes),
                 table_version=table.info.version,
-                table_id=there.table_id,
-                row_key=there.key,
-                row_id=there.row_id,
+                table_id=current.table_id,
+                row_key=current.key,
+                row_id=current.row_id,
                 op=op,
                 before=None if old is None else table.image(old.values),
                 after=None if new is None else table.image(new.values),

@@ -1,6 +1,7 @@
 """UPDATE and DELETE of one table.
 
-Rows are chosen before the first is changed, and changed in the order of ORDER BY, else of their keys.
+All rows are selected before the first is changed. They are changed in the order of ORDER BY, otherwise of
+their keys.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from sqlglot import exp
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import apply_assignments, check_assignments
 from ticdc_producer.scenario.sql.insert import update_row
-from ticdc_producer.scenario.sql.row_selection import chosen_rows
+from ticdc_producer.scenario.sql.row_selection import select_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 
 
 def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: SQLMode) -> None:
-    """Run an UPDATE; assignments see what those before them set."""
+    """Run an UPDATE; each assignment uses the values that earlier ones set."""
     check_assignments(tree.expressions, Scope(mode, table.info))
-    for row in chosen_rows(tree, table, mode):
+    for row in select_rows(tree, table, mode):
         scope = Scope(mode, table.info, list(row.values), lenient_nulls=not mode.strict)
         assigned = apply_assignments(tree.expressions, scope)
         update_row(table, row, scope, assigned, transaction)
@@ -27,5 +28,5 @@ def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: S
 
 def run_delete(tree: exp.Delete, table: Table, transaction: Transaction, mode: SQLMode) -> None:
     """Run a DELETE."""
-    for row in chosen_rows(tree, table, mode):
+    for row in select_rows(tree, table, mode):
         transaction.delete(table, row)

@@ -1,4 +1,4 @@
-"""SET: the session variables that change what statements mean."""
+"""SET: the session variables that change the results of statements."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _DEFAULT_SQL_MODE = "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_
 def run_set(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     """Run ``SET a = b, …`` and ``SET NAMES``.
 
-    :param initial: the mode that the session started with: what ``DEFAULT`` means.
-    :return: the mode from here on.
+    :param initial: the mode that the session started with: the value of ``DEFAULT``.
+    :return: the mode of the statements that follow.
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
     cursor.expect("SET")
@@ -51,7 +51,7 @@ def _check_charset(cursor: Cursor) -> None:
     if name not in _CONNECTION_CHARSETS:
         raise cursor.unsupported(f"SET NAMES {name}")
     if cursor.accept("COLLATE"):
-        cursor.place += 1
+        cursor.position += 1
     cursor.end()
 
 
@@ -64,7 +64,7 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
         if cursor.word() == "GLOBAL":
             raise cursor.unsupported("SET GLOBAL")
-        cursor.place += 2
+        cursor.position += 2
     name = cursor.identifier("a variable name").lower()
     if cursor.word() not in ("=", ":="):
         raise cursor.unsupported(f"SET {name.upper()}")

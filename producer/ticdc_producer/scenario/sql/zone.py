@@ -1,4 +1,4 @@
-"""Time zones by the names that SQL has for them."""
+"""Time zones by their names in SQL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ticdc_producer.errors import ScenarioError
 
 
 def time_zone(name: str) -> tzinfo:
-    """``+05:30``, ``UTC``, ``SYSTEM`` or a name of the tz database.
+    """The time zone of an offset (``+05:30``), ``UTC``, ``SYSTEM`` or a name of the tz database.
 
-    :raises ScenarioError: if it is none of them.
+    :raises ScenarioError: for any other name.
     """
     if name.upper() in ("SYSTEM", "UTC"):
         return UTC

@@ -1,1 +1,1 @@
-"""Messages to decoded events, as DataFrames."""
+"""Decodes messages to events, as DataFrames."""

@@ -1,4 +1,4 @@
-"""Records as a DataFrame of messages."""
+"""DataFrames of messages (shape ``MESSAGES``) from Kafka or from records."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pyspark.sql import DataFrame, SparkSession
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.dataframes import MESSAGES, MESSAGES_ARROW
 from ticdc_producer.model.record import Record
-from ticdc_producer.targets.kafka.read import Range, read
+from ticdc_producer.targets.kafka.read import OffsetRange, read
 
 _CHUNK = 1000
 
 
-def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Range]) -> DataFrame:
-    """The messages of the ranges, each range read by a task of its own (shape ``MESSAGES``)."""
+def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
+    """The messages of the offset ranges (shape ``MESSAGES``); each range is read by its own task."""
     rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(ranges)]
     tasks = spark.createDataFrame(rows, "id int, topic string, partition int, start long, stop long")
     spread = tasks.repartitionById(max(1, len(ranges)), "id")
 
     def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for task in (task for batch in batches for task in batch.to_pylist()):
-            part = Range(
+            part = OffsetRange(
                 topic=task["topic"], partition=task["partition"], start=task["start"], end=task["stop"]
             )
             yield from record_batches(read(brokers, part))
@@ -32,16 +32,16 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Range
     return spread.mapInArrow(fetch, MESSAGES)
 
 
-def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
-    """Records that the driver holds, as a DataFrame of shape ``MESSAGES``."""
+def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
+    """A DataFrame (shape ``MESSAGES``) of records on the driver."""
     table = pa.Table.from_batches(list(record_batches(records)), schema=MESSAGES_ARROW)
-    if not table.num_rows:  # which pyspark does not make of Arrow
+    if not table.num_rows:  # pyspark cannot create it from an empty Arrow table
         return spark.createDataFrame([], MESSAGES)
     return spark.createDataFrame(table, MESSAGES)
 
 
 def record_batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
-    """Records as Arrow batches of bounded size."""
+    """Convert records to Arrow batches of bounded size."""
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
         yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=MESSAGES_ARROW)

@@ -1,4 +1,4 @@
-"""Messages to decoded events, as a DataFrame."""
+"""Decodes a DataFrame of messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.targets.decoding.claims import whole_rows
+from ticdc_producer.targets.decoding.claims import with_claim_check
 from ticdc_producer.targets.decoding.event_batch import event_batch
 from ticdc_producer.targets.decoding.event_rows import event_rows
-from ticdc_producer.targets.decoding.schema_messages import with_descriptions
+from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 
 _CHUNK = 1024
 
@@ -21,16 +21,16 @@ _CHUNK = 1024
 def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = "") -> DataFrame:
     """The events of a DataFrame of messages (shape ``DECODED``).
 
-    :param claims: where claim-check objects are, as URI or path; empty: rows stay the handle keys that
-        their messages show.
+    A message that does not decode gives a row of kind ``error`` after the events before the error.
 
-    A message that does not decode is one row of kind ``error``, after the events that did.
+    :param claims: URI or path of the storage of claim-check objects; if empty, rows that refer to one have
+        only the handle key of their message.
     """
 
-    options = with_descriptions(messages, protocol, options)
+    options = with_table_schemas(messages, protocol, options)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        decoder = whole_rows(registry.decoder(protocol, options), claims)
+        decoder = with_claim_check(registry.decoder(protocol, options), claims)
         for batch in batches:
             for start in range(0, batch.num_rows, _CHUNK):
                 records = batch.slice(start, _CHUNK).to_pylist()

@@ -1,4 +1,4 @@
-"""Rows of the shape ``DECODED`` as an Arrow batch."""
+"""Converts rows of the shape ``DECODED`` to an Arrow batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _Cells: TypeAlias = Sequence[Any]
 
 
 def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Rows as ``event_rows`` gives them."""
+    """Convert rows to an Arrow batch.
+
+    :param rows: as returned by ``event_rows``.
+    """
     nested = {"columns": _descriptions, "before": _images, "after": _images}
     arrays = [
         nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows])
@@ -29,15 +32,15 @@ def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:
 
 
 def _descriptions(cells: _Cells) -> pa.Array:
-    """Columns of rows: those of one table are one and the same list, which is converted once."""
+    """Convert the column descriptions; rows of one table share one list, which is converted once."""
     numbers: dict[int, int] = {}
-    places = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
+    indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
     distinct = {id(cell): cell for cell in cells if cell is not None}
-    return pa.array([distinct[one] for one in numbers], _COLUMNS).take(pa.array(places, pa.int32()))
+    return pa.array([distinct[one] for one in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
 
 
 def _images(cells: _Cells) -> pa.Array:
-    """Images of rows: names and values one behind the other, and where each row's begin."""
+    """Convert row images: concatenated names and values, and the start of each row."""
     names: list[str] = []
     values: list[bytes | None] = []
     starts: list[int | None] = []

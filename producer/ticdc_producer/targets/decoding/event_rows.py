@@ -1,4 +1,4 @@
-"""One record to the events in it, as rows of the shape ``DECODED``."""
+"""Decodes one record to rows of the shape ``DECODED``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ticdc_producer.protocols.base import Decoder
 
 
 def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
-    """The events of one record, in order; keys that do not apply to an event's kind are left out.
+    """The events of one record, in order, without the columns that do not apply to an event's kind.
 
-    What does not decode is a last row of kind ``error``.
+    If the record does not decode, the last row has the kind ``error``.
 
     :param record: ``topic, partition, offset, key, value``.
     """
-    place = {name: record[name] for name in ("topic", "partition", "offset")}
-    place["size"] = len(record["key"] or b"") + len(record["value"] or b"")
+    common = {name: record[name] for name in ("topic", "partition", "offset")}
+    common["size"] = len(record["key"] or b"") + len(record["value"] or b"")
     rows: list[dict[str, Any]] = []
     try:
         for event in decoder.events(record["key"], record["value"]):
-            rows.append({**place, "index": len(rows), **_fields(event)})
+            rows.append({**common, "index": len(rows), **_fields(event)})
     except DecodeError as error:
-        rows.append({**place, "index": len(rows), **_error_fields(error)})
+        rows.append({**common, "index": len(rows), **_error_fields(error)})
     for row in rows:
         row["events"] = len(rows)
     return rows
@@ -40,7 +40,7 @@ def _fields(event: Event) -> dict[str, Any]:
                 "schema": event.schema,
                 "table": event.table,
                 "table_id": event.table_id,
-                "op": event.op.word,
+                "op": event.op.label,
                 "columns": _described(event.columns),
                 "before": event.before,
                 "after": event.after,
@@ -61,7 +61,7 @@ def _fields(event: Event) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
-    """Made once for the rows of a table; nobody changes it."""
+    """Column descriptions, created once for all rows of a table. Do not modify the result."""
     return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
 
 

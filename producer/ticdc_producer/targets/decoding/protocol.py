@@ -1,4 +1,4 @@
-"""The protocol of records of which nobody said how they were written."""
+"""Detects the protocol of records."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from itertools import chain
 
 from ticdc_producer.errors import RecognitionError
 from ticdc_producer.model.record import Record
-from ticdc_producer.protocols.detection import EVIDENCE, recognised
+from ticdc_producer.protocols.detection import SIGNATURES, detect_protocol
 
 _SEARCHED = 100
-"""Messages that may come before the first one that tells; they are held meanwhile."""
-_HINT = "--protocol says which"
+"""Messages to search for the first one with a detectable protocol; they are buffered."""
+_HINT = "set --protocol"
 
 
 def protocol_of(records: Iterator[Record]) -> tuple[str | None, Iterator[Record]]:
-    """What the first message that tells it is of, and all the records again.
+    """Detect the protocol of records.
 
-    :return: the protocol is None where there are no records at all.
-    :raises RecognitionError: if none of the first messages tells.
+    :return: the protocol, None if there are no records, and all the records.
+    :raises RecognitionError: if it cannot be detected from the first messages.
     """
     seen: list[Record] = []
     for record in records:
         seen.append(record)
-        if protocol := recognised(record.key, record.value):
+        if protocol := detect_protocol(record.key, record.value):
             return protocol, chain(seen, records)
         if len(seen) == _SEARCHED:
             break
@@ -33,23 +33,27 @@ def protocol_of(records: Iterator[Record]) -> tuple[str | None, Iterator[Record]
 
 
 def check_same(record: Record, protocol: str) -> None:
-    """For a record that did not decode: it may be of another protocol than those before.
+    """Check a record that did not decode.
 
-    :raises RecognitionError: if it is.
+    :raises RecognitionError: if it belongs to another protocol than the records before.
     """
-    other = recognised(record.key, record.value)
+    other = detect_protocol(record.key, record.value)
     if other not in (None, protocol):
-        what = f"this message is of {other}, what came before of {protocol}; a topic has one protocol"
-        raise _placed(what, record, "--protocol reads all messages as of one, and shows the others as errors")
+        what = f"this message is of {other}, the messages before are of {protocol}; a topic has one protocol"
+        raise _error(
+            what,
+            record,
+            "with --protocol, all messages are decoded with one protocol, and the others are errors",
+        )
 
 
 def _not_recognised(seen: list[Record]) -> RecognitionError:
-    looked_for = "; ".join(f"{name}: {evidence.words}" for name, evidence in EVIDENCE.items())
+    looked_for = "; ".join(f"{name}: {signature.description}" for name, signature in SIGNATURES.items())
     before = f"none of the first {len(seen)} messages is" if len(seen) > 1 else "this message is not"
-    return _placed(f"{before} of a protocol that can be recognised ({looked_for})", seen[0], _HINT)
+    return _error(f"{before} of a detectable protocol ({looked_for})", seen[0], _HINT)
 
 
-def _placed(what: str, record: Record, hint: str) -> RecognitionError:
+def _error(what: str, record: Record, hint: str) -> RecognitionError:
     return RecognitionError(
         what, topic=record.topic, partition=record.partition, offset=record.offset, hint=hint
     )

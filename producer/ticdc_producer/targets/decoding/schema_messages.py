@@ -1,6 +1,6 @@
-"""Descriptions of tables that stand somewhere else in a topic than the rows they are needed for.
+"""Collects schema messages, which may be in other parts of a topic than the rows that need them.
 
-A Spark task decodes a part of a partition; what the protocol says of tables in other parts it is given.
+A Spark task decodes a part of a partition, so it gets the table schemas of all parts as an option.
 """
 
 from __future__ import annotations
@@ -14,36 +14,37 @@ from pyspark.sql import DataFrame
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
 
-Told: TypeAlias = Callable[[bytes], frozenset[Hashable]]
-"""Message value to the table versions that it describes."""
+VersionReader: TypeAlias = Callable[[bytes], frozenset[Hashable]]
+"""Returns the table versions that a message value describes."""
 
 _VALUE = pa.schema([("value", pa.binary())])
 
 
-def with_descriptions(messages: DataFrame, protocol: str, options: Options) -> Options:
-    """The options of a decoder, with every description that the messages hold; few, on the driver.
+def with_table_schemas(messages: DataFrame, protocol: str, options: Options) -> Options:
+    """Add all table schemas in the messages to the options of a decoder. They are few and are collected on
+    the driver.
 
-    Only protocols that describe tables apart from rows cost a pass over the messages.
+    Only protocols with separate schema messages cost a pass over the messages.
     """
-    told = registry.describes_tables(protocol)
-    if told is None:
+    versions_of = registry.schema_message_reader(protocol)
+    if versions_of is None:
         return options
 
     def find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         values = (value for batch in batches for value in batch.column("value").to_pylist() if value)
-        for value in _first_of_each(values, told):
+        for value in _first_of_each(values, versions_of):
             yield pa.record_batch([pa.array([value], pa.binary())], schema=_VALUE)
 
     rows = messages.select("value").mapInArrow(find, "value binary").collect()
-    found = _first_of_each((bytes(row["value"]) for row in rows), told)
+    found = _first_of_each((bytes(row["value"]) for row in rows), versions_of)
     return {**options, "table_descriptions": tuple(found)}
 
 
-def _first_of_each(values: Iterable[bytes], told: Told) -> Iterator[bytes]:
-    """The values that describe a version which none before described."""
+def _first_of_each(values: Iterable[bytes], versions_of: VersionReader) -> Iterator[bytes]:
+    """The values that describe a version that no earlier value describes."""
     seen: set[Hashable] = set()
     for value in values:
-        versions = told(value)
+        versions = versions_of(value)
         if not versions <= seen:
             seen |= versions
             yield value

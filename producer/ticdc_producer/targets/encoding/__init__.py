@@ -1,1 +1,1 @@
-"""The event stream to messages, inside Spark workers."""
+"""Encodes the event stream to messages, inside Spark workers."""

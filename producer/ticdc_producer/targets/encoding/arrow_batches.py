@@ -1,4 +1,4 @@
-"""How many rows Spark hands to a Python worker at a time."""
+"""Limits the Arrow batches that Spark passes to a Python worker."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.row_size import most_bytes
+from ticdc_producer.model.row_size import max_row_bytes
 
 _ROWS, _BYTES = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch"
 _UNLIMITED = (1 << 31) - 1
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 
 
 @contextmanager
-def limited_by_rows(spark: SparkSession, catalog: Catalog) -> Iterator[None]:
-    """For jobs that hand over nothing but row events: if those are small, batches end by their number alone.
+def row_limited_batches(spark: SparkSession, catalog: Catalog) -> Iterator[None]:
+    """For jobs that pass only row events to workers: if rows are small, limit batches by row count alone.
 
-    Else Spark adds up the buffers of a batch at each row, which is 5 % of a run.
+    Otherwise Spark sums the buffer sizes of a batch at each row, which takes 5 % of a run.
 
-    :param catalog: of the tables whose rows there are.
+    :param catalog: the tables of the rows.
     """
     before = spark.conf.get(_BYTES, None)
     if not _are_small(catalog, int(spark.conf.get(_ROWS) or 0)):
@@ -38,6 +38,6 @@ def limited_by_rows(spark: SparkSession, catalog: Catalog) -> Iterator[None]:
 
 
 def _are_small(catalog: Catalog, rows: int) -> bool:
-    """Whether so many changes, each with a row before and one after, have few bytes in any case."""
-    sizes = [most_bytes(table) for table in catalog.tables]
-    return rows > 0 and all(size is not None and 2 * size * rows <= _MOST_BYTES for size in sizes)
+    """Whether ``rows`` changes of any table, with both images, always stay below the byte limit."""
+    sizes = [max_row_bytes(table) for table in catalog.tables]
+    return rows > 0 and all(size is not None and 2 * size * rows <= _MAX_BYTES for size in sizes)

@@ -1,4 +1,4 @@
-"""Claim-check objects to where they are kept."""
+"""Writes claim-check objects to their storage."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _ARROW = pa.schema([("name", pa.string()), ("content", pa.binary())])
 
 
 class ClaimWriter:
-    """Writes objects into one storage.
+    """Writes objects to one storage.
 
-    An object that is there already is written again: its name is made of its content, so nothing changes.
+    Existing objects are overwritten; their names are derived from their content, so this changes nothing.
 
-    :param place: ``claim-check-storage-uri``, or the path of a local folder.
+    :param storage: ``claim-check-storage-uri``, or the path of a local folder.
     :raises StorageError: if the storage cannot be written.
     """
 
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self._system, self._folder = claim_storage(place)
+    def __init__(self, storage: str) -> None:
+        self._storage = storage
+        self._system, self._folder = claim_storage(storage)
         try:
             make_folder(self._system, self._folder)
         except failures() as error:
@@ -41,7 +41,7 @@ class ClaimWriter:
     def write(self, claims: Iterable[ClaimObject]) -> None:
         """Store objects, before the message that names them is sent.
 
-        :raises StorageError: if the storage does not take one.
+        :raises StorageError: if the storage rejects one.
         """
         try:
             for claim in claims:
@@ -50,7 +50,9 @@ class ClaimWriter:
             raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> StorageError:
-        return storage_error(f"claim-check objects cannot be written to {self._place}", self._place, error)
+        return storage_error(
+            f"claim-check objects cannot be written to {self._storage}", self._storage, error
+        )
 
 
 def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:
@@ -64,7 +66,7 @@ def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:
         first = next(filled, None)
         if first is None:
             return
-        # What goes wrong with messages later leaves the objects as they are.
+        # Message faults do not change the objects.
         for message in PartitionEncoder(replace(plan, faults=None)).messages(chain([first], filled)):
             if message.claims:
                 rows = [{"name": claim.name, "content": claim.content} for claim in message.claims]

@@ -1,6 +1,6 @@
-"""The event stream of one Kafka partition to its messages, inside a Spark worker.
+"""Encodes the event stream of one Kafka partition, inside a Spark worker.
 
-The same function serves a dry run, a folder and Kafka, so what was checked is what is sent.
+A dry run, a folder and Kafka use the same function, so the messages that are checked are those that are sent.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ from ticdc_producer.targets.encoding.row_batches import EncodedPart
 
 
 class MessageStage(Protocol):
-    """What is done to the messages of one partition between encoder and sink."""
+    """A transformation of the messages of one partition between encoder and sink."""
 
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
     ) -> Iterator[MessageBatch]:
-        """:param notes: is filled with what is worth telling, as JSON has it."""
+        """Transform messages.
+
+        :param notes: filled by this call with JSON objects that describe the changes.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodePlan:
-    """All that a worker needs to encode; small, goes with the task.
+    """Everything that a worker needs to encode; small, sent with the task.
 
-    :param skip_refused: leave out what TiCDC refuses and report it, instead of stopping.
-    :param faults: what goes wrong with messages on purpose.
+    :param skip_refused: skip and report rows that TiCDC refuses, instead of stopping.
+    :param faults: injects faults into messages.
     """
 
     protocol: str
@@ -47,7 +50,7 @@ class EncodePlan:
 
     @property
     def claim_storage(self) -> str:
-        """URI of the storage that large rows go to; empty if none do."""
+        """URI of the claim-check storage; empty without claim-check."""
         claimed = self.options.get("large_message_handle_option") == "claim-check"
         return str(self.options["claim_check_storage_uri"]) if claimed else ""
 
@@ -55,29 +58,30 @@ class EncodePlan:
 class PartitionEncoder:
     """Encodes one Kafka partition.
 
-    :ivar refused: rows that were left out because TiCDC would not send them, by their place among the
-        events of the partition.
-    :ivar handle_key_only: places of the rows that were too large and are sent as their handle key.
-    :ivar faults: what the plan's ``faults`` did.
+    :ivar rejected: rows that were skipped because TiCDC would not send them, by event ordinal in the
+        partition.
+    :ivar handle_key_only: event ordinals of the rows that were too large and are sent with their handle key
+        only.
+    :ivar faults: notes of the plan's ``faults``.
     """
 
     def __init__(self, plan: EncodePlan, topic: str = "", partition: int = 0) -> None:
         self._plan, self._topic, self._partition = plan, topic, partition
-        self.refused: dict[int, EncodeError] = {}
+        self.rejected: dict[int, EncodeError] = {}
         self.handle_key_only: list[int] = []
         self.faults: list[dict[str, Any]] = []
         self._events = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-        """Messages in delivery order, the same for every size of the Arrow batches.
+        """Messages in delivery order, independent of the size of the Arrow batches.
 
-        :raises EncodeError: for a row that TiCDC refuses, unless such rows are left out.
+        :raises EncodeError: for a row that TiCDC refuses, unless such rows are skipped.
         """
         for batch in self.batches(batches):
             yield from batch.messages()
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
-        """The same, many at a time."""
+        """``messages`` as batches."""
         if self._plan.faults is None:
             return self._encoded(batches)
         return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)
@@ -85,28 +89,28 @@ class PartitionEncoder:
     def _encoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
         catalog = self._plan.catalog
-        pieces = (piece for batch in batches for piece in row_batches.pieces(batch, catalog))
-        parts = (self._kept(row_batches.encoded(piece, encoder, catalog)) for piece in pieces)
+        bounded = (part for batch in batches for part in row_batches.bounded_batches(batch, catalog))
+        parts = (self._without_rejected(row_batches.encoded(part, encoder, catalog)) for part in bounded)
         for first in parts:
             yield from Interleaver(encoder).batches(_until_barrier(first, parts))
 
-    def _kept(self, part: EncodedPart) -> EncodedPart:
-        """The part without the rows that are to be left out."""
+    def _without_rejected(self, part: EncodedPart) -> EncodedPart:
+        """Remove rejected rows if they are to be skipped, and record them."""
         start, self._events = self._events, self._events + len(part)
-        if part.rows is None or not part.rows.notes:
+        if part.rows is None or not part.rows.statuses:
             return part
-        refused = dict(part.rows.refused()) if self._plan.skip_refused else {}
-        for place, note in sorted(part.rows.notes.items()):
-            event = start + place + int(part.before[place])
-            if place in refused:
-                self.refused[event] = refused[place]
-            elif note.handle_key_only:
+        rejected = dict(part.rows.rejected()) if self._plan.skip_refused else {}
+        for row, status in sorted(part.rows.statuses.items()):
+            event = start + row + int(part.before[row])
+            if row in rejected:
+                self.rejected[event] = rejected[row]
+            elif status.handle_key_only:
                 self.handle_key_only.append(event)
-        return part.without(list(refused)) if refused else part
+        return part.without(list(rejected)) if rejected else part
 
 
 def _until_barrier(first: EncodedPart, parts: Iterator[EncodedPart]) -> Iterator[EncodedPart]:
-    """Parts up to one behind which no row can share a message with a row before."""
+    """Parts up to one after which no row can share a message with an earlier row."""
     part: EncodedPart | None = first
     while part is not None:
         yield part

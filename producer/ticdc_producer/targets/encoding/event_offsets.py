@@ -1,4 +1,4 @@
-"""Which message of an event stream carries which event: the messages without their bytes."""
+"""Computes which message carries each event of an event stream."""
 
 from __future__ import annotations
 
@@ -9,95 +9,95 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ticdc_producer.model.dataframes import EVENT_PLACES, EVENT_PLACES_ARROW
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.model.dataframes import EVENT_OFFSETS, EVENT_OFFSETS_ARROW
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.message_rows import chunks
 from ticdc_producer.targets.encoding.row_batches import NEEDED
-from ticdc_producer.targets.encoding.split_by_partition import by_place
+from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
 
 
-def event_places(events: DataFrame, plan: EncodePlan) -> DataFrame:
-    """Where each event of an event stream stands in its messages (shape ``EVENT_PLACES``).
+def event_offsets(events: DataFrame, plan: EncodePlan) -> DataFrame:
+    """The offset and index of each event of an event stream (shape ``EVENT_OFFSETS``).
 
-    Everything is encoded for it, so keep it where it is read twice. An event that faults of messages take
-    away has no line, one that they repeat has several.
+    This encodes all events, so materialize the result if it is read twice. Events that message faults
+    remove have no row; events that they repeat have several.
 
-    :param events: the ordered event stream; the events of a Kafka partition stand together.
-    :param plan: as the messages are made by.
+    :param events: the ordered event stream; the events of each Kafka partition are contiguous.
+    :param plan: the plan with which the messages are made.
     """
 
-    def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (topic, partition), events in by_place(batches):
+    def locate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for (topic, partition), events in split_by_partition(batches):
             encoder = PartitionEncoder(plan, topic, partition)
-            places = PartitionPlaces(topic, partition, encoder)
-            yield from chunks(map(places.carried, encoder.batches(events)))
-            yield places.refused()
+            offsets = PartitionEventOffsets(topic, partition, encoder)
+            yield from chunks(map(offsets.carried, encoder.batches(events)))
+            yield offsets.rejected()
 
-    return events.select(*NEEDED).mapInArrow(place, EVENT_PLACES)
+    return events.select(*NEEDED).mapInArrow(locate, EVENT_OFFSETS)
 
 
-class PartitionPlaces:
-    """Counts the events of one partition.
+class PartitionEventOffsets:
+    """Computes the offsets and indexes of the events of one partition.
 
-    :param encoder: what it says so far of refused and large events and of faults holds for all messages that
-        have come out of it.
+    :param encoder: its records of rejected and large events and of faults are complete for all messages
+        that it has returned so far.
     """
 
     def __init__(self, topic: str, partition: int, encoder: PartitionEncoder) -> None:
         self._topic, self._partition = topic, partition
         self._encoder = encoder
-        self._offset = self._sent = self._told = 0
+        self._offset = self._sent = self._notes_read = 0
 
     def carried(self, batch: MessageBatch) -> pa.RecordBatch:
-        """A line per event of the next messages."""
-        counts = numbers(batch.events).astype(np.int64)
+        """One row per event of the next messages."""
+        counts = as_int64(batch.events).astype(np.int64)
         first = self._first_of_each(counts)
         index = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        event = self._with_refused(np.repeat(first, counts) + index)
+        event = self._with_rejected(np.repeat(first, counts) + index)
         offset = np.repeat(np.arange(self._offset, self._offset + len(counts)), counts)
         self._offset += len(counts)
         self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent
         large = np.isin(event, np.array(self._encoder.handle_key_only, np.int64))
-        return self._lines(event, pa.array(offset), pa.array(index), pa.array(large), None)
+        return self._rows(event, pa.array(offset), pa.array(index), pa.array(large), None)
 
     def _first_of_each(self, counts: Numbers) -> Numbers:
-        """The number of each message's first event among those that are sent."""
+        """The ordinal, among the sent events, of each message's first event."""
         first = self._sent + counts.cumsum() - counts
         for jump in self._jumps():
             at = jump["offset"] - self._offset
-            first[at:] += jump["event"] - first[at]
+            first[at:] += jump["event_ordinal"] - first[at]
         return first
 
     def _jumps(self) -> Iterator[dict[str, Any]]:
-        """Where in the latest messages a fault has the numbers go on elsewhere."""
-        notes, self._told = self._encoder.faults[self._told :], len(self._encoder.faults)
-        return (note for note in notes if "event" in note)
+        """Notes of faults in the latest messages that make event ordinals jump."""
+        notes, self._notes_read = self._encoder.faults[self._notes_read :], len(self._encoder.faults)
+        return (note for note in notes if "event_ordinal" in note)
 
-    def _with_refused(self, sent: Numbers) -> Numbers:
-        """Numbers among all events, of numbers among those that are sent."""
-        refused = np.fromiter(self._encoder.refused, np.int64)
-        return sent + np.searchsorted(refused - np.arange(len(refused)), sent, side="right")
+    def _with_rejected(self, sent: Numbers) -> Numbers:
+        """Convert ordinals among the sent events to ordinals among all events."""
+        rejected = np.fromiter(self._encoder.rejected, np.int64)
+        return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
 
-    def refused(self) -> pa.RecordBatch:
-        """Behind all messages: a line per event that is in none of them."""
-        tables = pa.array([error.table for error in self._encoder.refused.values()], pa.string())
-        return self._lines(np.fromiter(self._encoder.refused, np.int64), None, None, None, tables)
+    def rejected(self) -> pa.RecordBatch:
+        """One row per event that no message carries; call it after all messages."""
+        tables = pa.array([error.table for error in self._encoder.rejected.values()], pa.string())
+        return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, tables)
 
-    def _lines(
+    def _rows(
         self,
         event: Numbers,
         offset: pa.Array | None,
         index: pa.Array | None,
         large: pa.Array | None,
-        refused: pa.Array | None,
+        rejected: pa.Array | None,
     ) -> pa.RecordBatch:
         rows = len(event)
-        place = pa.repeat(self._topic, rows), pa.repeat(self._partition, rows)
+        partition = pa.repeat(self._topic, rows), pa.repeat(self._partition, rows)
         columns = [
             pa.nulls(rows) if column is None else column
-            for column in (*place, pa.array(event), offset, index, large, refused)
+            for column in (*partition, pa.array(event), offset, index, large, rejected)
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, EVENT_PLACES_ARROW, strict=True)]
-        return pa.record_batch(typed, schema=EVENT_PLACES_ARROW)
+        typed = [column.cast(field.type) for column, field in zip(columns, EVENT_OFFSETS_ARROW, strict=True)]
+        return pa.record_batch(typed, schema=EVENT_OFFSETS_ARROW)

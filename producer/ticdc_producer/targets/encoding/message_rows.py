@@ -1,4 +1,4 @@
-"""Messages of one Kafka partition as Arrow lines with a place (``MESSAGES_ARROW``)."""
+"""Converts the messages of one Kafka partition to Arrow batches (``MESSAGES_ARROW``)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.dataframes import MESSAGES_ARROW
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols.arrow_text import Numbers
-from ticdc_producer.protocols.message_batch import MessageBatch, of_messages
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
 _NO_HEADERS = pa.array([], MESSAGES_ARROW.field("headers").type.value_type)
 
 
-class MessageLines:
-    """Gives messages their offsets, from 0.
+class MessageRows:
+    """Assigns offsets to messages, beginning with 0.
 
     The timestamp is the physical part of the first event's commit-ts.
     """
@@ -30,35 +30,35 @@ class MessageLines:
         self._partition = partition
         self._offset = 0
 
-    def lines(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
-        """Lines in Arrow batches of bounded size."""
-        return chunks(map(self._placed, batches))
+    def rows(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
+        """The messages as Arrow batches of bounded size."""
+        return chunks(map(self._with_offsets, batches))
 
-    def notes(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
-        """Lines that are no messages, without a place of their own.
+    def side_rows(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
+        """Rows that are not messages and have no offset.
 
-        :param notes: type, commit-ts and value of each.
+        :param notes: type, commit-ts and value of each row.
         """
         return chunks(
-            self._lines(of_messages([Message(None, value, kind, ts)]), np.full(1, -1))
+            self._batch(from_messages([Message(None, value, kind, ts)]), np.full(1, -1))
             for kind, ts, value in notes
         )
 
-    def _placed(self, batch: MessageBatch) -> pa.RecordBatch:
+    def _with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
         start, self._offset = self._offset, self._offset + len(batch)
-        return self._lines(batch, np.arange(start, self._offset))
+        return self._batch(batch, np.arange(start, self._offset))
 
-    def _lines(self, batch: MessageBatch, offsets: Numbers) -> pa.RecordBatch:
-        rows = len(batch)
+    def _batch(self, batch: MessageBatch, offsets: Numbers) -> pa.RecordBatch:
+        count = len(batch)
         columns = [
-            pa.repeat(self._topic, rows),
-            pa.repeat(pa.scalar(self._partition, pa.int32()), rows),
+            pa.repeat(self._topic, count),
+            pa.repeat(pa.scalar(self._partition, pa.int32()), count),
             pa.array(offsets),
             batch.key,
             batch.value,
-            pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), _NO_HEADERS),
+            pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), _NO_HEADERS),
             pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
-            pa.repeat(Kind.ROW.word, rows) if batch.types is None else batch.types,
+            pa.repeat(Kind.ROW.label, count) if batch.types is None else batch.types,
             batch.events,
         ]
         typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES_ARROW, strict=True)]
@@ -66,7 +66,7 @@ class MessageLines:
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same lines, small batches put together."""
+    """Concatenate small batches."""
     chunk: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""The event stream as a DataFrame of messages."""
+"""Encodes the event stream to a DataFrame of messages."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from pyspark.sql import DataFrame
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.message_rows import MessageLines
+from ticdc_producer.targets.encoding.message_rows import MessageRows
 from ticdc_producer.targets.encoding.row_batches import NEEDED
-from ticdc_producer.targets.encoding.split_by_partition import by_place
+from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
 
 REFUSED = "refused"
-"""``type`` of the line that stands for a row which TiCDC would not send; its value says why, as JSON, and
-which event of the partition it was."""
+"""``type`` of the side row of an event that TiCDC would not send; its value has, as JSON, the reason and
+the event's ordinal in the partition."""
 
 FAULT = "fault"
-"""``type`` of the line that tells a fault of messages: which one and where."""
+"""``type`` of the side row of a message fault; its value has, as JSON, the trap and the offset."""
 
-NOTES = (REFUSED, FAULT)
-"""Types of the lines that are about the messages, and no messages."""
+SIDE_ROWS = (REFUSED, FAULT)
+"""Types of the rows that describe messages but are not messages."""
 
 
 def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
     """Messages of an event stream in delivery order, with offsets from 0 in each partition.
 
-    The timestamp is the physical part of the first event's commit-ts. Lines of the types ``NOTES`` follow
+    The timestamp is the physical part of the first event's commit-ts. Rows of the types ``SIDE_ROWS`` follow
     the messages of their partition.
 
-    :param events: the ordered event stream; the events of a Kafka partition stand together.
+    :param events: the ordered event stream; the events of each Kafka partition are contiguous.
     """
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (topic, partition), events in by_place(batches):
+        for (topic, partition), events in split_by_partition(batches):
             yield from _encoded(plan, topic, partition, events)
 
     return events.select(*NEEDED).mapInArrow(encode, MESSAGES)
@@ -45,13 +45,13 @@ def messages(events: DataFrame, plan: EncodePlan) -> DataFrame:
 def _encoded(
     plan: EncodePlan, topic: str, partition: int, events: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    encoder, lines = PartitionEncoder(plan, topic, partition), MessageLines(topic, partition)
-    yield from lines.lines(encoder.batches(events))
-    yield from lines.notes(map(_refusal, encoder.refused, encoder.refused.values()))
-    told = (fault for fault in encoder.faults if "trap" in fault)
-    yield from lines.notes((FAULT, 0, json.dumps(fault).encode()) for fault in told)
+    encoder, output = PartitionEncoder(plan, topic, partition), MessageRows(topic, partition)
+    yield from output.rows(encoder.batches(events))
+    yield from output.side_rows(map(_refusal, encoder.rejected, encoder.rejected.values()))
+    faults = (fault for fault in encoder.faults if "trap" in fault)
+    yield from output.side_rows((FAULT, 0, json.dumps(fault).encode()) for fault in faults)
 
 
-def _refusal(place: int, error: EncodeError) -> tuple[str, int, bytes]:
+def _refusal(ordinal: int, error: EncodeError) -> tuple[str, int, bytes]:
     fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
-    return REFUSED, error.commit_ts, json.dumps({**fields, "event": place}).encode()
+    return REFUSED, error.commit_ts, json.dumps({**fields, "event": ordinal}).encode()

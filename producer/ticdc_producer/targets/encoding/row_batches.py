@@ -1,4 +1,4 @@
-"""Arrow batches of the event stream as what an encoder takes, without a look at single values."""
+"""Converts Arrow batches of the event stream to the input of encoders, without touching single values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Message, Op
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.base import Encoder, RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows, in_places
+from ticdc_producer.protocols.encoded_rows import EncodedRows, merge_by_position
 
 _IMAGE = pa.list_(pa.binary())
 EVENTS_ARROW = pa.schema(
@@ -22,25 +22,25 @@ EVENTS_ARROW = pa.schema(
         ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
     ]
 )  # fmt: skip
-"""What an encoder takes of the event stream, in batches that Spark does not make."""
+"""The columns of the event stream that encoders need; also for batches that are not made by Spark."""
 
 NEEDED = ("topic", "partition", *EVENTS_ARROW.names)
-"""Columns of the event stream that go to a worker: the others cost as much to hand over."""
+"""The columns of the event stream that are passed to workers; passing the others would only cost time."""
 
-_MOST_CELLS = 1 << 16
-_MOST_BYTES = 16 << 20
+_MAX_CELLS = 1 << 16
+_MAX_BYTES = 16 << 20
 
 
-def pieces(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.RecordBatch]:
-    """A batch in parts that are quick to encode and bounded in memory, whatever its rows hold."""
+def bounded_batches(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.RecordBatch]:
+    """Split a batch into parts whose encoding needs bounded memory."""
     widest = max((len(table.sent) for table in catalog.tables), default=1)
-    rows = max(1, _MOST_CELLS // max(widest, 1))
+    rows = max(1, _MAX_CELLS // max(widest, 1))
     for start in range(0, batch.num_rows, rows):
         yield from _halves(batch.slice(start, rows))
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    if batch.num_rows == 1 or batch.get_total_buffer_size() <= _MOST_BYTES or batch.nbytes <= _MOST_BYTES:
+    if batch.num_rows == 1 or batch.get_total_buffer_size() <= _MAX_BYTES or batch.nbytes <= _MAX_BYTES:
         yield batch
         return
     half = batch.num_rows // 2
@@ -50,11 +50,11 @@ def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPart:
-    """Every event of one Arrow batch, encoded; events that the protocol does not send are left out.
+    """The encoded events of one Arrow batch, without those that the protocol does not send.
 
     :param rows: row changes in order; None if there are none.
     :param barriers: messages of DDL and resolved events, in order.
-    :param before: how many barriers come before each row.
+    :param before: number of barriers before each row.
     """
 
     rows: EncodedRows | None
@@ -66,64 +66,64 @@ class EncodedPart:
 
     @property
     def ends_with_barrier(self) -> bool:
-        """Whether no row comes behind the last barrier."""
+        """Whether no row follows the last barrier."""
         return bool(self.barriers) and not np.any(self.before == len(self.barriers))
 
-    def without(self, places: Sequence[int]) -> EncodedPart:
-        """The part but some of its rows."""
-        rows = None if self.rows is None else self.rows.without(places)
-        return EncodedPart(rows, self.barriers, np.delete(self.before, places))
+    def without(self, indexes: Sequence[int]) -> EncodedPart:
+        """The part without some of its rows."""
+        rows = None if self.rows is None else self.rows.without(indexes)
+        return EncodedPart(rows, self.barriers, np.delete(self.before, indexes))
 
 
 def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedPart:
-    """The events of one Arrow batch."""
-    is_row = numbers(batch.column("kind")) == int(Kind.ROW)
-    places = np.flatnonzero(~is_row)
-    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(places)).to_pylist()
-    told = [_barrier(encoder, catalog, **other) for other in others]
-    sent = places[[message is not None for message in told]] if told else places
+    """Encode the events of one Arrow batch."""
+    is_row = as_int64(batch.column("kind")) == int(Kind.ROW)
+    barrier_indexes = np.flatnonzero(~is_row)
+    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barrier_indexes)).to_pylist()
+    messages = [_barrier(encoder, catalog, **other) for other in others]
+    sent = barrier_indexes[[message is not None for message in messages]] if messages else barrier_indexes
     return EncodedPart(
         rows=_rows(batch, encoder, catalog),
-        barriers=[message for message in told if message is not None],
+        barriers=[message for message in messages if message is not None],
         before=np.searchsorted(sent, np.flatnonzero(is_row)),
     )
 
 
 def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
     """All rows of a batch; None if it has none."""
-    kinds, versions = (numbers(batch.column(name)) for name in ("kind", "table_version"))
-    form = np.where(kinds == int(Kind.ROW), versions * len(Op) + numbers(batch.column("op")) - 1, -1)
-    parts, places = [], []
-    for one in np.flatnonzero(np.bincount(form[form >= 0])).tolist():
+    kinds, versions = (as_int64(batch.column(name)) for name in ("kind", "table_version"))
+    groups = np.where(kinds == int(Kind.ROW), versions * len(Op) + as_int64(batch.column("op")) - 1, -1)
+    parts, indexes = [], []
+    for one in np.flatnonzero(np.bincount(groups[groups >= 0])).tolist():
         version, op = divmod(one, len(Op))
         table = catalog.tables[version]
-        there = np.flatnonzero(form == one)
-        part = encoder.rows(table, row_batch(batch, there, Op(op + 1), len(table.sent)))
-        parts.append(part.with_column("group", batch.column("dispatch_key").take(pa.array(there))))
-        places.append(there)
-    return in_places(parts, places) if parts else None
+        in_group = np.flatnonzero(groups == one)
+        part = encoder.rows(table, row_batch(batch, in_group, Op(op + 1), len(table.sent)))
+        parts.append(part.with_column("batch_key", batch.column("dispatch_key").take(pa.array(in_group))))
+        indexes.append(in_group)
+    return merge_by_position(parts, indexes) if parts else None
 
 
-def row_batch(batch: pa.RecordBatch, places: Numbers, op: Op, width: int) -> RowBatch:
+def row_batch(batch: pa.RecordBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
     """Row events of one table version and operation, column by column.
 
-    :param places: of the rows in the batch.
+    :param indexes: indexes of the rows in the batch.
     :param width: number of columns in an image.
     """
-    rows = pa.array(places)
+    rows = pa.array(indexes)
     return RowBatch(
         op=op,
         commit_ts=batch.column("commit_ts").take(rows),
         table_id=batch.column("table_id").take(rows),
         row_id=batch.column("row_id").take(rows),
-        before=() if op == Op.INSERT else _columns(batch.column("before"), places, width),
-        after=() if op == Op.DELETE else _columns(batch.column("after"), places, width),
+        before=() if op == Op.INSERT else _columns(batch.column("before"), indexes, width),
+        after=() if op == Op.DELETE else _columns(batch.column("after"), indexes, width),
     )
 
 
-def _columns(images: pa.ListArray, places: Numbers, width: int) -> Sequence[pa.Array]:
-    """The columns of the images at some places."""
-    first = images.offsets.to_numpy()[places]
+def _columns(images: pa.ListArray, indexes: Numbers, width: int) -> Sequence[pa.Array]:
+    """The columns of some row images."""
+    first = images.offsets.to_numpy()[indexes]
     return [images.values.take(pa.array(first + column)) for column in range(width)]
 
 

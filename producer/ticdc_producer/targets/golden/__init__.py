@@ -1,1 +1,1 @@
-"""The golden folder: writing it, and reading it without trusting it."""
+"""The golden folder: writing and reading it; reading validates everything."""

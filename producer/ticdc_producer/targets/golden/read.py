@@ -1,4 +1,4 @@
-"""A golden folder as records; nothing in it is believed before it is checked."""
+"""Reads a golden folder, and validates everything that it reads."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ from ticdc_producer.model.record import Record
 _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
 _INT, _LONG = (1 << 31) - 1, (1 << 63) - 1
-_LONGEST_LINE = 256 << 20
-"""A message of 10 MiB is 14 MiB in Base64; a line beyond this is no message."""
+_MAX_LINE_BYTES = 256 << 20
+"""A message of 10 MiB has 14 MiB in Base64; longer lines are rejected."""
 
 
 def manifest(folder: Path) -> dict[str, Any]:
-    """The manifest, after every file it lists was found with its sha256.
+    """Read the manifest, and verify the sha256 of every file that it lists.
 
-    :raises FolderError: for a folder, manifest or file that is missing or changed.
+    :raises FolderError: if the folder, the manifest or a file is missing or changed.
     """
     if not folder.is_dir():
         raise FolderError("there is no such folder", path=str(folder))
-    place = folder / "manifest.json"
-    content = _json(place)
+    path_of_manifest = folder / "manifest.json"
+    content = _json(path_of_manifest)
     files = content.get("files")
     if not isinstance(files, dict):
-        raise FolderError("its files are no mapping of names to sha256", path=str(place), hint=_DAMAGED)
+        what = "its files are not a mapping of names to sha256"
+        raise FolderError(what, path=str(path_of_manifest), hint=_DAMAGED)
     for name, expected in files.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise FolderError(f"lists a file outside of the folder: {name}", path=str(place))
+            raise FolderError(f"lists a file outside of the folder: {name}", path=str(path_of_manifest))
         if not path.is_file():
             raise FolderError("the manifest lists this file, and it is missing", path=str(path))
         with path.open("rb") as file:
             if file_digest(file, "sha256").hexdigest() != expected:
                 hint = "it was cut short or changed after it was written"
-                raise FolderError("the file is not what the manifest lists", path=str(path), hint=hint)
+                raise FolderError("the file differs from what the manifest lists", path=str(path), hint=hint)
     return content
 
 
 def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
-    """What the messages of a golden folder were made with.
+    """The changefeed with which the messages of a golden folder were made.
 
-    :param written: its manifest.
-    :raises FolderError: if the manifest does not tell that.
+    :param written: the manifest.
+    :raises FolderError: if the manifest has no valid changefeed.
     """
     try:
         return Changefeed.from_manifest(written.get("changefeed", {}))
@@ -59,27 +60,27 @@ def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
 
 
 def claims(folder: Path) -> str:
-    """Where the claim-check objects of a golden folder are; empty if it has none."""
-    place = folder / "claims"
-    return str(place.absolute()) if place.is_dir() else ""
+    """The path of the claim-check objects of a golden folder; empty if it has none."""
+    path = folder / "claims"
+    return str(path.absolute()) if path.is_dir() else ""
 
 
 def schemas(folder: Path) -> dict[int, str]:
-    """What messages of Avro name by number; none in folders of other protocols.
+    """The Avro schemas of a golden folder by schema id; empty for other protocols.
 
-    :raises FolderError: for a line that is no schema.
+    :raises FolderError: for a line that is not a schema.
     """
-    place = folder / "schemas.jsonl"
-    if not place.is_file():
+    path = folder / "schemas.jsonl"
+    if not path.is_file():
         return {}
     found = {}
-    with place.open("rb") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                told = json.loads(line)
-                found[int(told["id"])] = str(told["schema"])
+                entry = json.loads(line)
+                found[int(entry["id"])] = str(entry["schema"])
             except (ValueError, KeyError, TypeError, RecursionError):
-                raise FolderError("this line is no schema", path=f"{place}:{number}") from None
+                raise FolderError("this line is not a schema", path=f"{path}:{number}") from None
     return found
 
 
@@ -96,9 +97,9 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The messages of one ``messages.jsonl``, in its order.
+    """Read the messages of a ``messages.jsonl``, in the order of the file.
 
-    :raises FolderError: with the line's number, for a line that is no message.
+    :raises FolderError: for a line that is not a message, with its number.
     """
     try:
         file = path.open("rb")
@@ -106,17 +107,17 @@ def records(path: Path) -> Iterator[Record]:
         raise FolderError(f"cannot be read: {error.strerror}", path=str(path)) from None
     with file:
         number = 0
-        while line := file.readline(_LONGEST_LINE):
+        while line := file.readline(_MAX_LINE_BYTES):
             number += 1
             try:
                 yield _record(_object(line))
             except _NoMessageError as error:
-                what = f"this line is no message: {error}"
+                what = f"this line is not a message: {error}"
                 raise FolderError(what, path=f"{path}:{number}", hint=_LINE) from None
 
 
 class _NoMessageError(ValueError):
-    """Says what of a line is not as in ``messages.jsonl``."""
+    """Says how a line differs from the format of ``messages.jsonl``."""
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise _NoMessageError("it is not JSON") from None
     if not isinstance(content, dict):
-        raise _NoMessageError("it is no JSON object")
+        raise _NoMessageError("it is not a JSON object")
     return content
 
 
@@ -147,16 +148,16 @@ def _record(line: dict[str, Any]) -> Record:
 
 def _text(name: str, value: Any) -> str:
     try:
-        if isinstance(value, str) and value.encode():  # JSON may spell halves of characters
+        if isinstance(value, str) and value.encode():  # JSON can encode lone surrogates
             return value
     except UnicodeEncodeError:
         pass
-    raise _NoMessageError(f"{name!r} is no text")
+    raise _NoMessageError(f"{name!r} is not a non-empty text")
 
 
 def _number(name: str, value: Any, *, most: int, least: int = 0) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise _NoMessageError(f"{name!r} is no whole number from {least} to {most}")
+        raise _NoMessageError(f"{name!r} is not an integer from {least} to {most}")
     return value
 
 
@@ -171,5 +172,5 @@ def _headers(pairs: Any) -> tuple[tuple[str, bytes], ...]:
     try:
         named = [(name, value) for name, value in pairs]
     except (ValueError, TypeError):
-        raise _NoMessageError("'headers' is no list of pairs of a name and Base64") from None
+        raise _NoMessageError("'headers' is not a list of pairs of a name and Base64") from None
     return tuple((_text("headers", name), _bytes("headers", value) or b"") for name, value in named)

@@ -1,7 +1,7 @@
-"""The golden folder: messages, the expected decode, the expected state, and a manifest of it all.
+"""Writes the golden folder: messages, the expected decode, the expected state, and a manifest.
 
-Written beside its place as ``DIR.partial`` and renamed at the end, so that half a folder is never taken
-for a whole one. Format: DESIGN §5.
+It is written as ``DIR.partial`` and renamed at the end, so an incomplete folder is never mistaken for a
+complete one. Format: ``docs/design.md#commands-and-files``.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from ticdc_producer.model.table import TableInfo
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
-MOST_LINES = 100_000
-"""Up to this many messages a folder holds JSON lines; above it, parquet with the same columns."""
+MAX_JSON_LINES = 100_000
+"""Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""
 
 MANIFEST = "manifest.json"
 MESSAGE_FILES = "messages.parquet"
 SCHEMAS = "schemas.jsonl"
 CLAIMS = "claims"
-"""Folder of the claim-check objects, wherever the changefeed would store them: so nothing is missing."""
-_LONGEST_NAME, _KEPT = 240, 200
+"""Folder of the claim-check objects. They are stored here whatever storage the changefeed names."""
+_MAX_NAME, _NAME_PREFIX = 240, 200
 
 
 @contextmanager
-def golden_folder(place: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name when all went well and is gone when not.
+def golden_folder(path: Path) -> Iterator[Path]:
+    """A context manager for a new folder: yields a temporary one, renamed on success and removed on failure.
 
-    :raises FolderError: if something stands at that place already.
+    :raises FolderError: if the path exists.
     """
-    place = place.absolute()  # the JVM stays in the directory where it was started
-    if place.exists():
+    path = path.absolute()  # the working directory of the JVM never changes
+    if path.exists():
         hint = "name a new folder, or remove this one"
-        raise FolderError("the folder exists already", path=str(place), hint=hint)
-    partial = place.with_name(place.name + ".partial")
+        raise FolderError("the folder exists already", path=str(path), hint=hint)
+    partial = path.with_name(path.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
@@ -54,19 +54,19 @@ def golden_folder(place: Path) -> Iterator[Path]:
         raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
     try:
         yield partial
-        partial.rename(place)
+        partial.rename(path)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
 
 
 def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
-    """``messages.jsonl``, or ``messages.parquet`` where there are many.
+    """Write ``messages.jsonl``, or ``messages.parquet`` for more than ``MAX_JSON_LINES`` messages.
 
     :param messages: shape ``MESSAGES``.
-    :param count: how many there are.
+    :param count: number of messages.
     """
-    if count > MOST_LINES:
+    if count > MAX_JSON_LINES:
         write_message_files(folder, messages)
         return
     ordered = messages.orderBy("topic", "partition", "offset")
@@ -74,7 +74,7 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
-    """``messages.parquet``: a file for each Kafka partition, as the tasks have them, in order."""
+    """Write ``messages.parquet``: one file per Kafka partition (one Spark task each), in order."""
     messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
 
 
@@ -96,53 +96,54 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def write_events(folder: Path, events: DataFrame, count: int) -> None:
-    """``events.jsonl``, the expected decode; parquet under the same rule as the messages.
+    """Write ``events.jsonl``, the expected decode; Parquet under the same rule as the messages.
 
     :param events: shape ``DECODED``.
+    :param count: number of messages.
     """
     ordered = events.orderBy("topic", "partition", "offset", "index")
-    if count > MOST_LINES:
+    if count > MAX_JSON_LINES:
         ordered.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
     write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
 def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
-    """``schemas.jsonl``: what messages of Avro name by number.
+    """Write ``schemas.jsonl``, the Avro schemas.
 
-    :param schemas: by the id that messages have.
+    :param schemas: by the schema id in the messages.
     """
     lines = ({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))
     write_lines(folder / SCHEMAS, lines)
 
 
-def write_faults(folder: Path, places: DataFrame) -> None:
-    """``faults.jsonl``: a line per place where something goes wrong on purpose.
+def write_faults(folder: Path, faults: DataFrame) -> None:
+    """Write ``faults.jsonl``: one line per injected fault.
 
-    :param places: in order; columns become keys.
+    :param faults: in order; columns become keys.
     """
-    write_lines(folder / "faults.jsonl", (row.asDict() for row in places.toLocalIterator()))
+    write_lines(folder / "faults.jsonl", (row.asDict() for row in faults.toLocalIterator()))
 
 
 def write_claims(folder: Path, claims: DataFrame) -> None:
-    """``claims/``: each claim-check object in a file of its own.
+    """Write ``claims/``: one file per claim-check object.
 
-    :param claims: as ``sink.claims`` gives them.
+    :param claims: as returned by ``targets.encoding.claims.claims``.
     """
-    place = folder / CLAIMS
-    place.mkdir()
+    directory = folder / CLAIMS
+    directory.mkdir()
     for claim in claims.toLocalIterator():
-        (place / claim["name"]).write_bytes(claim["content"])
+        (directory / claim["name"]).write_bytes(claim["content"])
 
 
-def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Path:
-    """``SCHEMA.TABLE.jsonl``: the table's rows, one object of column and value per line.
+def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Path:
+    """Write ``SCHEMA.TABLE.jsonl``: the rows of a table, one object of columns and values per line.
 
     :return: the file.
     """
     names = [column.name for column in table.sent_columns]
     lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
-    file = place / f"{table_file(table.schema, table.name)}.jsonl"
+    file = folder / f"{table_file(table.schema, table.name)}.jsonl"
     write_lines(file, lines)
     return file
 
@@ -150,20 +151,20 @@ def write_state(place: Path, table: TableInfo, rows: Iterable[tuple[bytes | None
 def table_file(schema: str, name: str) -> str:
     """``SCHEMA.TABLE``, each name percent-encoded outside of ``[A-Za-z0-9_-]``.
 
-    Identifiers have up to 64 characters of up to 12 encoded bytes, file names 255 bytes: of what is longer
-    the start stays, and a hash tells it from others.
+    Identifiers have up to 64 characters of up to 12 encoded bytes, file names up to 255 bytes: a longer
+    name is cut, and a hash makes it unique.
     """
     whole = ".".join(
         re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(part, safe="_-"))
         for part in (schema, name)
     )
-    if len(whole) <= _LONGEST_NAME:
+    if len(whole) <= _MAX_NAME:
         return whole
-    return f"{whole[:_KEPT]}-{sha256(whole.encode()).hexdigest()[:16]}"
+    return f"{whole[:_NAME_PREFIX]}-{sha256(whole.encode()).hexdigest()[:16]}"
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    """``manifest.json``: what is given, and the sha256 of every file that is there."""
+    """Write ``manifest.json``: the content, and the sha256 of every file in the folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
     text = json.dumps({**content, "files": sums}, ensure_ascii=False, indent=2)
@@ -176,6 +177,6 @@ def _sha256(path: Path) -> str:
 
 
 def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """A ``.jsonl`` file: an object per line."""
+    """Write a ``.jsonl`` file: one object per line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json_line(line) + "\n" for line in lines)

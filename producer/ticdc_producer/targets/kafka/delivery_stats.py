@@ -1,4 +1,4 @@
-"""How many messages of each kind a partition got, and what they carry."""
+"""Counts the messages of each kind that are delivered to a partition."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Kind
-from ticdc_producer.protocols.arrow_text import Numbers, numbers
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 
 
 @dataclass
-class Tally:
-    """Of one kind of message; ``size`` in bytes of keys and values."""
+class KindCount:
+    """Counts of one kind of message; ``size`` in bytes of keys and values."""
 
     messages: int = 0
     events: int = 0
@@ -25,38 +25,41 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Account:
-    """:param kinds: by the word of ``model.event.Kind`` that the messages have."""
+class DeliveryStats:
+    """Counts of the messages of one partition.
 
-    kinds: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    :param kinds: by label of ``model.event.Kind``.
+    """
+
+    kinds: defaultdict[str, KindCount] = field(default_factory=lambda: defaultdict(KindCount))
 
     @property
     def messages(self) -> int:
-        """Messages of all kinds."""
-        return sum(tally.messages for tally in self.kinds.values())
+        """Number of messages of all kinds."""
+        return sum(count.messages for count in self.kinds.values())
 
     def counted(self, batches: Iterable[MessageBatch]) -> Iterator[MessageBatch]:
-        """The same batches, counted as they pass."""
+        """Pass the batches through and count them."""
         for batch in batches:
             self._count(batch)
             yield batch
 
     def _count(self, batch: MessageBatch) -> None:
-        events, sizes = numbers(batch.events), _lengths(batch.key) + _lengths(batch.value)
+        events, sizes = as_int64(batch.events), _lengths(batch.key) + _lengths(batch.value)
         if batch.types is None:
-            self._add(Kind.ROW.word, events, sizes)
+            self._add(Kind.ROW.label, events, sizes)
             return
         types = batch.types.dictionary_encode()
-        kinds = numbers(types.indices)
+        kinds = as_int64(types.indices)
         for number, kind in enumerate(types.dictionary.to_pylist()):
             self._add(kind, events[kinds == number], sizes[kinds == number])
 
     def _add(self, kind: str, events: Numbers, sizes: Numbers) -> None:
-        tally = self.kinds[kind]
-        tally.messages += len(events)
-        tally.events += int(events.sum())
-        tally.size += int(sizes.sum())
+        count = self.kinds[kind]
+        count.messages += len(events)
+        count.events += int(events.sum())
+        count.size += int(sizes.sum())
 
 
 def _lengths(texts: pa.Array) -> Numbers:
-    return numbers(pc.fill_null(pc.binary_length(texts), 0)).astype(np.int64)
+    return as_int64(pc.fill_null(pc.binary_length(texts), 0)).astype(np.int64)

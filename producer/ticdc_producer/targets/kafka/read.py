@@ -1,4 +1,4 @@
-"""Messages of Kafka topics between two offsets, read by whoever wants them."""
+"""Reads the messages of a Kafka partition between two offsets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ticdc_producer.errors import BrokerError
-from ticdc_producer.kafka.client import PATIENCE_SECONDS, Brokers, Properties, connection
-from ticdc_producer.kafka.client_errors import failure
+from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, connection
+from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.record import Record
 
 _BATCH = 500
-# Large messages come up to max-message-bytes; a fetch must hold at least one.
+# Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Range:
-    """The messages of one partition from ``start`` up to, not including, ``end``."""
+class OffsetRange:
+    """Offsets of one partition from ``start`` up to, but excluding, ``end``."""
 
     topic: str
     partition: int
@@ -28,8 +28,8 @@ class Range:
     end: int
 
 
-def read(brokers: Brokers, part: Range) -> Iterator[Record]:
-    """The messages of one range, in order.
+def read(brokers: Brokers, part: OffsetRange) -> Iterator[Record]:
+    """Read the messages of one range, in order.
 
     :raises BrokerError: if the broker stops answering before the end is reached.
     """
@@ -49,18 +49,18 @@ def read(brokers: Brokers, part: Range) -> Iterator[Record]:
 
 
 def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
-    """What has come by now, at least one message."""
+    """The messages that have arrived, at least one."""
     try:
-        first = consumer.poll(PATIENCE_SECONDS)
-        # To ask for many with a time to wait means to wait until so many have come.
+        first = consumer.poll(OUTAGE_TIMEOUT_S)
+        # consume(n, timeout) blocks for all n messages; poll one, then drain.
         messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:
-        raise failure(brokers, error) from None
+        raise broker_error(brokers, error) from None
     if not messages:
-        raise BrokerError(f"no answer within {PATIENCE_SECONDS} s", address=str(brokers))
+        raise BrokerError(f"no answer within {OUTAGE_TIMEOUT_S} s", address=str(brokers))
     for message in messages:
-        if (refused := message.error()) is not None:
-            raise failure(brokers, KafkaException(refused))
+        if (rejected := message.error()) is not None:
+            raise broker_error(brokers, KafkaException(rejected))
     return [_record(message) for message in messages]
 
 

@@ -1,7 +1,8 @@
-"""Going on in a partition that a task or a run before this one has begun.
+"""Resumes writing a partition that an earlier task or run has begun.
 
-Message ``k`` of a partition is always the same (DESIGN "Determinism"), so what stands behind the start
-is the beginning of what would be written now. The last message there is compared: it shows another writer.
+Message ``k`` of a partition is always the same (``docs/design.md#determinism``), so the messages after the
+start offset are the first ones that would be written now. The last one is compared, to detect another
+writer.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
-from ticdc_producer.kafka.client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
-from ticdc_producer.kafka.client_errors import advice, may_pass
+from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
+from ticdc_producer.kafka.client_errors import hint_for, is_retriable
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch
 
-# Messages come up to max-message-bytes; a fetch must hold at least one.
+# Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
 _ATTEMPTS = 80
-_HINT = "somebody else writes to the topic; a run needs it for itself: begin anew in another one"
+_HINT = "another program writes to the topic, but a run needs exclusive access: run again with another topic"
 
 
 @dataclass(frozen=True)
-class Continuation:
-    """One partition, and where the messages of the run begin in it.
+class PartitionResume:
+    """One partition, and the offset at which the messages of the run begin.
 
     :param start: offset of the run's first message.
     """
@@ -38,30 +39,30 @@ class Continuation:
     partition: int
     start: int
 
-    def pass_over(self, batches: Iterator[MessageBatch]) -> Iterator[MessageBatch]:
-        """Those messages that the partition does not hold already.
+    def skip_existing(self, batches: Iterator[MessageBatch]) -> Iterator[MessageBatch]:
+        """Skip the messages that the partition already has.
 
-        :raises ForeignMessageError: if something else stands there.
+        :raises ForeignMessageError: if the partition has a message that the run did not write.
         :raises DeliveryError: if the broker does not answer.
         """
         reader = self._reader()
         try:
             end = self._end(reader)
             if end < self.start:
-                what = f"the partition ends at {end}, and the run began at {self.start}"
-                raise self._foreign(what, end, "the topic was made anew meanwhile: begin anew, too")
-            last, rest = self._taken(batches, end - self.start)
+                what = f"the partition ends at {end}, but the run began at {self.start}"
+                raise self._foreign(what, end, "the topic was recreated in the meantime: start a new run")
+            last, rest = self._split(batches, end - self.start)
             if last is not None and _content(last) != _delivered(self._at(reader, end - 1)):
-                raise self._foreign("the message there is not the one that the run writes", end - 1)
+                raise self._foreign("the existing message is not the one that the run writes", end - 1)
         finally:
             reader.close()
         return chain(rest, batches)
 
     def check_end(self, count: int) -> None:
-        """The partition must end behind the run's messages.
+        """Check that the partition ends after the run's messages.
 
-        :param count: how many there are, all of them acknowledged.
-        :raises ForeignMessageError: if it does not.
+        :param count: number of messages, all of them acknowledged.
+        :raises ForeignMessageError: if it has more.
         :raises DeliveryError: if the broker does not answer.
         """
         reader = self._reader()
@@ -72,10 +73,10 @@ class Continuation:
         if end != self.start + count:
             raise self._more(count)
 
-    def _taken(
+    def _split(
         self, batches: Iterator[MessageBatch], count: int
     ) -> tuple[Message | None, Sequence[MessageBatch]]:
-        """The last of the first messages, so many taken away, and what is left of its batch."""
+        """Skip the first ``count`` messages; return the last of them and the rest of its batch."""
         left = count
         while left:
             batch = next(batches, None)
@@ -98,24 +99,24 @@ class Continuation:
         return Consumer({**connection(self.brokers), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
-        place, deadline = TopicPartition(self.topic, self.partition), monotonic() + PATIENCE_SECONDS
+        partition, deadline = TopicPartition(self.topic, self.partition), monotonic() + OUTAGE_TIMEOUT_S
         attempts = _ATTEMPTS
         while True:
             try:
-                _, end = reader.get_watermark_offsets(place, timeout=CONNECT_SECONDS)
+                _, end = reader.get_watermark_offsets(partition, timeout=CONNECT_SECONDS)
                 return int(end)
             except KafkaException as error:
                 attempts -= 1
-                if not attempts or monotonic() > deadline or not may_pass(error):
+                if not attempts or monotonic() > deadline or not is_retriable(error):
                     raise self._failure(error.args[0]) from None
-            reader.poll(PATIENCE_SECONDS / _ATTEMPTS)
+            reader.poll(OUTAGE_TIMEOUT_S / _ATTEMPTS)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
-        """The message at an offset; None if none is there any more."""
+        """The message at an offset; None if it no longer exists."""
         reader.assign([TopicPartition(self.topic, self.partition, offset)])
-        message = reader.poll(PATIENCE_SECONDS)
+        message = reader.poll(OUTAGE_TIMEOUT_S)
         if message is None:
-            raise self._failure(KafkaError(KafkaError._TIMED_OUT, f"no answer within {PATIENCE_SECONDS} s"))
+            raise self._failure(KafkaError(KafkaError._TIMED_OUT, f"no answer within {OUTAGE_TIMEOUT_S} s"))
         error = message.error()
         if error is None:
             return message if message.offset() == offset else None
@@ -124,7 +125,9 @@ class Continuation:
         raise self._failure(error)
 
     def _failure(self, error: KafkaError) -> DeliveryError:
-        return DeliveryError(str(error.str()), topic=self.topic, partition=self.partition, hint=advice(error))
+        return DeliveryError(
+            str(error.str()), topic=self.topic, partition=self.partition, hint=hint_for(error)
+        )
 
 
 def _content(message: Message) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""A registry of Avro's schemas, through Confluent's client; on the driver alone."""
+"""Access to an Avro schema registry with Confluent's client; used only on the driver."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _NOT_FOUND = 404
 class SchemaRegistry:
     """One registry.
 
-    :param url: ``http`` or ``https``, user and password in it where it asks for them; ``mock://`` for one
-        that lives in this process.
+    :param url: ``http`` or ``https``, with user and password if required; ``mock://`` for a registry in this
+        process.
     :raises RegistryError: if the client is not installed.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = _without_credentials(url)
+        self._address = _without_credentials(url)
         self._client = _client(url)
 
     def registered(self, schemas: Iterable[Schema]) -> SchemaIDs:
-        """Register schemas; those that are there keep their ids.
+        """Register schemas; existing schemas keep their ids.
 
-        :return: part and schema to id.
-        :raises RegistryError: for a registry that does not answer, or does not take a schema.
+        :return: schema ids by part and schema.
+        :raises RegistryError: if the registry does not answer or rejects a schema.
         """
-        from confluent_kafka.schema_registry import Schema as Told
+        from confluent_kafka.schema_registry import Schema as RegistrySchema
 
         def register(one: Schema) -> int:
-            told = Told(one.schema, "AVRO")
-            return self._asked(
-                lambda: int(self._client.register_schema(one.subject, told)), f"subject {one.subject}"
+            schema = RegistrySchema(one.schema, "AVRO")
+            return self._request(
+                lambda: int(self._client.register_schema(one.subject, schema)), f"subject {one.subject}"
             )
 
         return {(one.part, one.schema): register(one) for one in schemas}
 
     def schema(self, number: int) -> str | None:
-        """The schema of an id; None where there is none.
+        """The schema with an id; None if it does not exist.
 
-        :raises RegistryError: for a registry that does not answer.
+        :raises RegistryError: if the registry does not answer.
         """
         from confluent_kafka.schema_registry import SchemaRegistryError
 
@@ -61,26 +61,30 @@ class SchemaRegistry:
                     return None
                 raise
 
-        return self._asked(fetch, f"schema {number}")
+        return self._request(fetch, f"schema {number}")
 
-    def _asked(self, ask: Callable[[], T], about: str) -> T:
-        """:raises RegistryError: for whatever the client raises: its transport has errors of its own."""
+    def _request(self, call: Callable[[], T], about: str) -> T:
+        """Call the client.
+
+        :raises RegistryError: for any exception of the client, because its transport has exceptions of its
+            own.
+        """
         try:
-            return ask()
+            return call()
         except Exception as error:
-            what = f"the schema registry gives no answer about {about} ({type(error).__name__}: {error})"
-            hint = "is it there, and does it take the schema? See its compatibility setting for the subject"
-            raise RegistryError(what, address=self._shown, hint=hint) from None
+            what = f"the schema registry request for {about} failed ({type(error).__name__}: {error})"
+            hint = "is it running, and does the subject's compatibility setting allow the schema?"
+            raise RegistryError(what, address=self._address, hint=hint) from None
 
 
 @cache
 def _client(url: str) -> SchemaRegistryClient:
-    """One client for each registry: those in this process live in it."""
+    """One client per registry; an in-process registry exists only in its client."""
     try:
         from confluent_kafka.schema_registry import SchemaRegistryClient
     except ImportError as error:
         raise RegistryError(
-            f"Confluent's client of schema registries is not complete here ({error})",
+            f"Confluent's schema registry client is not installed completely ({error})",
             address=_without_credentials(url),
             hint="pip install 'ticdc-producer[schema-registry]'",
         ) from None

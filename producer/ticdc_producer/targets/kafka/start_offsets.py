@@ -1,6 +1,7 @@
-"""Where a run began in each partition, kept by Kafka itself: so that a new driver finds it, wherever it runs.
+"""Stores the start offsets of a run in Kafka, so that a new driver finds them on any machine.
 
-The offsets are those of a consumer group that nobody joins, named after the run (docs/decisions/0007).
+They are the committed offsets of a consumer group that has no members and is named after the run
+(docs/decisions/0007-runs-that-last.md).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
-from ticdc_producer.kafka.client_errors import failure
+from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.targets.kafka.topics import Offsets
 
 _ATTEMPTS = 20
@@ -21,50 +22,51 @@ _ATTEMPTS = 20
 class StartOffsets:
     """The start offsets of one run.
 
-    :param brokers: where Kafka is.
-    :param run: identity of the run, the same whenever it is begun anew.
+    :param brokers: the Kafka cluster.
+    :param run: identity of the run; the same if the run is started again.
     """
 
     brokers: Brokers
     run: str
 
-    def keep(self, starts: Offsets) -> None:
-        """Note them, all at once.
+    def save(self, starts: Offsets) -> None:
+        """Store all start offsets.
 
-        :raises BrokerError: if the brokers do not take them.
+        :raises BrokerError: if the brokers reject them.
         """
-        places = [TopicPartition(*place, offset) for place, offset in starts.items()]
+        pending = [TopicPartition(*partition, offset) for partition, offset in starts.items()]
         client = self._client()
         try:
             for _ in range(_ATTEMPTS):
-                places = [place for place in client.commit(offsets=places, asynchronous=False) if place.error]
-                if not places:
+                results = client.commit(offsets=pending, asynchronous=False)
+                pending = [result for result in results if result.error]
+                if not pending:
                     return
-                # A topic that was made a moment ago may be unknown to the broker that keeps the offsets.
+                # A topic that was just created may still be unknown to the group coordinator.
                 client.poll(CONNECT_SECONDS / _ATTEMPTS)
-            raise BrokerError(f"takes no offset of {places[0].topic}", address=str(self.brokers))
+            raise BrokerError(f"cannot store offsets of {pending[0].topic}", address=str(self.brokers))
         except KafkaException as error:
-            raise failure(self.brokers, error) from None
+            raise broker_error(self.brokers, error) from None
         finally:
             client.close()
 
-    def kept(self, topics: list[str], partitions: int) -> Offsets | None:
-        """What was noted; None if that was never done for all of these partitions.
+    def load(self, topics: list[str], partitions: int) -> Offsets | None:
+        """Read the stored offsets; None unless all of these partitions have one.
 
         :raises BrokerError: if no broker answers.
         """
-        places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
+        wanted = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         client = self._client()
         try:
-            found = client.committed(places, timeout=CONNECT_SECONDS)
-            for place in found:
-                if place.error:
-                    raise KafkaException(place.error)
+            found = client.committed(wanted, timeout=CONNECT_SECONDS)
+            for one in found:
+                if one.error:
+                    raise KafkaException(one.error)
         except KafkaException as error:
-            raise failure(self.brokers, error) from None
+            raise broker_error(self.brokers, error) from None
         finally:
             client.close()
-        offsets = {(place.topic, place.partition): place.offset for place in found}
+        offsets = {(one.topic, one.partition): one.offset for one in found}
         return None if any(offset < 0 for offset in offsets.values()) else offsets
 
     def _client(self) -> Consumer:

@@ -1,7 +1,7 @@
-"""Topics before anything is written: there with the right number of partitions, and empty.
+"""Checks and creates topics before anything is written.
 
-Source of the defaults: tiflow ``pkg/sink/kafka/options.go`` (three partitions, one replica, topics made
-by TiCDC itself).
+Source of the defaults: tiflow ``pkg/sink/kafka/options.go`` (three partitions, one replica, topics created
+by TiCDC).
 """
 
 from __future__ import annotations
@@ -16,70 +16,77 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
-from ticdc_producer.kafka.client import CONNECT_SECONDS, PATIENCE_SECONDS, Brokers, connection
-from ticdc_producer.kafka.client_errors import Refusals, failure, may_pass, unusable
+from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
+from ticdc_producer.kafka.client_errors import (
+    ConnectionErrors,
+    broker_error,
+    invalid_properties,
+    is_retriable,
+)
 
 _PAUSE_SECONDS = 0.2
 _FIRST_SECONDS = 0.5
-"""The first look is short, since a refusal is known soon; each further one waits twice as long."""
+"""Timeout of the first request; a rejection arrives soon. The timeout doubles with each further request."""
 
 Offsets = Mapping[tuple[str, int], int]
-"""An offset for each (topic, partition)."""
+"""Offsets by (topic, partition)."""
 
 
 @dataclass(frozen=True)
 class Topics:
     """The topics of one cluster.
 
-    :param brokers: where Kafka is.
+    :param brokers: the Kafka cluster.
     """
 
     brokers: Brokers
 
     def _admin(self) -> AdminClient:
-        return self._watched(Refusals(self.brokers))
+        return self._client(ConnectionErrors(self.brokers))
 
-    def _watched(self, refusals: Refusals) -> AdminClient:
+    def _client(self, connection_errors: ConnectionErrors) -> AdminClient:
         try:
-            return AdminClient(dict[str, Any](connection(self.brokers)) | {"error_cb": refusals.seen})
+            return AdminClient(
+                dict[str, Any](connection(self.brokers)) | {"error_cb": connection_errors.on_error}
+            )
         except KafkaException as error:
-            raise unusable(error) from None
+            raise invalid_properties(error) from None
 
     def existing(self) -> dict[str, int]:
-        """Number of partitions of every topic.
+        """The number of partitions of every topic.
 
-        :raises BrokerError: if no broker answers in time, or one refuses the client.
-        :raises ChangefeedError: if the client's properties are wrong.
+        :raises BrokerError: if no broker answers in time, or a broker rejects the client.
+        :raises ChangefeedError: if the client's properties are invalid.
         """
-        refusals = Refusals(self.brokers)
-        admin, waited, wait = self._watched(refusals), 0.0, _FIRST_SECONDS
+        connection_errors = ConnectionErrors(self.brokers)
+        admin, waited, wait = self._client(connection_errors), 0.0, _FIRST_SECONDS
         while True:
             try:
                 metadata = admin.list_topics(timeout=wait)
             except KafkaException as error:
                 admin.poll(0)
-                refusals.check()
+                connection_errors.check()
                 waited, wait = waited + wait, min(wait * 2, CONNECT_SECONDS - waited - wait)
                 if waited >= CONNECT_SECONDS:
-                    raise failure(self.brokers, error) from None
+                    raise broker_error(self.brokers, error) from None
             else:
                 return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 
     def prepare(self, changefeed: Changefeed, topics: Iterable[str], *, append: bool) -> Offsets:
-        """Make sure that the topics can be written; create those that are absent.
+        """Check that the topics can be written, and create missing ones.
 
-        All checks come before the first topic is created.
+        All checks precede the creation of the first topic.
 
-        :param append: accept topics that hold messages.
-        :return: the offset of each partition's end.
-        :raises TopicError: for another number of partitions, or messages in a topic.
+        :param append: accept topics that have messages.
+        :return: the end offset of each partition.
+        :raises TopicError: if a topic has another number of partitions, or has messages.
         """
-        wanted, there = sorted(topics), self.existing()
-        present = [topic for topic in wanted if topic in there]
-        absent = [topic for topic in wanted if topic not in there]
+        wanted, existing = sorted(topics), self.existing()
+        present = [topic for topic in wanted if topic in existing]
+        absent = [topic for topic in wanted if topic not in existing]
         for topic in present:
-            _check_partitions(topic, there[topic], changefeed.partition_num)
-        ends = self.ends({topic: there[topic] for topic in present})
+            _check_partitions(topic, existing[topic], changefeed.partition_num)
+        ends = self.ends({topic: existing[topic] for topic in present})
         if not append:
             self._check_empty(ends)
         if absent and not changefeed.auto_create_topic:
@@ -93,29 +100,29 @@ class Topics:
         return self._offsets(topics, OffsetSpec.latest())
 
     def starts(self, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
-        """Offset of the first message that every partition still holds."""
+        """Offset of the first retained message of every partition."""
         return self._offsets(topics, OffsetSpec.earliest())
 
     def _offsets(self, topics: Mapping[str, int], spec: OffsetSpec) -> dict[tuple[str, int], int]:
-        places = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
-        if not places:
+        partitions = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
+        if not partitions:
             return {}
-        admin = self._admin()  # its futures are cancelled when it goes
-        deadline = monotonic() + PATIENCE_SECONDS
+        admin = self._admin()  # its futures are cancelled when it is garbage-collected
+        deadline = monotonic() + OUTAGE_TIMEOUT_S
         while True:
-            asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=CONNECT_SECONDS)
+            futures = admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=CONNECT_SECONDS)
             try:
-                return {(p.topic, p.partition): int(future.result().offset) for p, future in asked.items()}
+                return {(p.topic, p.partition): int(future.result().offset) for p, future in futures.items()}
             except KafkaException as error:
-                if not may_pass(error) or monotonic() > deadline:
-                    raise failure(self.brokers, error) from None
+                if not is_retriable(error) or monotonic() > deadline:
+                    raise broker_error(self.brokers, error) from None
                 admin.poll(_PAUSE_SECONDS)
 
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):
             if end > 0:
                 raise TopicError(
-                    "the topic already holds messages", topic=topic, hint="--append writes behind them"
+                    "the topic already holds messages", topic=topic, hint="--append appends to them"
                 )
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
@@ -136,7 +143,7 @@ class Topics:
         admin = self._admin()
         for topic, future in admin.create_topics(new, request_timeout=CONNECT_SECONDS).items():
             try:
-                self._answer(future)
+                self._result(future)
             except AuthorizationError as error:
                 raise AuthorizationError(
                     f"cannot create topic {topic}: {error.what}",
@@ -146,17 +153,17 @@ class Topics:
             except BrokerError as error:
                 raise TopicError(f"cannot create the topic: {error.what}", topic=topic) from None
 
-    def _answer(self, future: Any) -> Any:
+    def _result(self, future: Any) -> Any:
         try:
             return future.result()
         except KafkaException as error:
-            raise failure(self.brokers, error) from None
+            raise broker_error(self.brokers, error) from None
 
 
-def _check_partitions(topic: str, there: int, wanted: int) -> None:
-    if there != wanted:
+def _check_partitions(topic: str, existing: int, wanted: int) -> None:
+    if existing != wanted:
         raise TopicError(
-            f"the topic has {there} partitions, the changefeed wants {wanted}",
+            f"the topic has {existing} partitions, but the changefeed has partition-num={wanted}",
             topic=topic,
-            hint=f"partition-num={there} fits it",
+            hint=f"set partition-num={existing}",
         )

@@ -1,7 +1,7 @@
-"""Messages to Kafka, from the Spark workers.
+"""Writes messages to Kafka from the Spark workers.
 
-One task writes one Kafka partition, in order. A task that is run again goes on where the partition ends
-instead of repeating itself.
+One task writes one Kafka partition, in order. A retried task continues at the end of the partition instead of
+repeating messages.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Properties
-from ticdc_producer.kafka.client_errors import advice
+from ticdc_producer.kafka.client_errors import hint_for
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.row_batches import NEEDED
-from ticdc_producer.targets.kafka.delivery_stats import Account
-from ticdc_producer.targets.kafka.resume import Continuation
+from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
+from ticdc_producer.targets.kafka.resume import PartitionResume
 from ticdc_producer.targets.kafka.topics import Offsets
 
 DELIVERIES = (
     "topic string, partition int, type string, messages long, events long, bytes long, failure string, "
     "hint string, foreign long"
 )
-"""What the workers report: an account per partition and kind, or a failure.
+"""The reports of the workers: message counts per partition and kind, or a failure.
 
 ``foreign`` is the offset of a message that the run did not write.
 """
@@ -50,7 +50,7 @@ _ARROW = pa.schema(
 )
 _FLUSH_SECONDS = 1.0
 _NOW = 0
-"""The time stamp by which ``produce`` takes the clock's."""
+"""Makes ``produce`` use the current time."""
 
 
 def deliver(
@@ -59,10 +59,10 @@ def deliver(
     """Encode an event stream and write it.
 
     :param events: the ordered event stream, one Spark partition per Kafka partition.
-    :param brokers: where Kafka is; workers get it, and all secrets in it, with the task.
-    :param properties: of the producer, as librdkafka spells them.
+    :param brokers: the Kafka cluster, sent to the workers with its secrets.
+    :param properties: librdkafka properties of the producer.
     :param starts: end offset of each partition before this run.
-    :return: the account (``DELIVERIES``); evaluating it does the writing.
+    :return: the reports (``DELIVERIES``); evaluating them writes the messages.
     """
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -74,19 +74,19 @@ def deliver(
         messages = PartitionEncoder(plan, topic, partition).batches(chain([first], filled))
         try:
             writer = PartitionWriter(brokers, properties, topic, partition, plan.claim_storage)
-            account = writer.write(messages, starts[topic, partition])
+            report = writer.write(messages, starts[topic, partition])
         except ProducerError as error:
-            # As a line and not as an exception: the driver wants the sentence, not Spark's trace of it.
+            # A row instead of an exception: the driver needs the message, not Spark's stack trace.
             foreign = error.offset if isinstance(error, ForeignMessageError) else None
             yield _report([(topic, partition, "", 0, 0, 0, error.what, error.hint, foreign)])
         else:
-            yield _report(account)
+            yield _report(report)
 
     return events.select(*NEEDED).mapInArrow(write, DELIVERIES)
 
 
-def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
-    columns = zip(*lines, strict=True)
+def _report(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
     return pa.record_batch(arrays, schema=_ARROW)
 
@@ -94,8 +94,8 @@ def _report(lines: list[tuple[object, ...]]) -> pa.RecordBatch:
 class PartitionWriter:
     """Writes the messages of one Kafka partition.
 
-    :param brokers: where Kafka is, to see what is there already.
-    :param properties: of the producer, as librdkafka spells them.
+    :param brokers: the Kafka cluster, to find existing messages.
+    :param properties: librdkafka properties of the producer.
     :param claims: URI of the storage for claim-check objects, empty if there is none.
     """
 
@@ -110,44 +110,44 @@ class PartitionWriter:
         self._claims = ClaimWriter(claims) if claims else None
 
     def write(self, messages: Iterable[MessageBatch], start: int) -> list[tuple[object, ...]]:
-        """Write what is not there yet, and wait until it is acknowledged.
+        """Write the messages that the partition lacks, and wait until they are acknowledged.
 
         :param start: offset of the first message.
-        :return: lines of ``DELIVERIES``, one per kind of message.
-        :raises DeliveryError: if the broker did not take a message.
-        :raises ForeignMessageError: if the partition holds what the run did not write.
-        :raises StorageError: if the storage did not take a claim-check object.
+        :return: rows of ``DELIVERIES``, one per kind of message.
+        :raises DeliveryError: if the broker rejects a message.
+        :raises ForeignMessageError: if the partition has messages that the run did not write.
+        :raises StorageError: if the storage rejects a claim-check object.
         """
-        before = Continuation(self._brokers, self._topic, self._partition, start)
-        account = Account()
-        left = before.pass_over(account.counted(messages))
-        told = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
-        producer = Producer({**self._properties, **told})
+        resume = PartitionResume(self._brokers, self._topic, self._partition, start)
+        stats = DeliveryStats()
+        missing = resume.skip_existing(stats.counted(messages))
+        callbacks = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
+        producer = Producer({**self._properties, **callbacks})
         try:
-            for part in (part for batch in left for part in batch.parts()):
+            for part in (part for batch in missing for part in batch.parts()):
                 self._send(producer, part)
             while producer.flush(_FLUSH_SECONDS):
                 self._check()
             self._check()
         except BaseException:
-            # What is on its way may still arrive: the account of the partition is exact only then, and only
-            # then may a task that is run again ask for its end.
+            # Messages in flight may still be delivered. A retried task may read the partition's end only
+            # when they are settled.
             producer.purge(in_queue=True, in_flight=False)
             producer.flush(CONNECT_SECONDS)
             raise
-        before.check_end(account.messages)
+        resume.check_end(stats.messages)
         failed = (None, None, None)
         return [
-            (self._topic, self._partition, kind, tally.messages, tally.events, tally.size, *failed)
-            for kind, tally in sorted(account.kinds.items())
+            (self._topic, self._partition, kind, count.messages, count.events, count.size, *failed)
+            for kind, count in sorted(stats.kinds.items())
         ]
 
     def _send(self, producer: Producer, part: MessageBatch) -> None:
-        """Hand some messages over, and look whether the broker refused one of those before."""
+        """Queue messages, and raise the errors of earlier ones."""
         if self._claims is not None:
             for claims in part.claims.values():
                 self._claims.write(claims)
-        # By position and by one method: what a message costs here, it costs some hundred million times.
+        # Hot path: positional arguments, cached bound method.
         produce = producer.produce
         for record in self._records(part):
             try:
@@ -158,17 +158,17 @@ class PartitionWriter:
         self._check()
 
     def _records(self, part: MessageBatch) -> Iterable[tuple[Any, ...]]:
-        """The arguments of ``produce``: topic, value, key, partition, and headers where there are some."""
+        """The arguments of ``produce``: topic, value, key, partition, and headers if there are any."""
         rows, values = len(part), part.value.to_pylist()
         columns = (repeat(self._topic, rows), values, part.keys(), repeat(self._partition, rows))
         if not part.headers:
             return zip(*columns, strict=True)
-        headers = ([*part.headers.get(place, ())] for place in range(rows))
-        nobody = repeat(None, rows)  # to be called back, under either of the two names that ``produce`` has
-        return zip(*columns, nobody, repeat(None, rows), repeat(_NOW, rows), headers, strict=True)
+        headers = ([*part.headers.get(index, ())] for index in range(rows))
+        # ``produce`` takes the callback under two names; both are None.
+        return zip(*columns, repeat(None, rows), repeat(None, rows), repeat(_NOW, rows), headers, strict=True)
 
     def _send_late(self, producer: Producer, record: tuple[Any, ...], error: Exception) -> None:
-        """While the queue is full, wait for acknowledgements; anything else is a failure."""
+        """Wait for acknowledgements while the queue is full; any other error is a failure."""
         while isinstance(error, BufferError):
             producer.poll(_FLUSH_SECONDS)
             self._check()
@@ -195,5 +195,5 @@ class PartitionWriter:
                 self._failure.str(),
                 topic=self._topic,
                 partition=self._partition,
-                hint=advice(self._failure),
+                hint=hint_for(self._failure),
             )

@@ -1,8 +1,8 @@
-"""The data files of one directory.
+"""Writes the data files of one directory.
 
-TiCDC writes a file when a transaction has filled it to ``file-size``, and every ``flush-interval`` of its own
-clock; here that interval is of the commit clock, since no other is the same on every run. ``meta/CDC.index``
-names the last file. Source: tiflow ``cdc/sink/dmlsink/cloudstorage/dml_worker.go``.
+TiCDC ends a file when a transaction has filled it to ``file-size``, and every ``flush-interval`` of its own
+clock. Here the interval refers to the commit clock, because no other clock is reproducible.
+``meta/CDC.index`` names the last file. Source: tiflow ``cdc/sink/dmlsink/cloudstorage/dml_worker.go``.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from fsspec import AbstractFileSystem
 
 from ticdc_producer.config.file_system import make_folder
 from ticdc_producer.model import tso
-from ticdc_producer.protocols.arrow_text import Numbers, contents, lengths, numbers
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.storage.layout import INDEX, data_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRules:
-    """How files are named, and when one ends.
+    """How files are named and when a file ends.
 
-    :param width: digits of a file's number.
-    :param size: bytes; the transaction that fills a file to it is its last one.
-    :param flush_ms: milliseconds of the commit clock, at whose multiples a file ends; None: by size alone.
+    :param width: digits of the file number.
+    :param size: bytes; the transaction that reaches this size is the last one of a file.
+    :param flush_ms: a file ends at multiples of this time of the commit clock, in ms; None: by size alone.
     """
 
     protocol: str
@@ -39,8 +39,8 @@ class FileRules:
 
 
 @dataclass
-class Tally:
-    """What was written."""
+class FileCounts:
+    """Counts of what was written; ``size`` in bytes."""
 
     files: int = 0
     rows: int = 0
@@ -51,7 +51,7 @@ class DataFiles:
     """Writes the files of one directory, in order.
 
     :param folder: the directory in the file system.
-    :param header: begins every file.
+    :param header: first bytes of every file.
     """
 
     def __init__(
@@ -62,51 +62,51 @@ class DataFiles:
         self._name = ""
         self._size = 0
         self._last_ts = -1
-        self.tally = Tally()
+        self.counts = FileCounts()
 
-    def write(self, batches: Iterable[MessageBatch]) -> Tally:
-        """Write rows, each with its end, and the index file.
+    def write(self, batches: Iterable[MessageBatch]) -> FileCounts:
+        """Write rows with their terminators, and the index file.
 
-        :raises Exception: of ``failures``, if the file system does not take them.
+        :raises Exception: one of ``failures``, if the file system rejects them.
         """
         make_folder(self._system, f"{self._folder}/meta")
         try:
             for batch in batches:
-                self._add(batch.value, numbers(batch.commit_ts))
+                self._add(batch.value, as_int64(batch.commit_ts))
         finally:
             self._close()
         if self._name:
             self._system.pipe_file(f"{self._folder}/{INDEX}", f"{self._name}\n".encode())
-        return self.tally
+        return self.counts
 
     def _add(self, values: pa.Array, commit_ts: Numbers) -> None:
         starts = np.flatnonzero(np.diff(commit_ts, prepend=self._last_ts))
         ends = np.concatenate([[0], np.cumsum(lengths(values))])
-        begun = 0
+        written = 0
         for cut in self._cuts(starts, ends, commit_ts):
-            self._put(values.slice(begun, cut - begun))
+            self._put(values.slice(written, cut - written))
             self._close()
-            begun = cut
-        self._put(values.slice(begun))
+            written = cut
+        self._put(values.slice(written))
         self._last_ts = int(commit_ts[-1]) if len(commit_ts) else self._last_ts
 
     def _cuts(self, starts: Numbers, ends: Numbers, commit_ts: Numbers) -> list[int]:
-        """Where transactions start before which a file ends.
+        """The rows before which a file ends; each is the first row of a transaction.
 
-        :param starts: where transactions start in the batch.
+        :param starts: first rows of the transactions in the batch.
         :param ends: bytes of the batch before each row.
         """
-        turns = starts[self._ticks(starts, commit_ts)].tolist()
-        held, before, cuts, by_time = self._size, 0, list[int](), set(turns)
+        by_flush = starts[self._ticks(starts, commit_ts)].tolist()
+        held, before, cuts, by_time = self._size, 0, list[int](), set(by_flush)
         could_fill = held + ends[-1] >= self._rules.size
-        for start in starts.tolist() if could_fill else turns:
+        for start in starts.tolist() if could_fill else by_flush:
             if start in by_time or held + int(ends[start] - ends[before]) >= self._rules.size:
                 cuts.append(start)
                 held, before = 0, start
         return cuts
 
     def _ticks(self, starts: Numbers, commit_ts: Numbers) -> npt.NDArray[np.bool_]:
-        """Which of the transactions are the first behind a multiple of the flush interval."""
+        """Which transactions are the first ones after a multiple of the flush interval."""
         if self._rules.flush_ms is None or not len(starts):
             return np.zeros(len(starts), bool)
         before = np.concatenate([[self._last_ts], commit_ts])[starts]
@@ -118,15 +118,15 @@ class DataFiles:
         if not len(values):
             return
         if self._file is None:
-            self.tally.files += 1
-            self._name = data_name(self.tally.files, self._rules.width, self._rules.protocol)
+            self.counts.files += 1
+            self._name = data_name(self.counts.files, self._rules.width, self._rules.protocol)
             self._file = self._system.open(f"{self._folder}/{self._name}", "wb")
             self._file.write(self._header)
         data = contents(values)
         self._file.write(data)
         self._size += len(data)
-        self.tally.rows += len(values)
-        self.tally.size += len(data)
+        self.counts.rows += len(values)
+        self.counts.size += len(data)
 
     def _close(self) -> None:
         if self._file is not None:

@@ -1,4 +1,4 @@
-"""The rows of a storage folder as a DataFrame of messages."""
+"""Reads the rows of a storage folder as a DataFrame of messages."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ticdc_producer.targets.storage.records import file_records
 
 
 def storage_messages(spark: SparkSession, listing: Listing, protocol: str, options: Options) -> DataFrame:
-    """The rows of all data files (shape ``MESSAGES``), each file read by one task.
+    """The rows of all data files (shape ``MESSAGES``); each file is read by one task.
 
-    Topic is the directory; offsets grow with the number of the file and the row.
+    The topic is the directory; offsets increase with file number and row.
     """
-    place = listing.place
+    uri = listing.uri
     tasks = spark.createDataFrame(
         [astuple(file) for file in listing.data],
         "directory string, number long, name string, version_folder string",
     )
 
     def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        system, folder = file_system(place, "sink-uri")
+        system, folder = file_system(uri, "sink-uri")
         for task in (task for batch in batches for task in batch.to_pylist()):
             yield from record_batches(file_records(system, folder, DataFile(**task), protocol, options))
 

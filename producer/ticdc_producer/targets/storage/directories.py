@@ -1,4 +1,4 @@
-"""Stage before the writing: every row event finds its directory."""
+"""Stage before writing: determine the directory of every row event."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from ticdc_producer.targets.storage.plan import StoragePlan
 _FORMATS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
 
 
-def in_directories(rows: DataFrame, plan: StoragePlan, catalog: Catalog, feed: Changefeed) -> DataFrame:
-    """Row events with their directory as ``topic``, in commit order; a directory's stand together.
+def in_directories(rows: DataFrame, plan: StoragePlan, catalog: Catalog, changefeed: Changefeed) -> DataFrame:
+    """Row events with their directory as ``topic``, in commit order; the rows of each directory are
+    contiguous.
 
-    A transaction's date is that of its commit, in the changefeed's time zone: TiCDC takes that of the write.
+    The date of a transaction is that of its commit, in the changefeed's time zone; TiCDC uses the date of
+    writing.
 
-    :param rows: row events (shape ``EVENT_STREAM``), in no order.
+    :param rows: row events (shape ``EVENT_STREAM``), unordered.
     """
-    separated = feed.enable_partition_separator
+    separated = changefeed.enable_partition_separator
     folders = [
         (version, folder, separated and bool(catalog.tables[version].partitions))
         for version, folder in sorted(plan.folders.items())
@@ -30,16 +32,20 @@ def in_directories(rows: DataFrame, plan: StoragePlan, catalog: Catalog, feed: C
         folders, "table_version int, folder string, by_partition boolean"
     )
     parts = [F.col("folder"), F.when(F.col("by_partition"), F.col("table_id").cast("string"))]
-    if feed.date_separator != "none":
-        parts.append(_date(feed.date_separator, feed.time_zone))
-    placed = rows.join(F.broadcast(known), "table_version").withColumns(
-        {"topic": F.concat_ws("/", *parts), "partition": F.lit(0), "slot": F.lit(0)}
+    if changefeed.date_separator != "none":
+        parts.append(_date(changefeed.date_separator, changefeed.time_zone))
+    with_directory = rows.join(F.broadcast(known), "table_version").withColumns(
+        {"topic": F.concat_ws("/", *parts), "partition": F.lit(0), "partition_index": F.lit(0)}
     )
-    return in_shape(placed, EVENT_STREAM).repartition("topic").sortWithinPartitions("topic", *DELIVERY_KEY)
+    return (
+        in_shape(with_directory, EVENT_STREAM)
+        .repartition("topic")
+        .sortWithinPartitions("topic", *DELIVERY_KEY)
+    )
 
 
 def _date(separator: str, time_zone: str) -> Column:
-    # Without a zone of its own, so that the Spark session's zone has no say.
+    # TIMESTAMP_NTZ, so that the time zone of the Spark session has no effect.
     seconds = F.shiftright("commit_ts", tso.LOGICAL_BITS) / 1000
     epoch = F.to_timestamp_ntz(F.lit("1970-01-01 00:00:00"))
     utc = epoch + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))

@@ -1,7 +1,6 @@
-"""What stands in the folder of a storage sink, and whether it belongs together.
+"""Lists the folder of a storage sink and checks that its files are consistent.
 
-Replay order: by table, version, partition, date and number of the file; a version's schema file before its
-data.
+Replay order: table, version, partition, date and file number; the schema file of a version precedes its data.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from fsspec import AbstractFileSystem
 
-from ticdc_producer.config.file_system import failures, file_system, storage_error, there
+from ticdc_producer.config.file_system import failures, file_system, folder_exists, storage_error
 from ticdc_producer.errors import DecodeError, FolderError
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.storage.layout import (
@@ -27,9 +26,9 @@ from ticdc_producer.protocols.storage.layout import (
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.protocols.storage.schema_reader import read_schema_file
 
-MOST_BYTES = 1 << 30
-"""TiCDC ends a file at 512 MiB; one beyond this is none of its files."""
-_MOST_SCHEMA_BYTES = 16 << 20
+MAX_BYTES = 1 << 30
+"""TiCDC ends a file at 512 MiB; larger files are not from TiCDC."""
+_MAX_SCHEMA_BYTES = 16 << 20
 _DIRECTORY = re.compile(r"([^/]+/[^/]+/[0-9]{1,20})(?:/[0-9]{1,19})?(?:/[0-9]{4}(?:-[0-9]{2}){0,2})?")
 
 
@@ -37,7 +36,8 @@ _DIRECTORY = re.compile(r"([^/]+/[^/]+/[0-9]{1,20})(?:/[0-9]{1,19})?(?:/[0-9]{4}
 class DataFile:
     """One data file.
 
-    :param directory: where it stands; ``version_folder`` is the beginning of it that names table and version.
+    :param directory: its directory, relative to the folder.
+    :param version_folder: the first part of ``directory``, which names table and version.
     """
 
     directory: str
@@ -48,7 +48,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What does not belong together: where, and what is wrong."""
+    """An inconsistency: the path, and what is wrong."""
 
     path: str
     what: str
@@ -56,15 +56,16 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The folder.
+    """The content of a storage folder.
 
+    :param uri: URI without parameters.
     :param data: data files in replay order.
-    :param tables: by version folder the schema file that describes its rows.
-    :param checkpoint_ts: of ``metadata``; 0 where there is none.
-    :param files: how many schema files there are.
+    :param tables: the schema files, by version folder.
+    :param checkpoint_ts: the checkpoint of ``metadata``; 0 if there is none.
+    :param files: number of schema files.
     """
 
-    place: str
+    uri: str
     data: tuple[DataFile, ...]
     tables: Mapping[str, SchemaFile]
     checkpoint_ts: int
@@ -72,31 +73,31 @@ class Listing:
     problems: tuple[Problem, ...]
 
 
-def list_storage(place: str, protocol: str) -> Listing:
-    """Look at a folder; its data files are not read.
+def list_storage(uri: str, protocol: str) -> Listing:
+    """List a folder; data files are not read.
 
-    :param place: URI without parameters.
-    :raises FolderError: if there is none.
+    :param uri: URI without parameters.
+    :raises FolderError: if it does not exist.
     :raises StorageError: if it cannot be read.
     """
-    system, folder = file_system(place, "sink-uri")
+    system, folder = file_system(uri, "sink-uri")
     try:
-        if not there(system, folder):
-            raise FolderError("there is no such folder", path=place)
+        if not folder_exists(system, folder):
+            raise FolderError("there is no such folder", path=uri)
         sizes = {
             str(path).removeprefix(folder).lstrip("/"): int(found.get("size") or 0)
             for path, found in system.find(folder, detail=True).items()
         }
-        return _Reader(system, folder, place, protocol, sizes).listing()
+        return _Reader(system, folder, uri, protocol, sizes).listing()
     except failures() as error:
-        raise storage_error(f"{place} cannot be read", place, error) from None
+        raise storage_error(f"{uri} cannot be read", uri, error) from None
 
 
 class _Reader:
     def __init__(
-        self, system: AbstractFileSystem, folder: str, place: str, protocol: str, sizes: Mapping[str, int]
+        self, system: AbstractFileSystem, folder: str, uri: str, protocol: str, sizes: Mapping[str, int]
     ) -> None:
-        self._system, self._folder, self._place, self._sizes = system, folder, place, sizes
+        self._system, self._folder, self._uri, self._sizes = system, folder, uri, sizes
         self._extension = EXTENSIONS[protocol]
         self._problems: list[Problem] = []
 
@@ -109,7 +110,7 @@ class _Reader:
             if folder not in tables:
                 self._wrong(folder, "no schema file describes the rows of this version")
         return Listing(
-            place=self._place,
+            uri=self._uri,
             data=data,
             tables=tables,
             checkpoint_ts=self._checkpoint(),
@@ -120,31 +121,31 @@ class _Reader:
     def _wrong(self, path: str, what: str) -> None:
         self._problems.append(Problem(path, what))
 
-    def _content(self, path: str, most: int = _MOST_SCHEMA_BYTES) -> bytes:
-        if not self._sizes[path]:  # of which an object storage gives no range
+    def _content(self, path: str, max_bytes: int = _MAX_SCHEMA_BYTES) -> bytes:
+        if not self._sizes[path]:  # object storage rejects range requests for empty objects
             return b""
-        return bytes(self._system.cat_file(f"{self._folder}/{path}", start=0, end=most))
+        return bytes(self._system.cat_file(f"{self._folder}/{path}", start=0, end=max_bytes))
 
     def _schema_files(self) -> Iterator[tuple[str, SchemaFile]]:
         for path in sorted(self._sizes):
             parent, _, name = path.rpartition("/")
-            told = schema_name(name)
-            if told is None or not parent.endswith("/meta"):
+            parsed = schema_name(name)
+            if parsed is None or not parent.endswith("/meta"):
                 continue
             try:
                 file = read_schema_file(self._content(path))
             except DecodeError as error:
                 self._wrong(path, str(error))
                 continue
-            self._check_schema(path, parent.removesuffix("/meta"), told, file)
-            yield f"{parent.removesuffix('/meta')}/{told.version}", file
+            self._check_schema(path, parent.removesuffix("/meta"), parsed, file)
+            yield f"{parent.removesuffix('/meta')}/{parsed.version}", file
 
-    def _check_schema(self, path: str, parent: str, told: SchemaName, file: SchemaFile) -> None:
+    def _check_schema(self, path: str, parent: str, name: SchemaName, file: SchemaFile) -> None:
         if parent != "/".join(filter(None, (file.schema, file.table))):
-            self._wrong(path, f"it describes {file.schema}.{file.table}, which is not where it stands")
-        if told.version != file.version:
+            self._wrong(path, f"it describes {file.schema}.{file.table}, which does not match its path")
+        if name.version != file.version:
             self._wrong(path, f"its TableVersion is {file.version}")
-        if told.checksum != file.checksum:
+        if name.checksum != file.checksum:
             self._wrong(path, f"its content has the checksum {file.checksum:010}")
 
     def _data_files(self) -> Iterator[DataFile]:
@@ -154,8 +155,8 @@ class _Reader:
             if number is None:
                 continue
             found = _DIRECTORY.fullmatch(directory)
-            if found is None or not name.endswith(self._extension) or size > MOST_BYTES:
-                self._wrong(path, f"no data file of {self._extension[1:]} has this place, name and size")
+            if found is None or not name.endswith(self._extension) or size > MAX_BYTES:
+                self._wrong(path, f"not a data file of {self._extension[1:]}, by path, name or size")
                 continue
             yield DataFile(directory, number, name, found[1])
 
@@ -163,7 +164,7 @@ class _Reader:
         numbers = [file.number for file in files]
         if numbers != list(range(1, len(files) + 1)):
             missing = sorted(set(range(1, numbers[-1] + 1)) - set(numbers))[:3]
-            self._wrong(directory, f"files are missing or there twice: {missing or numbers}")
+            self._wrong(directory, f"files are missing or duplicated: {missing or numbers}")
         index = f"{directory}/{INDEX}"
         if index not in self._sizes:
             self._wrong(index, "it is missing")

@@ -1,9 +1,9 @@
-"""Which schema files a history gives, and in which directory the rows of each table version stand.
+"""Plans the schema files of a history, and the directory of each table version's rows.
 
-A DDL that is sent writes the schema file of the table as it leaves it, of a dropped table as it was;
-EXCHANGE PARTITION that of both tables. Rows stand under the version of the DDL before them. Where that one
-was not sent they stand under the latest version with the same checksum, and where the table has no schema
-file at all it gets one without a query. Source: tiflow ``cloud_storage_ddl_sink.go``, ``path.go``
+A DDL that is sent writes the schema file of the table after the DDL, or of a dropped table before it;
+EXCHANGE PARTITION writes those of both tables. Rows are stored under the version of the DDL before them. If
+that DDL was not sent, they are stored under the latest version with the same checksum. A table without any
+schema file gets one without a query. Source: tiflow ``cloud_storage_ddl_sink.go``, ``path.go``
 (``CheckOrWriteSchema``).
 """
 
@@ -23,12 +23,12 @@ from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
 
 @dataclass(frozen=True, kw_only=True)
 class StoragePlan:
-    """The layout of a run.
+    """The file layout of a run.
 
     :param files: schema files of DDLs, by path.
-    :param folders: by table version the directory of its rows, without partition and date.
-    :param data_only: by such a directory the schema file that is written for the sake of its rows.
-    :param undescribed: by such a directory why it may hold no rows.
+    :param folders: directories of the rows without partition and date, by table version.
+    :param data_only: schema files that are needed only if there are rows, by such a directory.
+    :param undescribed: errors of directories that must not have rows, by such a directory.
     """
 
     files: Mapping[str, SchemaFile]
@@ -37,11 +37,11 @@ class StoragePlan:
     undescribed: Mapping[str, ChangefeedError] = field(default_factory=dict)
 
     def used(self, directories: Iterable[str]) -> dict[str, SchemaFile]:
-        """All schema files, those for the sake of rows only where there are rows.
+        """All schema files; those of ``data_only`` only for directories with rows.
 
-        :param directories: where there are rows.
+        :param directories: the directories with rows.
         :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
-            files, none of which describes it.
+            files, but none for this version.
         """
         folders = {"/".join(directory.split("/")[:3]) for directory in directories}
         for folder in sorted(folders & set(self.undescribed)):
@@ -53,19 +53,19 @@ class StoragePlan:
 def plan_storage(
     catalog: Catalog, versions: Collection[int], clock: Clock, *, column_ids: bool = False
 ) -> StoragePlan:
-    """The layout of a history.
+    """Plan the layout of a history.
 
-    :param versions: of the tables that are replicated.
-    :param column_ids: whether schema files tell the ids of columns.
-    :raises ChangefeedError: for a name that cannot be a directory's.
+    :param versions: the replicated table versions.
+    :param column_ids: whether schema files contain column ids.
+    :raises ChangefeedError: for a name that cannot be a directory name.
     """
     planner = _Planner(catalog, clock, column_ids)
     for job in catalog.ddls:
         if job.sent:
             planner.write(job)
-    born = catalog.makers()
+    created_by = catalog.creating_jobs()
     for version in sorted(versions):
-        planner.place(version, born.get(version))
+        planner.assign_folder(version, created_by.get(version))
     return StoragePlan(
         files=planner.files,
         folders=planner.folders,
@@ -84,7 +84,7 @@ class _Planner:
     data_only: dict[str, SchemaFile] = field(default_factory=dict)
     undescribed: dict[str, ChangefeedError] = field(default_factory=dict)
     described: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
-    """By schema and table: version and checksum of its schema files."""
+    """Version and checksum of the schema files, by schema and table."""
 
     def write(self, job: DDLJob) -> None:
         for file in self._of(job):
@@ -112,46 +112,49 @@ class _Planner:
         query, kind = ("", 0) if job is None else (job.query, job.ddl_type)
         return schema_file(table, ts, query, kind, column_ids=self.column_ids)
 
-    def place(self, version: int, job: DDLJob | None) -> None:
-        """Find the directory of a table version.
+    def assign_folder(self, version: int, job: DDLJob | None) -> None:
+        """Determine the directory of a table version.
 
-        :param job: the DDL that made it; None for a table that was there before.
+        :param job: the DDL that created it; None for a table that existed before the history.
         """
         table = self.catalog.tables[version]
         ts = self.clock.ts(0 if job is None else job.commit_seq)
-        wanted = self._file(table, ts)
+        file = self._file(table, ts)
         earlier = [
             (known, checksum)
             for known, checksum in self.described.get((table.schema, table.name), ())
             if known <= ts
         ]
-        alike = [known for known, checksum in earlier if checksum == wanted.checksum]
+        alike = [known for known, checksum in earlier if checksum == file.checksum]
         folder = version_folder(table.schema, table.name, max(alike, default=ts))
         if earlier and not alike:
             self.undescribed[folder] = _undescribed(table, ts)
         elif not alike:
             _check_name(table.schema)
             _check_name(table.name)
-            self.data_only[folder] = wanted
-            self._note(wanted)
+            self.data_only[folder] = file
+            self._note(file)
         self.folders[version] = folder
 
 
 def _undescribed(table: TableInfo, ts: int) -> ChangefeedError:
     return ChangefeedError(
-        f"a DDL of {table.qualified_name} is not sent, and no schema file describes its rows from {ts} on",
+        f"a DDL of {table.qualified_name} is not sent, and no schema file describes its rows after {ts}",
         parameter="filter",
         where="storage sink",
-        hint="TiCDC panics here; leave the filter of that DDL out",
+        hint="TiCDC panics here; remove the filter of that DDL",
     )
 
 
 def _check_name(name: str) -> None:
-    """:raises ChangefeedError: for a name that would lead out of its directory."""
+    """Check the name of a database or table.
+
+    :raises ChangefeedError: for a name that cannot be a directory name.
+    """
     if name in (".", "..", "meta") or "/" in name or "\\" in name or not name.isprintable():
         raise ChangefeedError(
             f"{name!r} cannot be the name of a directory",
             parameter="sink-uri",
             where="storage sink",
-            hint="the storage sink names directories by databases and tables; rename it",
+            hint="the storage sink names directories after databases and tables; rename it",
         )

@@ -1,4 +1,4 @@
-"""What is needed to read the rows of a storage folder, beside its files."""
+"""Reads the rows of a storage folder."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ticdc_producer.targets.storage.listing import Listing
 from ticdc_producer.targets.storage.records import file_records
 
 Names: TypeAlias = Mapping[str, Collection[str]]
-"""By version directory the columns that are in its rows."""
+"""Names of the columns in the rows, by version directory."""
 
 
 def reading_options(listing: Listing, options: Options, names: Names | None = None) -> Options:
-    """The options of a decoder of the folder's rows: lines of CSV are read with the schema files.
+    """The options of a decoder of the folder's rows; CSV is decoded with the schema files.
 
-    :param names: without it rows have all columns that schema files name.
+    :param names: columns in the rows; None: all columns of the schema files.
     """
     tables = {folder: described_columns(file) for folder, file in listing.tables.items()}
     if names is not None:
-        tables = {folder: _shown(columns, names.get(folder)) for folder, columns in tables.items()}
+        tables = {folder: _selected(columns, names.get(folder)) for folder, columns in tables.items()}
     return {**options, "csv_tables": tables}
 
 
-def _shown(columns: tuple[CSVColumn, ...], names: Collection[str] | None) -> tuple[CSVColumn, ...]:
+def _selected(columns: tuple[CSVColumn, ...], names: Collection[str] | None) -> tuple[CSVColumn, ...]:
     return columns if names is None else tuple(column for column in columns if column.name in names)
 
 
 def records(listing: Listing, protocol: str, options: Options) -> Iterator[Record]:
-    """The rows of all data files, in replay order.
+    """Read the rows of all data files, in replay order.
 
-    :raises StorageError: if one cannot be read.
+    :raises StorageError: if a file cannot be read.
     """
-    system, folder = file_system(listing.place, "sink-uri")
+    system, folder = file_system(listing.uri, "sink-uri")
     for file in listing.data:
         try:
             yield from file_records(system, folder, file, protocol, options)
         except failures() as error:
             what = f"{file.directory}/{file.name} cannot be read"
-            raise storage_error(what, listing.place, error) from None
+            raise storage_error(what, listing.uri, error) from None

@@ -1,4 +1,4 @@
-"""Rows of data files as records: a record is a row, or with old values the two lines of an update."""
+"""Splits data files into records: one per row, or one for the two lines of an update with old values."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from ticdc_producer.protocols.registry import Options, known
 from ticdc_producer.targets.storage.listing import DataFile
 
 FILE_BITS = 32
-"""Bits of an offset below the number of the file: the row in it."""
+"""Low bits of an offset, which hold the row number; the high bits hold the file number."""
 _HEADER = b"ticdc-meta$operation"
-_MOST_SHOWN = 1 << 20
+_MAX_BAD_BYTES = 1 << 20
 
 
 def file_records(
     system: AbstractFileSystem, folder: str, file: DataFile, protocol: str, options: Options
 ) -> Iterator[Record]:
-    """The rows of one file, in order, under its directory as topic.
+    """The rows of one file, in order, with its directory as topic.
 
-    What does not read as rows comes as a last record, for the decoder to say what is wrong with it.
+    Content that cannot be split into rows is the last record; the decoder then reports the error.
 
-    :param folder: of the sink, in the file system.
-    :raises OSError: if it cannot be read.
+    :param folder: folder of the sink in the file system.
+    :raises OSError: if the file cannot be read.
     """
     content = bytes(system.cat_file(f"{folder}/{file.directory}/{file.name}"))
     rows = _csv_rows(content, options) if protocol == "csv" else _json_rows(content, options)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         yield Record(
             topic=file.directory,
             partition=0,
-            offset=(file.number << FILE_BITS) + place,
+            offset=(file.number << FILE_BITS) + index,
             key=file.version_folder.encode(),
             value=row,
         )
 
 
 def _json_rows(content: bytes, options: Options) -> Iterator[bytes]:
-    """Rows of canal-json. In a string a quote is escaped, so that no row holds the beginning of another."""
+    """Rows of canal-json. Quotes in strings are escaped, so no row can contain the beginning of another."""
     end = re.escape(str(options["row_end"]).encode())
     rows = re.split(end + rb'(?=\{"id":|\Z)', content)
     yield from rows if rows[-1] else rows[:-1]
@@ -64,7 +64,7 @@ def _lines(records: CSVRecords, content: bytes) -> Iterator[bytes]:
     try:
         yield from records.split(content)
     except DecodeError as error:
-        yield content[error.byte : error.byte + _MOST_SHOWN]
+        yield content[error.byte : error.byte + _MAX_BAD_BYTES]
 
 
 def _begins_update(records: CSVRecords, line: bytes, options: Options) -> bool:
@@ -74,5 +74,5 @@ def _begins_update(records: CSVRecords, line: bytes, options: Options) -> bool:
         fields = records.fields(line)
     except DecodeError:
         return False
-    place = 3 + bool(options["include_commit_ts"])
-    return len(fields) > place and fields[0].text == b"D" and fields[place].text == b"true"
+    flag = 3 + bool(options["include_commit_ts"])
+    return len(fields) > flag and fields[0].text == b"D" and fields[flag].text == b"true"

@@ -1,1 +1,1 @@
-"""Tables that a consumer filled, compared with the state that a golden folder expects."""
+"""Compares the tables that a consumer wrote with the state that a golden folder expects."""

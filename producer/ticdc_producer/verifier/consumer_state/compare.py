@@ -1,7 +1,7 @@
-"""Two sets of rows against each other: chunk by chunk, and row by row where chunks differ.
+"""Compares two sets of rows by buckets, and row by row within buckets that differ.
 
-Rows fall into buckets by their key. Buckets of equal count and checksum are equal; only the rows of the
-others are paired. The same plan serves ten rows and a billion.
+Rows are assigned to buckets by their key. Buckets with equal counts and checksums are equal; only the rows
+of the others are paired. The same plan serves ten rows and a billion.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pyspark.sql import functions as sf
 from ticdc_producer.model.event import Value
 
 BUCKETS = 4096
-_PLACE = ["number", "bucket"]
+_BUCKET = ["number", "bucket"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
-    """A row that differs: as it is expected and as it is there; None on the side that has none."""
+class RowPair:
+    """A row that differs: its expected and actual values; None for a side without the row."""
 
     number: int
     key: Sequence[Value]
@@ -29,32 +29,33 @@ class Pair:
 
 
 @dataclass(kw_only=True)
-class Tally:
-    """What was found in one table, in rows."""
+class TableCounts:
+    """Row counts and examples of differences of one table."""
 
     expected: int = 0
     actual: int = 0
     missing: int = 0
     extra: int = 0
     different: int = 0
-    examples: list[Pair] = field(default_factory=list)
+    examples: list[RowPair] = field(default_factory=list)
 
 
 def compare_rows(
-    expected: DataFrame, actual: DataFrame, tables: Sequence[int], shown: int
-) -> dict[int, Tally]:
-    """Compare rows of shape ``ROWS``.
+    expected: DataFrame, actual: DataFrame, tables: Sequence[int], max_examples: int
+) -> dict[int, TableCounts]:
+    """Compare rows of shape ``COMPARABLE_ROWS``.
 
     :param tables: the numbers of the tables.
-    :param shown: examples per table.
+    :returns: counts by number of the table.
+    :param max_examples: maximum number of examples per table and kind of difference.
     """
     both = _signed(expected, 1).unionAll(_signed(actual, -1))
-    tallies = {number: Tally() for number in tables}
-    different = _chunks(both, tallies)
+    counts = {number: TableCounts() for number in tables}
+    different = _chunks(both, counts)
     if different:
-        chosen = expected.sparkSession.createDataFrame(different, "number int, bucket int")
-        _pairs(both.join(sf.broadcast(chosen), _PLACE, "left_semi"), tallies, shown)
-    return tallies
+        buckets = expected.sparkSession.createDataFrame(different, "number int, bucket int")
+        _pairs(both.join(sf.broadcast(buckets), _BUCKET, "left_semi"), counts, max_examples)
+    return counts
 
 
 def _signed(rows: DataFrame, sign: int) -> DataFrame:
@@ -62,10 +63,10 @@ def _signed(rows: DataFrame, sign: int) -> DataFrame:
     return rows.select("*", bucket.alias("bucket"), sf.lit(sign).alias("sign"))
 
 
-def _chunks(both: DataFrame, tallies: dict[int, Tally]) -> list[tuple[int, int]]:
+def _chunks(both: DataFrame, counts: dict[int, TableCounts]) -> list[tuple[int, int]]:
     """Count rows, and find the buckets whose sides differ in count or checksum."""
     checksum = sf.xxhash64("key", "row").cast("decimal(20,0)") * sf.col("sign")
-    sums = both.groupBy(*_PLACE).agg(
+    sums = both.groupBy(*_BUCKET).agg(
         sf.count_if(sf.col("sign") > 0).alias("expected"),
         sf.count_if(sf.col("sign") < 0).alias("actual"),
         sf.sum(checksum).alias("checksum"),
@@ -77,15 +78,15 @@ def _chunks(both: DataFrame, tallies: dict[int, Tally]) -> list[tuple[int, int]]
         sf.collect_list(sf.when(unequal, sf.col("bucket"))).alias("buckets"),
     )
     different = []
-    for line in by_table.collect():
-        tally = tallies[line["number"]]
-        tally.expected, tally.actual = line["expected"], line["actual"]
-        different += [(line["number"], bucket) for bucket in line["buckets"]]
+    for row in by_table.collect():
+        count = counts[row["number"]]
+        count.expected, count.actual = row["expected"], row["actual"]
+        different += [(row["number"], bucket) for bucket in row["buckets"]]
     return different
 
 
-def _pairs(both: DataFrame, tallies: dict[int, Tally], shown: int) -> None:
-    """Take equal rows away, and pair what is left by key."""
+def _pairs(both: DataFrame, counts: dict[int, TableCounts], max_examples: int) -> None:
+    """Remove equal rows, and pair the remaining rows by key."""
     left = both.groupBy("number", "key", "row").agg(sf.sum("sign").alias("copies")).where("copies <> 0")
     single = left.withColumn("copy", sf.explode(sf.sequence(sf.lit(1), sf.abs("copies"))))
     same_side = Window.partitionBy("number", "key", sf.signum("copies")).orderBy("row", "copy")
@@ -101,17 +102,17 @@ def _pairs(both: DataFrame, tallies: dict[int, Tally], shown: int) -> None:
         sf.count("*").over(of_kind).alias("rows"),
         sf.row_number().over(of_kind.orderBy(_numbers_in_order(), "turn")).alias("rank"),
     )
-    for line in ranked.where(sf.col("rank") <= shown).orderBy("number", "kind", "rank").collect():
-        _note(tallies[line["number"]], line)
+    for row in ranked.where(sf.col("rank") <= max_examples).orderBy("number", "kind", "rank").collect():
+        _add(counts[row["number"]], row)
 
 
 def _numbers_in_order() -> Column:
-    """Shorter values first, so that 9 stands before 10."""
+    """Shorter values first, so that 9 comes before 10."""
     return sf.transform("key", lambda value: sf.struct(sf.length(value), value))
 
 
-def _note(tally: Tally, line: Row) -> None:
-    setattr(tally, line["kind"], line["rows"])
-    tally.examples.append(
-        Pair(number=line["number"], key=line["key"], expected=line["expected"], actual=line["actual"])
+def _add(count: TableCounts, row: Row) -> None:
+    setattr(count, row["kind"], row["rows"])
+    count.examples.append(
+        RowPair(number=row["number"], key=row["key"], expected=row["expected"], actual=row["actual"])
     )

@@ -1,6 +1,6 @@
-"""CSV files of a table. Without quotes nothing is NULL, and ``""`` is the empty text.
+"""CSV files of a table. An empty field is NULL, and ``""`` is the empty text.
 
-Arrow reads them, since Spark's reader takes both for NULL. What a value means its MySQL type says.
+Arrow reads them, because Spark's reader reads both as NULL. The MySQL type decides how a value is read.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import pyarrow as pa
 from pyarrow import csv
 
 from ticdc_producer.errors import StateError
+from ticdc_producer.verifier.consumer_state.comparable_rows import row_batches
 from ticdc_producer.verifier.consumer_state.plan import TablePlan
-from ticdc_producer.verifier.consumer_state.rows import batches
 from ticdc_producer.verifier.consumer_state.source import BatchReader
 
-_FORM = csv.ParseOptions(newlines_in_values=True)
+_FORMAT = csv.ParseOptions(newlines_in_values=True)
 
 
 def csv_columns(files: Sequence[Path]) -> tuple[str, ...]:
-    """The names in the first line.
+    """The column names in the first line.
 
-    :raises StateError: if there is none.
+    :raises StateError: if it cannot be read.
     """
     return tuple(_names(files[0]))
 
 
 def _names(file: Path) -> list[str]:
     try:
-        with csv.open_csv(file, parse_options=_FORM) as reader:
+        with csv.open_csv(file, parse_options=_FORMAT) as reader:
             names: list[str] = reader.schema.names
             return names
     except UnicodeDecodeError:
@@ -39,31 +39,31 @@ def _names(file: Path) -> list[str]:
 
 
 def csv_reader(files: Sequence[Path], plan: TablePlan) -> BatchReader:
-    """A function for one Spark task that reads the files."""
+    """Returns the function with which one Spark task reads the files."""
 
     def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row = plan.actual_row()
         for file in files:
-            for batch in _opened(file):
+            for batch in _open(file):
                 columns = [batch.column(name).to_pylist() for name in plan.actual_columns]
-                values = (list(map(_text, line)) for line in zip(*columns, strict=True))
-                yield from batches(plan.number, map(row, values))
+                values = (list(map(_text, fields)) for fields in zip(*columns, strict=True))
+                yield from row_batches(plan.number, map(row, values))
 
     return read
 
 
-def _opened(file: Path) -> csv.CSVStreamingReader:
+def _open(file: Path) -> csv.CSVStreamingReader:
     options = csv.ConvertOptions(
         column_types=dict.fromkeys(_names(file), pa.binary()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    return csv.open_csv(file, parse_options=_FORM, convert_options=options)
+    return csv.open_csv(file, parse_options=_FORMAT, convert_options=options)
 
 
 def _text(value: bytes | None) -> str | bytes | None:
-    """Text, so that digits are not taken for the bytes of a BIT."""
+    """Text if possible, so that digits are not read as the bytes of a BIT."""
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError:

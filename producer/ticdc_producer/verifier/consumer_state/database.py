@@ -1,7 +1,7 @@
-"""Tables of a database that SQLAlchemy knows: MySQL, MariaDB, PostgreSQL, SQLite and others.
+"""Tables of a database that SQLAlchemy supports: MySQL, MariaDB, PostgreSQL, SQLite and others.
 
-Values are read as the driver gives them: SQLAlchemy's own conversions would refuse some that are there,
-such as MySQL's zero dates. Rows come in chunks, in one Spark task per table.
+Values are read as the driver returns them, because SQLAlchemy's own conversions reject some stored values,
+such as MySQL's zero dates. One Spark task per table reads the rows in chunks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
 
 from ticdc_producer.errors import StateError, StateSourceError
+from ticdc_producer.verifier.consumer_state.comparable_rows import BATCH_ROWS, COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 from ticdc_producer.verifier.consumer_state.plan import TablePlan
-from ticdc_producer.verifier.consumer_state.rows import BATCH, ROWS, batches
-from ticdc_producer.verifier.consumer_state.source import BatchReader, Found, usual_names
+from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable, default_names
 
 _DRIVERS = {
     "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql",
@@ -38,14 +38,14 @@ _INSTALL = "pip install 'ticdc-producer[state]'"
 class Database:
     """A database as a source of tables.
 
-    :ivar label: its URL, fit to be shown.
-    :raises StateError: for a URL that is none, or of a database that is not supported.
+    :ivar label: its URL without secrets, for messages.
+    :raises StateError: for a malformed URL, an unsupported database or a missing driver.
     """
 
     def __init__(self, url: str) -> None:
         try:
             self._url = sa.make_url(url)
-        except (ArgumentError, ValueError):  # its message has the URL, password and all
+        except (ArgumentError, ValueError):  # its message has the whole URL with the password
             hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:///PATH"
             raise StateError("not a database URL", source=url.partition(":")[0], hint=hint) from None
         self._url = self._url.set(drivername=_DRIVERS.get(self._url.drivername, self._url.drivername))
@@ -65,34 +65,34 @@ class Database:
         if self._url.get_backend_name() == "sqlite":
             file = Path(self._url.database or "")
             if not file.is_file():
-                raise StateError("there is no such file", source=self.label, hint="sqlite:///PATH of a file")
-            # A Spark worker stays in the directory where it was started.
+                raise StateError("no such file", source=self.label, hint="sqlite:///PATH of a file")
+            # A Spark worker does not run in the current directory.
             self._url = self._url.set(database=str(file.absolute()))
 
-    def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:
+    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> FoundTable | None:
         with self._engine() as engine, warnings.catch_warnings():
             warnings.simplefilter("ignore", sa.exc.SAWarning)  # of types that SQLAlchemy does not know
             inspector = sa.inspect(engine)
             schemas = set(inspector.get_schema_names())
-            for schema, relation in _candidates(table, name, schemas, alone=alone):
+            for schema, relation in _candidates(table, name, schemas, unique_name=unique_name):
                 if inspector.has_table(relation, schema=schema):
                     columns = tuple(
                         column["name"] for column in inspector.get_columns(relation, schema=schema)
                     )
-                    return Found(name=f"{schema}.{relation}" if schema else relation, columns=columns)
+                    return FoundTable(name=f"{schema}.{relation}" if schema else relation, columns=columns)
         return None
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
-        return spark.range(1, numPartitions=1).mapInArrow(self._reader(plan), ROWS)
+        return spark.range(1, numPartitions=1).mapInArrow(self._reader(plan), COMPARABLE_ROWS)
 
     def _reader(self, plan: TablePlan) -> BatchReader:
         def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             row = plan.actual_row()
             with self._engine() as engine, engine.connect() as connection:
                 _prepare(connection)
-                chosen = _query(engine, plan)
-                found = connection.execution_options(stream_results=True, yield_per=BATCH).execute(chosen)
-                yield from batches(plan.number, (row(values) for values in found))
+                query = _query(engine, plan)
+                found = connection.execution_options(stream_results=True, yield_per=BATCH_ROWS).execute(query)
+                yield from row_batches(plan.number, (row(values) for values in found))
 
         return read
 
@@ -107,7 +107,7 @@ class Database:
             engine.dispose()
 
     def _masked(self, error: SQLAlchemyError) -> str:
-        """What the driver says, in one line."""
+        """The message of the driver, in one line and without the password."""
         text = " ".join(str(getattr(error, "orig", None) or error).split())
         secret = self._url.password
         return text.replace(str(secret), "***") if secret else text
@@ -119,14 +119,14 @@ def _masked_url(url: URL) -> str:
         name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
         for name, value in url.query.items()
     }
-    shown: str = url.set(query=query).render_as_string(hide_password=True)
-    return shown
+    masked: str = url.set(query=query).render_as_string(hide_password=True)
+    return masked
 
 
 def _candidates(
-    table: ExpectedTable, name: str | None, schemas: set[str], *, alone: bool
+    table: ExpectedTable, name: str | None, schemas: set[str], *, unique_name: bool
 ) -> Iterator[tuple[str | None, str]]:
-    """Schema and name, the likeliest first."""
+    """Possible schemas and names of the table, the most likely first."""
     if name is not None:
         schema, _, relation = name.rpartition(".")
         if schema in schemas:
@@ -136,11 +136,11 @@ def _candidates(
     for schema in dict.fromkeys([table.schema, table.schema.lower()]):
         if schema in schemas:
             yield from ((schema, relation) for relation in dict.fromkeys([table.name, table.name.lower()]))
-    yield from ((None, relation) for relation in usual_names(table, alone=alone))
+    yield from ((None, relation) for relation in default_names(table, unique_name=unique_name))
 
 
 def _prepare(connection: Connection) -> None:
-    """Times in UTC, and bytes that are no UTF-8 kept."""
+    """Set the session to UTC, and preserve bytes that are not UTF-8."""
     dialect = connection.dialect.name
     if dialect in _SESSION:
         connection.exec_driver_sql(_SESSION[dialect])
@@ -152,16 +152,16 @@ def _prepare(connection: Connection) -> None:
 def _query(engine: Engine, plan: TablePlan) -> sa.Select[Any]:
     schema, _, relation = plan.actual.rpartition(".")
     inspector = sa.inspect(engine)
-    place = (relation, schema) if schema in inspector.get_schema_names() else (plan.actual, None)
+    name, namespace = (relation, schema) if schema in inspector.get_schema_names() else (plan.actual, None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sa.exc.SAWarning)
         try:
             types = {
-                column["name"]: column["type"] for column in inspector.get_columns(place[0], schema=place[1])
+                column["name"]: column["type"] for column in inspector.get_columns(name, schema=namespace)
             }
         except NoSuchTableError:
             types = {}
-    table = sa.table(place[0], *map(sa.column, types), schema=place[1])
+    table = sa.table(name, *map(sa.column, types), schema=namespace)
     columns = [
         _plain(table.c[name], types[name], engine.dialect.name).label(f"c{number}")
         for number, name in enumerate(plan.actual_columns)
@@ -170,10 +170,10 @@ def _query(engine: Engine, plan: TablePlan) -> sa.Select[Any]:
 
 
 def _plain(column: sa.ColumnElement[Any], kind: Any, dialect: str) -> sa.ColumnElement[Any]:
-    """The value in a form that the driver passes on without loss."""
+    """The value in a form that the driver returns without loss."""
     name = str(getattr(kind, "__visit_name__", "")).lower()
     if dialect in ("mysql", "mariadb") and name == "float":
-        return column + sa.literal_column("0e0")  # FLOAT alone is printed with six digits
+        return column + sa.literal_column("0e0")  # a plain FLOAT is printed with six digits
     if dialect == "postgresql" and name == "bit":
         return sa.literal("0b") + sa.cast(column, sa.Text)  # else its digits look like those of a decimal
     if dialect == "postgresql" and name in ("json", "jsonb", "date", "timestamp", "datetime"):

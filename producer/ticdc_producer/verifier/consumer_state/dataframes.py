@@ -1,4 +1,4 @@
-"""Tables that Spark reads: any of its formats, or DataFrames at hand."""
+"""Tables that Spark reads: files in any of its formats, its tables, or DataFrames."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.verifier.consumer_state.comparable_rows import COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 from ticdc_producer.verifier.consumer_state.plan import TablePlan
-from ticdc_producer.verifier.consumer_state.rows import ROWS, batches
-from ticdc_producer.verifier.consumer_state.source import BatchReader, Found
+from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable
 
 PREFIX = "spark:"
-_NOT_THERE = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
-_FORM = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{schema}.{table}"
+_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
+_PATTERN = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{schema}.{table}"
 
 
-def frame_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
-    """Rows of a DataFrame, of shape ``ROWS``."""
+def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
+    """Rows of a DataFrame, in the shape ``COMPARABLE_ROWS``."""
     columns = [sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns]
-    return frame.select(*columns).mapInArrow(_read(plan), ROWS)
+    return frame.select(*columns).mapInArrow(_read(plan), COMPARABLE_ROWS)
 
 
 def _read(plan: TablePlan) -> BatchReader:
-    def read(frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row = plan.actual_row()
-        for frame in frames:
-            values = zip(*(column.to_pylist() for column in frame.columns), strict=True)
-            yield from batches(plan.number, map(row, values))
+        for batch in batches:
+            values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from row_batches(plan.number, map(row, values))
 
     return read
 
@@ -40,14 +40,14 @@ def _read(plan: TablePlan) -> BatchReader:
 class SparkTables:
     """Tables by a pattern: ``spark:FORMAT:PATH`` or ``spark:table:NAME``.
 
-    :raises StateError: if the pattern is of another form.
+    :raises StateError: for a malformed pattern.
     """
 
     def __init__(self, pattern: str, spark: SparkSession) -> None:
-        kind, _, place = pattern.removeprefix(PREFIX).partition(":")
-        if not kind or not place:
-            raise StateError("not a pattern of Spark tables", source=pattern, hint=_FORM)
-        self._pattern, self._kind, self._place, self._spark = pattern, kind, place, spark
+        kind, _, template = pattern.removeprefix(PREFIX).partition(":")
+        if not kind or not template:
+            raise StateError("not a pattern of Spark tables", source=pattern, hint=_PATTERN)
+        self._pattern, self._kind, self._template, self._spark = pattern, kind, template, spark
 
     @property
     def label(self) -> str:
@@ -59,30 +59,30 @@ class SparkTables:
         table: ExpectedTable,
         name: str | None,
         *,
-        alone: bool,  # noqa: ARG002  # a name here has its schema
-    ) -> Found | None:
+        unique_name: bool,  # noqa: ARG002  # the name includes the schema
+    ) -> FoundTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
-        place = self._place.replace("{schema}", schema).replace("{table}", relation)
+        location = self._template.replace("{schema}", schema).replace("{table}", relation)
         try:
-            return Found(name=place, columns=tuple(self._frame(place).columns))
+            return FoundTable(name=location, columns=tuple(self._read(location).columns))
         except READ_ERRORS as error:
-            if isinstance(error, PySparkException) and error.getCondition() in _NOT_THERE:
+            if isinstance(error, PySparkException) and error.getCondition() in _NOT_FOUND:
                 return None
             what = f"Spark cannot read it: {first_sentence(error)}"
-            raise StateError(what, source=self.label, hint=_FORM) from None
+            raise StateError(what, source=self.label, hint=_PATTERN) from None
 
-    def _frame(self, place: str) -> DataFrame:
+    def _read(self, location: str) -> DataFrame:
         return (
-            self._spark.table(place)
+            self._spark.table(location)
             if self._kind == "table"
-            else self._spark.read.format(self._kind).load(place)
+            else self._spark.read.format(self._kind).load(location)
         )
 
-    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # its own session
-        return frame_rows(self._frame(plan.actual), plan)
+    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # it has a session of its own
+        return dataframe_rows(self._read(plan.actual), plan)
 
 
-class Frames:
+class DataFrameTables:
     """DataFrames by ``SCHEMA.TABLE``, for callers from Python."""
 
     label = "DataFrames"
@@ -95,10 +95,12 @@ class Frames:
         table: ExpectedTable,
         name: str | None,
         *,
-        alone: bool,  # noqa: ARG002  # a name here has its schema
-    ) -> Found | None:
+        unique_name: bool,  # noqa: ARG002  # the name includes the schema
+    ) -> FoundTable | None:
         name = name or table.qualified_name
-        return Found(name=name, columns=tuple(self._frames[name].columns)) if name in self._frames else None
+        return (
+            FoundTable(name=name, columns=tuple(self._frames[name].columns)) if name in self._frames else None
+        )
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # they have theirs
-        return frame_rows(self._frames[plan.actual], plan)
+        return dataframe_rows(self._frames[plan.actual], plan)

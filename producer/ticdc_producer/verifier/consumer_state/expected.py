@@ -1,4 +1,4 @@
-"""The tables whose rows a golden folder expects, with their columns as the manifest tells them."""
+"""The tables whose rows a golden folder expects, with their columns from its manifest."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from ticdc_producer.errors import FolderError, StateError, nearest
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.table_form import column_of
+from ticdc_producer.model.table_json import column_from_json
 
-_AGAIN = "write it again: ticdc-producer run SCENARIO --out DIR"
+_WRITE_AGAIN = "write it again: ticdc-producer run SCENARIO --out DIR"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedTable:
     """One table of the state.
 
-    :param columns: those that are sent, in table order.
-    :param key: names of the handle key's columns; empty where the table has none.
-    :param virtual: names of the columns that are in no message.
-    :param file: its rows, an object of column and canonical text per line.
+    :param columns: the columns that are sent, in table order.
+    :param key: names of the handle key's columns; empty without a handle key.
+    :param virtual: names of the columns that are not sent.
+    :param file: its rows, one JSON object of column name and canonical text per line.
     """
 
     schema: str
@@ -38,57 +38,57 @@ class ExpectedTable:
 
 
 def expected_tables(folder: Path, manifest: Mapping[str, Any], at: int | None = None) -> list[ExpectedTable]:
-    """All tables of the state, by name.
+    """All tables of a state, sorted by name.
 
-    :param manifest: the folder's.
-    :param at: a time stamp (TSO) that the folder has the state of; None: the end.
-    :raises FolderError: if the folder has no such state, or was written before states had columns.
+    :param manifest: the manifest of the folder.
+    :param at: time stamp (TSO) of a state in the folder; None: the end.
+    :raises FolderError: if the folder has no such state, or its manifest has no columns.
     """
-    place = "state" if at is None else f"state.at/{at}"
-    forms = manifest.get("tables")
-    if not isinstance(forms, Mapping):
-        what = "the manifest does not tell the columns of the tables"
-        raise FolderError(what, path=str(folder / "manifest.json"), hint=_AGAIN)
-    if not (folder / place).is_dir():
-        raise FolderError("the folder has no such state", path=str(folder / place), hint=_states(folder))
+    state = "state" if at is None else f"state.at/{at}"
+    tables = manifest.get("tables")
+    if not isinstance(tables, Mapping):
+        what = "the manifest lacks the columns of the tables"
+        raise FolderError(what, path=str(folder / "manifest.json"), hint=_WRITE_AGAIN)
+    if not (folder / state).is_dir():
+        raise FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
     found = [
-        _table(folder / str(name), form) for name, form in forms.items() if str(Path(name).parent) == place
+        _table(folder / str(name), table) for name, table in tables.items() if str(Path(name).parent) == state
     ]
     return sorted(found, key=lambda table: table.qualified_name)
 
 
 def _states(folder: Path) -> str:
-    there = sorted(path.name for path in (folder / "state.at").glob("*"))
-    if there:
-        return f"it has: {', '.join(there)}"
+    existing = sorted(path.name for path in (folder / "state.at").glob("*"))
+    if existing:
+        return f"it has: {', '.join(existing)}"
     return (
-        "run --out writes the state at the end, with --state-at TS also at others, with --only messages none"
+        "run --out writes the state at the end, and with --state-at TS at others; with --only messages none"
     )
 
 
-def _table(file: Path, form: Mapping[str, Any]) -> ExpectedTable:
+def _table(file: Path, content: Mapping[str, Any]) -> ExpectedTable:
     try:
         return ExpectedTable(
-            schema=str(form["schema"]),
-            name=str(form["table"]),
-            columns=tuple(column_of(column) for column in form["columns"]),
-            key=tuple(form["handle_key"]),
-            virtual=tuple(form["virtual"]),
+            schema=str(content["schema"]),
+            name=str(content["table"]),
+            columns=tuple(column_from_json(column) for column in content["columns"]),
+            key=tuple(content["handle_key"]),
+            virtual=tuple(content["virtual"]),
             file=file,
         )
     except (KeyError, TypeError, ValueError):
         what = "the manifest's columns of this table cannot be read"
-        raise FolderError(what, path=str(file), hint=_AGAIN) from None
+        raise FolderError(what, path=str(file), hint=_WRITE_AGAIN) from None
 
 
-def chosen(
+def select_tables(
     tables: Sequence[ExpectedTable], patterns: Sequence[str], *, option: str = "--table"
 ) -> list[ExpectedTable]:
-    """The tables that are asked for.
+    """The tables whose names match one of the patterns.
 
-    :param option: what to name as the place in errors.
-    :param patterns: ``SCHEMA.TABLE``, where ``*`` stands for any characters; none: all.
-    :raises StateError: for a pattern that no table has.
+    :param patterns: ``SCHEMA.TABLE``, in which ``*`` matches any characters; empty: all tables.
+    :param option: the command line option to name in errors.
+    :raises StateError: for a pattern that matches no table.
     """
     names = [table.qualified_name for table in tables]
     for pattern in patterns:

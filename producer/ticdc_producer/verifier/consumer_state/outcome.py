@@ -1,4 +1,4 @@
-"""What the comparison of a consumer's tables came to."""
+"""The result of the comparison of a consumer's tables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.json_value import to_json
-from ticdc_producer.verifier.consumer_state.cell import UNREADABLE
+from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 
 Kind: TypeAlias = Literal["missing", "extra", "different"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowDifference:
-    """One row that is not as expected.
+    """One row that differs from the expected rows.
 
-    :param kind: ``missing``: expected and not there; ``extra``: there and not expected; ``different``.
-    :param key: columns that tell the row; all of them where there is no handle key.
-    :param expected: the other columns as expected, for ``missing`` all, for ``different`` those that differ.
-    :param actual: likewise as they are.
+    :param kind: ``missing`` (expected but absent), ``extra`` (not expected) or ``different``.
+    :param key: values of the handle key; all columns without a handle key.
+    :param expected: expected values of the other columns: all for ``missing``, those that differ for
+        ``different``.
+    :param actual: actual values of the other columns, likewise.
     """
 
     kind: Kind
@@ -38,7 +39,7 @@ class RowDifference:
 
 
 def json_value(value: Value) -> Any:
-    """The JSON form; of what is no value of its column's type ``{"unreadable": …}``."""
+    """The JSON form; ``{"unreadable": …}`` for a value that is not of its column's type."""
     if value is not None and value.startswith(UNREADABLE):
         return {"unreadable": to_json(value.removeprefix(UNREADABLE))}
     return to_json(value)
@@ -46,13 +47,14 @@ def json_value(value: Value) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOutcome:
-    """One table.
+    """The comparison of one table.
 
-    :param actual: the name of the consumer's table; empty where it has none.
-    :param expected_rows: how many rows are expected; of a table that is not there 0, as they were not read.
-    :param missing_columns: columns that should be there.
-    :param extra_columns: columns that nobody expects.
-    :param examples: some of the rows that differ, by kind and key.
+    :param actual: name of the consumer's table; empty if it does not exist.
+    :param expected_rows: number of expected rows; 0 if the consumer's table does not exist, because the
+        rows are not read then.
+    :param missing_columns: expected columns that the table lacks.
+    :param extra_columns: columns of the table that are not expected.
+    :param examples: some of the rows that differ, sorted by kind and key.
     """
 
     table: str
@@ -81,12 +83,12 @@ class TableOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class StateOutcome:
-    """All tables.
+    """The comparison of all tables.
 
-    :param source: where the consumer's tables are, without passwords.
-    :param at: the time stamp whose state was expected; None: the end.
-    :param protocol: whose losses were allowed for.
-    :param ignored: columns that were left out, as the user named them.
+    :param source: location of the consumer's tables, without passwords.
+    :param at: time stamp (TSO) of the expected state; None: the end.
+    :param protocol: the protocol whose fidelity was taken into account.
+    :param ignored: columns that were not compared, as the user named them.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Which columns of a table are compared, and how a row of either side becomes what is compared."""
+"""The plan of a table's comparison: its columns, and the conversion of rows of both sides."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from typing import Any, TypeAlias
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import Losses
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.json_value import from_json
-from ticdc_producer.verifier.consumer_state.cell import actual_reader, expected_reader
+from ticdc_producer.verifier.consumer_state.canonical_value import actual_reader, expected_reader
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 
 Comparable: TypeAlias = tuple[list[Value], list[Value]]
-"""The key's values and those of the other columns; both empty of NULL only where the row is."""
+"""Values of the key, and of the other columns; NULL only where the row has NULL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TablePlan:
-    """One table, matched with what the consumer filled.
+    """An expected table, matched with the consumer's table.
 
-    :param number: of the table in this comparison.
-    :param actual: the name it has there.
-    :param key: columns by which rows are paired; all that are compared where there is no handle key.
-    :param rest: the other columns that are compared.
-    :param names: expected to actual column name, of the compared columns.
-    :param missing: columns that should be there and are not.
-    :param extra: columns that are there and nobody expects.
+    :param number: number of the table in this comparison.
+    :param actual: name of the consumer's table.
+    :param key: columns by which rows are paired; all compared columns without a handle key.
+    :param rest: the other compared columns.
+    :param names: expected to actual column name, for the compared columns.
+    :param missing: expected columns that the consumer's table lacks.
+    :param extra: columns of the consumer's table that are not expected.
+    :param zone: the changefeed's time zone.
+    :param fidelity: fidelity of the protocol.
     """
 
     number: int
@@ -40,27 +42,27 @@ class TablePlan:
     missing: tuple[str, ...]
     extra: tuple[str, ...]
     zone: tzinfo
-    losses: Losses
+    fidelity: Fidelity
 
     def expected_row(self) -> Callable[[Mapping[str, Any]], Comparable]:
-        """Of a line of a state file."""
+        """Returns the conversion of a row of a state file, given by column name."""
         key, rest = (
-            [(column.name, expected_reader(column, self.losses)) for column in columns]
+            [(column.name, expected_reader(column, self.fidelity)) for column in columns]
             for columns in (self.key, self.rest)
         )
 
-        def row(line: Mapping[str, Any]) -> Comparable:
+        def row(values: Mapping[str, Any]) -> Comparable:
             return (
-                [read(from_json(line[name])) for name, read in key],
-                [read(from_json(line[name])) for name, read in rest],
+                [read(from_json(values[name])) for name, read in key],
+                [read(from_json(values[name])) for name, read in rest],
             )
 
         return row
 
     def actual_row(self) -> Callable[[Sequence[Any]], Comparable]:
-        """Of values in the order of ``actual_columns``."""
+        """Returns the conversion of a row of the consumer, with values in the order of ``actual_columns``."""
         key, rest = (
-            [actual_reader(column, self.zone, self.losses) for column in columns]
+            [actual_reader(column, self.zone, self.fidelity) for column in columns]
             for columns in (self.key, self.rest)
         )
         width = len(key)
@@ -75,7 +77,7 @@ class TablePlan:
 
     @property
     def actual_columns(self) -> list[str]:
-        """Names of the compared columns on the actual side, the key's first."""
+        """Names of the compared columns in the consumer's table, those of the key first."""
         return [self.names[column.name] for column in (*self.key, *self.rest)]
 
 
@@ -87,22 +89,22 @@ def plan_table(
     *,
     ignored: frozenset[str],
     zone: tzinfo,
-    losses: Losses,
+    fidelity: Fidelity,
 ) -> TablePlan:
-    """Match the columns of both sides by name, in the same case or not.
+    """Match the columns of both sides by name, regardless of case.
 
-    :param columns: those of the consumer's table; None where only its rows tell: then all are there.
+    :param columns: columns of the consumer's table; None: unknown, all are assumed to exist.
     :param ignored: ``COLUMN`` or ``SCHEMA.TABLE.COLUMN`` in lower case.
     """
     wanted = [column for column in table.columns if not _ignored(table, column.name, ignored)]
-    names = _matched([column.name for column in wanted], columns)
+    names = _match_names([column.name for column in wanted], columns)
     compared = [column for column in wanted if column.name in names]
     taken = {*names.values(), *(column.name for column in table.columns)}
-    aside = {name.lower() for name in (*taken, *table.virtual)}
+    known = {name.lower() for name in (*taken, *table.virtual)}
     extra = [
         name
         for name in columns or ()
-        if name not in taken and name.lower() not in aside and not _ignored(table, name, ignored)
+        if name not in taken and name.lower() not in known and not _ignored(table, name, ignored)
     ]
     keyed = bool(table.key) and all(name in names for name in table.key)
     key = [column for column in compared if not keyed or column.name in table.key]
@@ -116,7 +118,7 @@ def plan_table(
         missing=tuple(column.name for column in wanted if column.name not in names),
         extra=tuple(extra),
         zone=zone,
-        losses=losses,
+        fidelity=fidelity,
     )
 
 
@@ -124,13 +126,13 @@ def _ignored(table: ExpectedTable, column: str, ignored: frozenset[str]) -> bool
     return not ignored.isdisjoint({column.lower(), f"{table.qualified_name}.{column}".lower()})
 
 
-def _matched(wanted: Sequence[str], columns: Iterable[str] | None) -> dict[str, str]:
+def _match_names(wanted: Sequence[str], columns: Iterable[str] | None) -> dict[str, str]:
     if columns is None:
         return {name: name for name in wanted}
-    there = list(columns)
-    by_case = {name.lower(): name for name in there}
+    existing = list(columns)
+    by_lower_case = {name.lower(): name for name in existing}
     return {
-        name: name if name in there else by_case[name.lower()]
+        name: name if name in existing else by_lower_case[name.lower()]
         for name in wanted
-        if name in there or name.lower() in by_case
+        if name in existing or name.lower() in by_lower_case
     }

@@ -1,4 +1,4 @@
-"""Where a consumer's tables are: what every kind of place can do."""
+"""The interface of the sources of a consumer's tables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BatchReader: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """A table of the consumer's.
+class FoundTable:
+    """A table of the consumer.
 
-    :param name: as its place spells it.
-    :param columns: its columns; None where only its rows tell.
+    :param name: its name in the source.
+    :param columns: its columns; None: unknown before its rows are read.
     """
 
     name: str
@@ -28,27 +28,27 @@ class Found:
 
 
 class Source(Protocol):
-    """A database, a folder, or tables that Spark reads."""
+    """A source of tables: a database, a folder, or tables that Spark reads."""
 
     @property
     def label(self) -> str:
-        """The place as it may be shown: without a password."""
+        """The location of the source without passwords, for messages."""
 
-    def find(self, table: ExpectedTable, name: str | None, *, alone: bool) -> Found | None:
-        """The consumer's table for an expected one; None if there is none.
+    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> FoundTable | None:
+        """Find the consumer's table for an expected table; None if it does not exist.
 
-        :param name: as the user maps it; None: by the usual names.
-        :param alone: whether no other expected table has the same name in another schema.
-        :raises StateError: if the place cannot have such tables.
-        :raises StateSourceError: if it cannot be reached.
+        :param name: name given by the user; None: one of the default names.
+        :param unique_name: whether no other expected table has the same name in another schema.
+        :raises StateError: if the source cannot contain such tables.
+        :raises StateSourceError: if the source cannot be reached.
         """
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
-        """Its rows, of shape ``ROWS``; they are read when Spark runs."""
+        """The rows of a table, in the shape ``COMPARABLE_ROWS``; Spark reads them lazily."""
 
 
-def usual_names(table: ExpectedTable, *, alone: bool) -> list[str]:
-    """Names under which a consumer may keep a table where there is no schema to keep it in."""
+def default_names(table: ExpectedTable, *, unique_name: bool) -> list[str]:
+    """Names that a consumer may give a table in a source without schemas."""
     whole = table.qualified_name
-    names = [whole, f"{table.schema}_{table.name}", *([table.name] if alone else [])]
+    names = [whole, f"{table.schema}_{table.name}", *([table.name] if unique_name else [])]
     return list(dict.fromkeys([*names, *(name.lower() for name in names)]))

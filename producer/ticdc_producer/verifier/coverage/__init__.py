@@ -1,6 +1,6 @@
-"""Which traps a stream exercises: small features of events, counted once, and the traps they make up."""
+"""Coverage: the traps that a stream exercises, derived from features of its events."""
 
-from ticdc_producer.verifier.coverage.features import Told, exercised
+from ticdc_producer.verifier.coverage.features import Visibility, exercised
 from ticdc_producer.verifier.coverage.rules import RULES, Found, Rule
 
-__all__ = ["RULES", "Found", "Rule", "Told", "exercised"]
+__all__ = ["RULES", "Found", "Rule", "Visibility", "exercised"]

@@ -1,7 +1,7 @@
 """Features of single values: one row per column of a row event, one SQL condition per feature.
 
-Types are read without their parameters, since protocols differ in them; values are the canonical text
-that all decoders return. Of an update the new image is looked at, of a delete the old one.
+Types are compared without their parameters, because protocols differ in them; values are the canonical
+text that all decoders return. Updates count with their new image, deletes with their old image.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from ticdc_producer.verifier.coverage.hits import PLACE
+from ticdc_producer.verifier.coverage.features_found import EVENT_POSITION
 from ticdc_producer.verifier.identity import key_image
 from ticdc_producer.verifier.stream import position
 
@@ -30,7 +30,7 @@ CONDITIONS = {
     "enum-later": "type = 'enum' and number > 1",
     "enum-null": "type = 'enum' and value is null",
     "set-empty": "type = 'set' and number = 0",
-    # A mask that is no power of two has several members.
+    # A mask that is not a power of two has several members.
     "set-several": "type = 'set' and number > 0 and bit_count(bigint(number)) > 1",
     "bit-one": "type = 'bit' and number = 1",
     "bit-all": "type = 'bit' and number = 18446744073709551615",
@@ -59,11 +59,11 @@ Flags: ``model.flags.ColumnFlag``.
 """
 
 
-def cell_hits(decoded: DataFrame) -> DataFrame:
-    """Every feature of every cell; the scope is the column, as ``schema.table.column``."""
+def cell_features(decoded: DataFrame) -> DataFrame:
+    """All features of all cells; the scope is the column, as ``schema.table.column``."""
     cells = _cells(decoded.filter("kind = 'row'"))
     found = sf.array_compact(sf.array(*(_when(name, test) for name, test in CONDITIONS.items())))
-    return cells.select(sf.explode(found).alias("feature"), "scope", *PLACE)
+    return cells.select(sf.explode(found).alias("feature"), "scope", *EVENT_POSITION)
 
 
 def _when(feature: str, condition: str) -> Column:
@@ -71,11 +71,11 @@ def _when(feature: str, condition: str) -> Column:
 
 
 def _cells(rows: DataFrame) -> DataFrame:
-    placed = rows.withColumns({"position": position(), "image": key_image()})
+    with_image = rows.withColumns({"position": position(), "image": key_image()})
     columns = sf.explode(sf.filter("columns", lambda one: sf.map_contains_key("image", one["name"])))
-    named = placed.select(*PLACE, "schema", "table", "image", columns.alias("column"))
+    named = with_image.select(*EVENT_POSITION, "schema", "table", "image", columns.alias("column"))
     valued = named.select(
-        *PLACE,
+        *EVENT_POSITION,
         sf.concat_ws(".", "schema", "table", "column.name").alias("scope"),
         sf.trim(sf.regexp_replace(sf.lower("column.type"), r"\([^)]*\)", "")).alias("type"),
         sf.col("column.flag").alias("flag"),

@@ -1,4 +1,4 @@
-"""Features of DDL events and of the definitions that rows show."""
+"""Features of DDL events and of the table definitions in row events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from ticdc_producer.verifier.coverage.hits import PLACE, first_place, hits, of_groups
+from ticdc_producer.verifier.coverage.features_found import (
+    EVENT_POSITION,
+    features_found,
+    features_of_groups,
+    first_event,
+)
 from ticdc_producer.verifier.stream import PARTITION, position
 
 _OF_TABLE = r"query rlike r'(?i)^\s*(create|alter)\s+table\b'"
@@ -22,52 +27,61 @@ _RENAMED = r"(?i)(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,;]+)"
 _KINDS_OF_DDL = 5
 
 
-def definition_hits(decoded: DataFrame) -> DataFrame:
-    """All of them.
+def definition_features(decoded: DataFrame) -> DataFrame:
+    """All features of definitions.
 
-    :param decoded: columns as the decoding stage gives them.
+    :param decoded: decoded events (``DECODED``).
     """
-    placed = decoded.withColumn("position", position())
-    ddls = placed.filter("kind = 'ddl'")
-    found = [hits(ddls, dict(_BY_TEXT)), _of_one_time(ddls), _many_kinds(ddls), *_of_rows(placed)]
+    with_position = decoded.withColumn("position", position())
+    ddls = with_position.filter("kind = 'ddl'")
+    found = [
+        features_found(ddls, dict(_BY_TEXT)),
+        _of_one_commit_ts(ddls),
+        _many_kinds(ddls),
+        *_of_rows(with_position),
+    ]
     return reduce(DataFrame.union, found)
 
 
-def _of_one_time(ddls: DataFrame) -> DataFrame:
-    """DDLs of one commit-ts, in one partition: parts of one statement, and names that are swapped in it."""
+def _of_one_commit_ts(ddls: DataFrame) -> DataFrame:
+    """DDLs of one commit-ts in one partition: parts of one statement, and names swapped in it."""
     names = sf.lower(sf.replace("query", sf.lit("`"), sf.lit("")))
-    by_time = ddls.groupBy(*PARTITION, "commit_ts").agg(
+    by_ts = ddls.groupBy(*PARTITION, "commit_ts").agg(
         sf.count_distinct("query", "schema", "table").alias("parts"),
         sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 1))).alias("old"),
         sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 2))).alias("new"),
-        first_place(),
+        first_event(),
     )
-    return of_groups(by_time, {"split-ddl": "parts > 1", "rename-swap": sf.arrays_overlap("old", "new")})
+    return features_of_groups(
+        by_ts, {"split-ddl": "parts > 1", "rename-swap": sf.arrays_overlap("old", "new")}
+    )
 
 
 def _many_kinds(ddls: DataFrame) -> DataFrame:
-    """DDLs told apart by their first two words, which every protocol has."""
+    """Kinds of DDL, distinguished by the first two words of the query, which every protocol has."""
     words = sf.upper(sf.regexp_extract("query", r"^\s*(\w+\s+\w+)", 1))
-    kinds = ddls.groupBy("topic").agg(sf.count_distinct(words).alias("kinds"), first_place())
-    return of_groups(kinds, {"ddl-of-many-kinds": f"kinds >= {_KINDS_OF_DDL}"})
+    kinds = ddls.groupBy("topic").agg(sf.count_distinct(words).alias("kinds"), first_event())
+    return features_of_groups(kinds, {"ddl-of-many-kinds": f"kinds >= {_KINDS_OF_DDL}"})
 
 
-def _of_rows(placed: DataFrame) -> list[DataFrame]:
-    rows = placed.filter("kind = 'row'")
-    # Deletes and rows that were too large may hold the handle key alone.
+def _of_rows(with_position: DataFrame) -> list[DataFrame]:
+    rows = with_position.filter("kind = 'row'")
+    # Deletes and too large rows may have the handle key only.
     whole = rows.filter("op <> 'delete' and coalesce(handle_key_only, 0) = 0")
     names = sf.xxhash64(sf.sort_array(sf.transform("columns", lambda one: one["name"])))
     by_table = whole.groupBy("topic", "schema", "table").agg(
-        (sf.min(names) != sf.max(names)).alias("changed"), first_place()
+        (sf.min(names) != sf.max(names)).alias("changed"), first_event()
     )
     parts = (
         rows.filter("table_id > 0")
         .groupBy("topic", "schema", "table")
-        .agg(sf.count_distinct("table_id").alias("parts"), first_place())
+        .agg(sf.count_distinct("table_id").alias("parts"), first_event())
     )
-    large = hits(rows.select(*PLACE, "handle_key_only"), {"row-in-part": "handle_key_only <> 0"})
+    large = features_found(
+        rows.select(*EVENT_POSITION, "handle_key_only"), {"handle-key-only-row": "handle_key_only <> 0"}
+    )
     return [
-        of_groups(by_table, {"schema-change": "changed"}),
-        of_groups(parts, {"partitioned-table": "parts > 1"}),
+        features_of_groups(by_table, {"schema-change": "changed"}),
+        features_of_groups(parts, {"partitioned-table": "parts > 1"}),
         large,
     ]

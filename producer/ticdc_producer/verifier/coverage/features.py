@@ -1,4 +1,4 @@
-"""One job over a stream: every feature with its count and first place, and what that makes of the traps."""
+"""Counts all features of a stream in one job, and derives the traps that it exercises."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from ticdc_producer.spark.materialize import kept
-from ticdc_producer.verifier.coverage.cells import cell_hits
-from ticdc_producer.verifier.coverage.definitions import definition_hits
-from ticdc_producer.verifier.coverage.delivery import delivery_hits, with_repetitions
-from ticdc_producer.verifier.coverage.hits import first_place
-from ticdc_producer.verifier.coverage.keys import key_hits
+from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.verifier.coverage.cells import cell_features
+from ticdc_producer.verifier.coverage.definitions import definition_features
+from ticdc_producer.verifier.coverage.delivery import delivery_features, with_repetitions
+from ticdc_producer.verifier.coverage.features_found import first_event
+from ticdc_producer.verifier.coverage.keys import key_features
 from ticdc_producer.verifier.coverage.rules import RULES, Found, Need
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import classify, place
+from ticdc_producer.verifier.stream import classify, event_ref
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a reader can know of a stream.
+class Visibility:
+    """The properties of a changefeed's events that a reader can observe.
 
-    :param options: as for the verifier.
-    :param types: events tell MySQL's types.
-    :param flags: events tell column flags.
-    :param decimals: DECIMAL keeps its digits.
+    :param options: options of the verifier.
+    :param types: events have MySQL types.
+    :param flags: events have column flags.
+    :param decimals: DECIMAL values have all their digits.
     """
 
     options: VerifyOptions
@@ -36,8 +36,8 @@ class Told:
     decimals: bool = True
 
     def lacks(self, need: Need) -> bool:
-        """Whether the stream does not tell this."""
-        told = {
+        """Whether readers cannot observe this property."""
+        visible = {
             "resolved": self.options.resolved,
             "types": self.types,
             "flags": self.flags,
@@ -46,36 +46,36 @@ class Told:
             "old values": self.options.old_value,
             "decimals": self.decimals,
         }
-        return not told[need]
+        return not visible[need]
 
 
-def exercised(decoded: DataFrame, told: Told) -> dict[str, Found | None]:
-    """Every trap that the stream can show, by id; None where it does not happen.
+def exercised(decoded: DataFrame, visibility: Visibility) -> dict[str, Found | None]:
+    """All traps that are observable in the stream, by id; None for a trap that it does not exercise.
 
-    :param decoded: columns as the decoding stage gives them; read several times.
+    :param decoded: decoded events (``DECODED``); read several times.
     """
-    seen = _seen(decoded, told.options)
+    seen = _features_found(decoded, visibility.options)
     return {
         trap: rule.exercised(seen)
         for trap, rule in RULES.items()
-        if not any(told.lacks(need) for need in rule.needs)
+        if not any(visibility.lacks(need) for need in rule.needs)
     }
 
 
-def _seen(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str], Found]:
-    """By (feature, scope): as many rows as there are columns in tables, at most times features."""
-    with kept(with_repetitions(classify(decoded, options))) as events:
+def _features_found(decoded: DataFrame, options: VerifyOptions) -> Mapping[tuple[str, str], Found]:
+    """The features found, by (feature, scope); at most one per feature and column of the tables."""
+    with materialized(with_repetitions(classify(decoded, options))) as events:
         found = [
-            cell_hits(decoded),
-            definition_hits(decoded),
-            key_hits(decoded),
-            delivery_hits(events, options.max_batch_size),
+            cell_features(decoded),
+            definition_features(decoded),
+            key_features(decoded),
+            delivery_features(events, options.max_batch_size),
         ]
-        tallies = (
+        counts = (
             reduce(DataFrame.union, found)
             .groupBy("feature", "scope")
-            .agg(sf.count("*").alias("count"), first_place())
-            .select("feature", "scope", "count", "place.*")
+            .agg(sf.count("*").alias("count"), first_event())
+            .select("feature", "scope", "count", "first_event.*")
         )
-        rows = tallies.select("feature", "scope", "count", place().alias("first")).collect()
+        rows = counts.select("feature", "scope", "count", event_ref().alias("first")).collect()
     return {(row["feature"], row["scope"]): Found(row["count"], tuple(row["first"])) for row in rows}

@@ -5,33 +5,38 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from ticdc_producer.verifier.coverage.hits import PLACE, first_place, hits, of_groups
+from ticdc_producer.verifier.coverage.features_found import (
+    EVENT_POSITION,
+    features_found,
+    features_of_groups,
+    first_event,
+)
 from ticdc_producer.verifier.identity import fingerprint, handle_columns, handle_entries, marked
 from ticdc_producer.verifier.stream import PARTITION, position
 
 _TRANSACTION = ("topic", "schema", "table", "commit_ts")
 
 
-def key_hits(decoded: DataFrame) -> DataFrame:
-    """Moves and swaps of keys, and old images that show columns which the row did not have before."""
+def key_features(decoded: DataFrame) -> DataFrame:
+    """Moves and swaps of keys, and old images with columns that the row did not have before."""
     rows = decoded.filter("kind = 'row'").withColumn("position", position())
     keyed = rows.withColumn("size_of_key", sf.size(handle_entries()))
     with_key = keyed.filter("size_of_key > 0")
     moved = _moves(with_key)
     return (
-        hits(keyed, {"no-key-table": "size_of_key <= 0"})
-        .union(of_groups(moved, {"key-update": "left"}))
-        .union(of_groups(_swaps(moved), {"key-swap": "ways > 1"}))
+        features_found(keyed, {"no-key-table": "size_of_key <= 0"})
+        .union(features_of_groups(moved, {"key-update": "left"}))
+        .union(features_of_groups(_swaps(moved), {"key-swap": "ways > 1"}))
         .union(_paired(with_key))
         .union(_filled(with_key))
     )
 
 
 def _moves(rows: DataFrame) -> DataFrame:
-    """What a transaction took from one key and put under another: ``old_key``, ``new_key``, ``place``.
+    """Rows that a transaction moved to another key: ``old_key``, ``new_key``, ``first_event``, ``left``.
 
-    It shows as the same other columns with an old and a new image of different keys, split or not.
-    ``left``: the old key's row is gone.
+    Such a row has an old and a new image with different keys and equal other columns, split or not.
+    ``left``: the row of the old key was deleted.
     """
     keyed = rows.withColumns({"old": _key(sf.col("before")), "new": _key(sf.col("after"))})
     old, new = _images(keyed, "before", "old"), _images(keyed, "after", "new")
@@ -43,7 +48,7 @@ def _moves(rows: DataFrame) -> DataFrame:
             sf.min(sf.when(is_old, sf.col("key"))).alias("old_key"),
             sf.min(sf.when(~is_old, sf.col("key"))).alias("new_key"),
             sf.max("left").alias("left"),
-            first_place(),
+            first_event(),
         )
     )
     return by_rest.filter("old_key <> new_key")
@@ -53,10 +58,10 @@ def _images(rows: DataFrame, image: str, key: str) -> DataFrame:
     others = sf.map_filter(sf.col(image), lambda name, _value: ~sf.array_contains(_key_names(), name))
     rest = fingerprint(marked(sf.sort_array(sf.map_entries(others))))
     left = (sf.col("op") == "delete") | (sf.col("old") != sf.col("new"))
-    # Rows that are nothing but their key say nothing of where they moved.
+    # Rows without other columns cannot be matched.
     return rows.filter(sf.size(others) > 0).select(
         *_TRANSACTION,
-        *PLACE,
+        *EVENT_POSITION,
         sf.lit(image).alias("image"),
         rest.alias("rest"),
         sf.col(key).alias("key"),
@@ -76,23 +81,23 @@ def _swaps(moves: DataFrame) -> DataFrame:
     """Pairs of keys between which a transaction moved rows both ways."""
     pair = (sf.least("old_key", "new_key").alias("one"), sf.greatest("old_key", "new_key").alias("other"))
     return moves.groupBy(*_TRANSACTION, *pair).agg(
-        sf.count_distinct("old_key").alias("ways"), sf.min("place").alias("place")
+        sf.count_distinct("old_key").alias("ways"), sf.min("first_event").alias("first_event")
     )
 
 
 def _paired(rows: DataFrame) -> DataFrame:
-    """A delete and an insert of one row and commit-ts, which a transaction's net change never has."""
+    """A delete and an insert of one row and commit-ts, which a net change never contains."""
     key = fingerprint(marked(handle_entries()))
     by_row = rows.groupBy(*_TRANSACTION, key.alias("key")).agg(
         (sf.count_if(sf.col("op") == "delete") > 0).alias("deleted"),
         (sf.count_if(sf.col("op") == "insert") > 0).alias("inserted"),
-        first_place(),
+        first_event(),
     )
-    return of_groups(by_row, {"unique-key-update": "deleted and inserted"})
+    return features_of_groups(by_row, {"unique-key-update": "deleted and inserted"})
 
 
 def _filled(rows: DataFrame) -> DataFrame:
-    """Updates whose old image has a value in a column that the row's event before did not have."""
+    """Updates whose old image has a value in a column that the row's previous event lacked."""
     key = fingerprint(sf.col("schema"), sf.col("table"), marked(handle_entries()))
     by_row = Window.partitionBy(*PARTITION, "row").orderBy("position")
     names = sf.transform("columns", lambda one: one["name"])
@@ -100,4 +105,4 @@ def _filled(rows: DataFrame) -> DataFrame:
     known = rows.withColumn("row", key).withColumn("known", sf.lag(names).over(by_row))
     filled = sf.size(sf.array_except(values, sf.col("known"))) > 0
     # A split update has its old image in a delete.
-    return hits(known, {"added-column-default": sf.col("op").isin("update", "delete") & filled})
+    return features_found(known, {"added-column-default": sf.col("op").isin("update", "delete") & filled})

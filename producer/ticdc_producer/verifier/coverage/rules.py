@@ -1,4 +1,4 @@
-"""Which features make up a trap, and what a stream must tell so that they can be seen."""
+"""The features that make up each trap, and the properties of a stream that make them observable."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Need: TypeAlias = Literal["resolved", "types", "flags", "table ids", "commit-ts"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How often something was seen.
+    """The occurrences of a feature or a trap.
 
-    :param count: events, or groups of events for what only several show together.
+    :param count: number of events, or of groups of events for features of groups.
     :param first: topic, partition, offset and index of the first one.
     """
 
@@ -21,7 +21,7 @@ class Found:
     first: tuple[str, int, int, int]
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The first one as ``topic/partition@offset[index]``."""
         topic, partition, offset, index = self.first
         return f"{topic}/{partition}@{offset}[{index}]"
@@ -29,69 +29,69 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A trap is exercised if all features are seen.
+    """The features of a trap; a trap is exercised if all of them are found.
 
-    :param in_one_scope: in one and the same column.
-    :param needs: what the protocol must tell, with its options.
+    :param in_one_scope: all features must be found in the same column.
+    :param needs: the properties that must be observable with the protocol and its options.
     """
 
     features: tuple[str, ...]
     in_one_scope: bool = False
     needs: tuple[Need, ...] = ()
 
-    def exercised(self, seen: Mapping[tuple[str, str], Found]) -> Found | None:
-        """What is seen of it; None if it is not exercised.
+    def exercised(self, found: Mapping[tuple[str, str], Found]) -> Found | None:
+        """The occurrences of the trap; None if it is not exercised.
 
-        :param seen: by (feature, scope).
+        :param found: the features found, by (feature, scope).
         """
-        scopes = {scope for _, scope in seen}
+        scopes = {scope for _, scope in found}
         groups = [[scope] for scope in sorted(scopes)] if self.in_one_scope else [sorted(scopes)]
-        met = [found for scopes in groups if (found := self._rarest(scopes, seen))]
+        met = [rarest for scopes in groups if (rarest := self._rarest(scopes, found))]
         if not met:
             return None
-        return Found(sum(found.count for found in met), min(found.first for found in met))
+        return Found(sum(part.count for part in met), min(part.first for part in met))
 
-    def _rarest(self, scopes: list[str], seen: Mapping[tuple[str, str], Found]) -> Found | None:
-        """A trap of several features happens as often as the rarest of them; None if one is missing."""
-        parts = [_sum(one, scopes, seen) for one in self.features]
-        found = [part for part in parts if part is not None]
-        if len(found) < len(parts):
+    def _rarest(self, scopes: list[str], found: Mapping[tuple[str, str], Found]) -> Found | None:
+        """A trap of several features occurs as often as its rarest feature; None if one is missing."""
+        parts = [_sum(one, scopes, found) for one in self.features]
+        present = [part for part in parts if part is not None]
+        if len(present) < len(parts):
             return None
-        return min(found, key=lambda part: (part.count, part.first))
+        return min(present, key=lambda part: (part.count, part.first))
 
 
-def _sum(feature: str, scopes: list[str], seen: Mapping[tuple[str, str], Found]) -> Found | None:
-    parts = [seen[feature, scope] for scope in scopes if (feature, scope) in seen]
+def _sum(feature: str, scopes: list[str], found: Mapping[tuple[str, str], Found]) -> Found | None:
+    parts = [found[feature, scope] for scope in scopes if (feature, scope) in found]
     if not parts:
         return None
     return Found(sum(part.count for part in parts), min(part.first for part in parts))
 
 
-def _alone(*names: str, needs: tuple[Need, ...] = ()) -> dict[str, Rule]:
-    """Traps that are one feature of their own name."""
+def _single_feature(*names: str, needs: tuple[Need, ...] = ()) -> dict[str, Rule]:
+    """Traps with a single feature, which has the same name."""
     return {name: Rule((name,), needs=needs) for name in names}
 
 
 RULES: dict[str, Rule] = {
-    **_alone(
+    **_single_feature(
         "duplicate-message", "duplicate-event", "replay-suffix", "replay-one-table", "replay-partial",
         "duplicate-ddl", "regrouped-batches", "delete-dispatch", "no-key-table", "split-ddl",
         "schema-change", "exchange-partition", "rename-swap", "virtual-column", "raw-key-update",
     ),
-    **_alone(
+    **_single_feature(
         "resolved-fallback", "ddl-at-resolved-ts", "idle-partition", "resolved-lag", needs=("resolved",)
     ),
-    **_alone("key-update", "key-swap", "unique-key-update", needs=("commit-ts",)),
-    **_alone("added-column-default", needs=("old values",)),
-    **_alone("partitioned-table", needs=("table ids",)),
-    **_alone(
+    **_single_feature("key-update", "key-swap", "unique-key-update", needs=("commit-ts",)),
+    **_single_feature("added-column-default", needs=("old values",)),
+    **_single_feature("partitioned-table", needs=("table ids",)),
+    **_single_feature(
         "bigint-unsigned-range", "big-integers", "float-digits", "text-charsets",
         "zero-dates", "early-years", "unsigned-null", needs=("types",),
     ),
     "decimal-precision": Rule(("decimal-precision",), needs=("types", "decimals")),
     "batch-boundaries": Rule(("message-of-one", "message-full")),
-    "handle-key-only": Rule(("row-in-part",)),
-    "claim-check": Rule(("row-in-part",)),
+    "handle-key-only": Rule(("handle-key-only-row",)),
+    "claim-check": Rule(("handle-key-only-row",)),
     "ddl-zoo": Rule(("ddl-of-many-kinds", "ddl-of-database")),
     "enum-set-ordinals": Rule(
         ("enum-first", "enum-later", "enum-null", "set-empty", "set-several"), needs=("types",)
@@ -108,4 +108,4 @@ RULES: dict[str, Rule] = {
         ("flag-unique", "flag-generated", "flag-unsigned", "flag-nullable"), needs=("flags",)
     ),
 }  # fmt: skip
-"""Every legal trap of the catalogue. Of illegal ones ``verify`` tells."""
+"""All legal traps of the catalogue; ``verify`` finds the illegal ones."""

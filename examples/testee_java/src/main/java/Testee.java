@@ -16,11 +16,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A testee of `ticdc-producer conformance`: Canal-JSON with canal's own class for messages, both levels. */
+/** A testee of `ticdc-producer conformance`, both levels: Canal-JSON, parsed by canal's own message class. */
 public final class Testee {
     private static final Map<String, String> OPERATIONS = Map.of("INSERT", "insert", "UPDATE", "update", "DELETE", "delete");
 
-    /** Canal's message, and what TiDB adds to it. */
+    /** Canal's message with the fields of TiDB's extension. */
     public static final class Message extends FlatMessage {
         @JSONField(name = "_tidb")
         public Map<String, Object> extension = Map.of();
@@ -30,20 +30,20 @@ public final class Testee {
         }
     }
 
-    /** An event as answers have it, and the columns of its key. */
-    private record Event(JSONObject told, List<String> key) {
+    /** An event in the form of the answers, and its key columns. */
+    private record Event(JSONObject fields, List<String> key) {
         long ts() {
-            return told.getLongValue("commit_ts");
+            return fields.getLongValue("commit_ts");
         }
 
         boolean is(String key, String value) {
-            return value.equals(told.getString(key));
+            return value.equals(fields.getString(key));
         }
     }
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
-        System.setOut(System.err); // what a library prints must not be taken for an answer
+        System.setOut(System.err); // output of libraries must not be mixed with the answers
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             JSONObject request = JSON.parseObject(line);
@@ -61,7 +61,7 @@ public final class Testee {
         }
         try {
             return request.getString("level").equals("decode")
-                    ? answer.fluentPut("events", List.of(event(request).told()))
+                    ? answer.fluentPut("events", List.of(event(request).fields()))
                     : answer.fluentPut("tables", tables(request));
         } catch (RuntimeException error) {
             return answer.fluentPut("error", error.toString());
@@ -98,7 +98,7 @@ public final class Testee {
         return rows == null ? null : image;
     }
 
-    /** Bytes come as characters of ISO-8859-1; what is no UTF-8 is answered in Base64. */
+    /** Bytes arrive as ISO-8859-1 characters; values that are not UTF-8 are returned in Base64. */
     private static Object value(String text, String type) {
         if (text == null || !type.replaceFirst("\\(.*", "").matches(".*(blob|binary)")) {
             return text;
@@ -109,7 +109,7 @@ public final class Testee {
         return isText ? read : JSONObject.of("b64", Base64.getEncoder().encodeToString(bytes));
     }
 
-    /** The rows of a topic: its events by commit-ts, deletes before other rows, a DDL behind its rows. */
+    /** The rows of a topic: applies events by commit-ts, deletes before other rows, a DDL after its rows. */
     private static JSONObject tables(JSONObject request) {
         List<Event> events = new ArrayList<>();
         request.getJSONArray("messages").forEach(record -> events.add(event((JSONObject) record)));
@@ -120,24 +120,24 @@ public final class Testee {
         Map<String, Map<List<Object>, Object>> tables = new LinkedHashMap<>();
         request.getJSONArray("tables").forEach(name -> tables.put((String) name, new LinkedHashMap<>()));
         for (Event event : events) {
-            String name = event.told().getString("schema") + "." + event.told().getString("table");
+            String name = event.fields().getString("schema") + "." + event.fields().getString("table");
             if (tables.containsKey(name) && (until == null || event.ts() <= until)) {
                 apply(tables.get(name), event);
             }
         }
-        JSONObject asked = new JSONObject();
-        tables.forEach((name, rows) -> asked.put(name, rows.values()));
-        return asked;
+        JSONObject requested = new JSONObject();
+        tables.forEach((name, rows) -> requested.put(name, rows.values()));
+        return requested;
     }
 
     private static void apply(Map<List<Object>, Object> rows, Event event) {
         if (event.is("type", "ERASE") || event.is("type", "TRUNCATE")) {
             rows.clear();
         } else if (event.is("kind", "row")) {
-            Map<String, Object> before = event.told().getJSONObject("before");
-            Map<String, Object> after = event.told().getJSONObject("after");
+            Map<String, Object> before = event.fields().getJSONObject("before");
+            Map<String, Object> after = event.fields().getJSONObject("after");
             Map<String, Object> old = new LinkedHashMap<>(after == null ? Map.of() : after);
-            if (before != null) { // of an update it may have changed columns alone
+            if (before != null) { // an update's old image may contain changed columns only
                 old.putAll(before);
                 rows.remove(event.key().stream().map(old::get).toList());
             }

@@ -1,4 +1,4 @@
-"""DDL: one module per kind of statement; each job takes its number, ids and catalog entries.
+"""Runs DDL: one module per kind of statement. Each job gets its number, its ids and its catalog entries.
 
 Rules: golden data's "What takes a time stamp" and "Ids"; action codes: ``model.ddl_action``.
 """

@@ -15,7 +15,7 @@ from ticdc_producer.scenario.sql.key_definition import read_index_options, read_
 
 
 def alter_table(cursor: Cursor, context: DDLContext) -> None:
-    """Several parts are one job of its own kind, MULTI_SCHEMA_CHANGE."""
+    """``ALTER TABLE``, after these words. Several parts are one job of the kind MULTI_SCHEMA_CHANGE."""
     lenient = if_exists(cursor)
     name = cursor.qualified_name(context.database)
     if lenient and context.cluster.find(*name) is None:
@@ -35,10 +35,10 @@ def alter_table(cursor: Cursor, context: DDLContext) -> None:
 
 
 def _rename(cursor: Cursor, context: DDLContext, name: tuple[str, str]) -> bool:
-    """``RENAME [TO | AS] other`` stands alone."""
+    """Run ``RENAME [TO | AS] other``, which cannot be combined with other parts; whether it follows."""
     if cursor.word() != "RENAME" or cursor.word(1) in ("COLUMN", "INDEX", "KEY"):
         return False
-    cursor.place += 1
+    cursor.position += 1
     cursor.accept_any("TO", "AS", "=")
     target = cursor.qualified_name(context.database)
     if cursor.word() == ",":
@@ -50,12 +50,12 @@ def _rename(cursor: Cursor, context: DDLContext, name: tuple[str, str]) -> bool:
 
 
 def _read_part(cursor: Cursor, alteration: Alteration) -> None:
-    if partitions.stands_here(cursor):
+    if partitions.starts_partition_change(cursor):
         raise cursor.unsupported(f"{cursor.word()} {cursor.word(1)} together with other changes")
-    if (cursor.word(), cursor.word(1)) in _REFUSED:
+    if (cursor.word(), cursor.word(1)) in _REJECTED:
         raise cursor.unsupported(f"ALTER TABLE … {cursor.word()} {cursor.word(1)}")
     if cursor.accept("ADD"):
-        if keys.stands_here(cursor):
+        if keys.starts_key(cursor):
             keys.add_key(cursor, alteration)
         else:
             cursor.accept("COLUMN")
@@ -68,12 +68,12 @@ def _read_part(cursor: Cursor, alteration: Alteration) -> None:
     if not alter_option(cursor, alteration):
         raise cursor.unsupported(f"ALTER TABLE … {cursor.word()} {cursor.word(1)}".rstrip())
     if not cursor.at_end and cursor.word() != ",":
-        # TiDB runs one job per option then, all under the same text.
-        raise cursor.unsupported(f"{cursor.word() or 'more'} behind another table option without a comma")
+        # TiDB would run one job per option, all under the same text.
+        raise cursor.unsupported(f"{cursor.word() or 'more'} after another table option without a comma")
 
 
 def _record(cursor: Cursor, context: DDLContext, alteration: Alteration, *, several: bool) -> None:
-    """Nothing is recorded where IF [NOT] EXISTS left nothing to do."""
+    """Record the job, unless IF [NOT] EXISTS left nothing to do."""
     if not alteration.actions:
         return
     before = alteration.table.info
@@ -83,7 +83,7 @@ def _record(cursor: Cursor, context: DDLContext, alteration: Alteration, *, seve
 
 
 def create_index(cursor: Cursor, context: DDLContext) -> None:
-    """``CREATE [UNIQUE] INDEX name ON table (…)``; the first two words are behind the cursor."""
+    """``CREATE [UNIQUE] INDEX name ON table (…)``; the cursor is after the first two words."""
     kind = "unique" if cursor.statement.word(1) == "UNIQUE" else "index"
     if kind == "unique":
         cursor.expect("INDEX")
@@ -93,7 +93,7 @@ def create_index(cursor: Cursor, context: DDLContext) -> None:
     cursor.expect("ON")
     table = context.cluster.table(*cursor.qualified_name(context.database))
     alteration = Alteration(table, context, cursor.statement.line)
-    keys.put_index(alteration, read_key_parts(cursor, kind, name, line), lenient=lenient)
+    keys.add_index(alteration, read_key_parts(cursor, kind, name, line), lenient=lenient)
     while alter_option(cursor, alteration):
         pass
     cursor.end()
@@ -101,13 +101,13 @@ def create_index(cursor: Cursor, context: DDLContext) -> None:
 
 
 def drop_index(cursor: Cursor, context: DDLContext) -> None:
-    """``DROP INDEX name ON table``."""
+    """``DROP INDEX name ON table``, after the first two words."""
     lenient = if_exists(cursor)
     name = cursor.identifier("an index name")
     cursor.expect("ON")
     table = context.cluster.table(*cursor.qualified_name(context.database))
     alteration = Alteration(table, context, cursor.statement.line)
-    keys.take_index(alteration, name, lenient=lenient)
+    keys.drop_index_named(alteration, name, lenient=lenient)
     while alter_option(cursor, alteration):
         pass
     cursor.end()
@@ -115,10 +115,10 @@ def drop_index(cursor: Cursor, context: DDLContext) -> None:
 
 
 def _drop_primary_key(_: Cursor, alteration: Alteration) -> None:
-    keys.take_index(alteration, "PRIMARY")
+    keys.drop_index_named(alteration, "PRIMARY")
 
 
-_REFUSED = (
+_REJECTED = (
     ("ADD", "STATS_EXTENDED"), ("DROP", "STATS_EXTENDED"), ("DROP", "CONSTRAINT"), ("DROP", "CHECK"),
     ("ALTER", "CONSTRAINT"), ("ALTER", "CHECK"),
 )  # fmt: skip

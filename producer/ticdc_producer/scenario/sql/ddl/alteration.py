@@ -1,7 +1,7 @@
-"""A table while an ALTER TABLE changes it: nothing of it is seen before all parts were read and ran.
+"""A working copy of a table, which ALTER TABLE changes. It replaces the table after all parts have run.
 
-Rows are carried over at once. That is what consumers see of TiDB, too: a row image shows the columns of
-the schema it is decoded with, and columns added later show their origin default.
+All rows are converted at once. Consumers of TiDB see the same: a row image has the columns of the schema that
+it is decoded with, and columns that were added later have their origin default.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.assign import null_error
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
-    check_columns_stay,
+    check_columns_exist,
     check_new,
-    follow_columns,
     renamed_columns,
+    update_parent_columns,
 )
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey
 from ticdc_producer.scenario.sql.generated import check_generated, fill_generated
@@ -31,17 +31,17 @@ from ticdc_producer.scenario.sql.storage import Row, Table
 from ticdc_producer.scenario.sql.table_definition import check_auto_increment, check_names
 
 Fill: TypeAlias = Callable[[Sequence[Value]], Value]
-"""A column's value, from a row as it was before."""
+"""Computes a column's value from the old values of a row."""
 
 
 @dataclass(slots=True)
 class Alteration:
-    """The table as the parts so far made it.
+    """The table as changed by the parts that have run so far.
 
-    :param fills: per column of ``info``: where its value comes from.
-    :param actions: what jobs the parts are.
-    :param afterwards: changes of the table's counter, for when nothing can fail any more.
-    :param renamed: new names of columns by old ones in lower case, in the order of the parts.
+    :param fills: per column of ``info``: computes its value from the old row.
+    :param actions: the job kinds of the parts.
+    :param afterwards: changes of the table's id allocator; they run when nothing can fail any more.
+    :param renamed: new column names by the old ones in lower case, in the order of the parts.
     """
 
     table: Table
@@ -65,16 +65,16 @@ class Alteration:
     def column(self, name: str) -> int:
         """Offset of a column.
 
-        :raises ScenarioError: if there is none of that name.
+        :raises ScenarioError: if the table has no column of that name.
         """
         return Scope(self.context.mode, self.info).offset(name)
 
     def touch(self, *names: str) -> None:
-        """Note the columns that a part adds, drops or changes.
+        """Record the columns that a part adds, drops or changes.
 
         Source: tidb ``pkg/ddl/multi_schema_change.go`` (``checkOperateSameColAndIdx``).
 
-        :raises ScenarioError: if another part of the statement has touched one of them.
+        :raises ScenarioError: if another part of the statement adds, drops or changes one of them.
         """
         for name in {name.lower(): name for name in names}.values():
             if name.lower() in self._touched:
@@ -85,33 +85,36 @@ class Alteration:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
 
     def index(self, name: str) -> IndexInfo:
-        """:raises ScenarioError: if there is no index of that name."""
+        """The index of that name.
+
+        :raises ScenarioError: if the table has no index of that name.
+        """
         for index in self.info.indexes:
             if index.name.lower() == name.lower():
                 return index
         raise self.error(f"index {name!r} does not exist")
 
     def insert(self, offset: int, column: ColumnInfo, fill: Fill) -> None:
-        """Put a new column at an offset."""
-        column = self.numbered(column)
+        """Insert a new column at an offset."""
+        column = self.with_new_id(column)
         columns = [*self.info.columns[:offset], column, *self.info.columns[offset:]]
         self.fills.insert(offset, fill)
         self._set_columns(columns)
 
-    def numbered(self, column: ColumnInfo) -> ColumnInfo:
-        """The column as a new one, with the next number."""
-        number = self.info.last_column_id + 1
-        self.info = replace(self.info, last_column_id=number)
-        return replace(column, id=number)
+    def with_new_id(self, column: ColumnInfo) -> ColumnInfo:
+        """The column with the table's next column id."""
+        column_id = self.info.last_column_id + 1
+        self.info = replace(self.info, last_column_id=column_id)
+        return replace(column, id=column_id)
 
     def remove(self, offset: int) -> None:
-        """Take a column out that no index uses."""
-        columns = [column for place, column in enumerate(self.info.columns) if place != offset]
+        """Remove a column that no index uses."""
+        columns = [column for other, column in enumerate(self.info.columns) if other != offset]
         del self.fills[offset]
         self._set_columns(columns)
 
     def change(self, offset: int, column: ColumnInfo, fill: Fill | None = None) -> None:
-        """Another definition, under the same or another name."""
+        """Give a column another definition, under the same or another name."""
         old = self.info.columns[offset]
         columns = list(self.info.columns)
         columns[offset] = column
@@ -128,14 +131,17 @@ class Alteration:
         self.renamed.append(renamed)
 
     def move(self, offset: int, target: int) -> None:
-        """Take a column to another place; ``target`` counts without it."""
+        """Move a column.
+
+        :param target: its new offset in the list without it.
+        """
         columns, fill = list(self.info.columns), self.fills.pop(offset)
         columns.insert(target, columns.pop(offset))
         self.fills.insert(target, fill)
         self._set_columns(columns)
 
     def drop_index(self, index: IndexInfo) -> None:
-        """Take an index away, and the hidden columns behind it."""
+        """Remove an index and its hidden columns."""
         self.info = replace(self.info, indexes=tuple(i for i in self.info.indexes if i is not index))
         hidden = [offset for offset in index.offsets if self.info.columns[offset].hidden]
         for offset in sorted(hidden, reverse=True):
@@ -145,9 +151,10 @@ class Alteration:
         return ScenarioError(what, line=self.line, column=column, hint=hint)
 
     def finish(self) -> TableInfo:
-        """Store the table and its rows as they are now.
+        """Replace the table by the changed one, and convert its rows.
 
-        :raises ScenarioError: for rows that do not fit; then nothing was changed.
+        :return: the table's new version.
+        :raises ScenarioError: if a row does not fit the new definition; the table is then unchanged.
         """
         check_names(self.info.columns, self.line)
         check_auto_increment(self.info, self.line)
@@ -159,14 +166,14 @@ class Alteration:
             self.next_index_id,
             foreign_keys=self.foreign_keys,
         )
-        check_columns_stay(self.info, self.foreign_keys)
+        check_columns_exist(self.info, self.foreign_keys)
         for row in self.table.scan():
-            _store(target, self._carried(target, row))
+            _store(target, self._converted(target, row))
         check_new(self.context, target, self._new_foreign_keys())
         target.info = self.context.cluster.new_version(self.info)
         self.context.cluster.add(target)
         for renamed in self.renamed:
-            follow_columns(self.context.cluster, target.info, renamed)
+            update_parent_columns(self.context.cluster, target.info, renamed)
         for change in self.afterwards:
             change()
         return target.info
@@ -175,7 +182,7 @@ class Alteration:
         old = {key.name for key in self.table.foreign_keys}
         return [key for key in self.foreign_keys if key.name not in old]
 
-    def _carried(self, target: Table, row: Row) -> Row:
+    def _converted(self, target: Table, row: Row) -> Row:
         scope = Scope(self.context.mode, self.info, [fill(row.values) for fill in self.fills])
         fill_generated(scope)
         for column, value in zip(self.info.columns, scope.row, strict=True):
@@ -184,7 +191,7 @@ class Alteration:
         return target.make_row(scope.row, row.row_id)
 
     def _set_columns(self, columns: list[ColumnInfo], renamed: Mapping[str, str] | None = None) -> None:
-        """The table with other columns; indexes follow theirs by name."""
+        """Replace the column list; indexes find their columns again by name."""
         old = [column.name.lower() for column in self.info.columns]
         new = {column.name.lower(): offset for offset, column in enumerate(columns)}
         renamed = renamed or {}
@@ -196,7 +203,7 @@ class Alteration:
 
 
 def _store(table: Table, row: Row) -> None:
-    taken = table.conflict(row.values)
-    if taken is not None:
-        raise table.duplicate(taken[0], row.values)
+    conflict = table.conflict(row.values)
+    if conflict is not None:
+        raise table.duplicate_error(conflict[0], row.values)
     table.put(row)

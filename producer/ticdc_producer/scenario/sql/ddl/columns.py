@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.column_ids import is_rewritten
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
 from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
-from ticdc_producer.scenario.sql.generated import users_of
+from ticdc_producer.scenario.sql.generated import dependent_columns
 
 
 def add_columns(cursor: Cursor, alteration: Alteration) -> None:
@@ -38,16 +38,17 @@ def add_columns(cursor: Cursor, alteration: Alteration) -> None:
 
 def _add_column(cursor: Cursor, alteration: Alteration, lenient: bool) -> None:
     draft = read_column(cursor)
-    place = _read_place(cursor, alteration)
+    position = _read_position(cursor, alteration)
     if lenient and alteration.has_column(draft.name):
         return
-    _refuse_attributes(draft, alteration)
+    _reject_attributes(draft, alteration)
     if not alteration.has_column(draft.name):
         alteration.touch(draft.name)
-    column = _made(draft, alteration)
+    column = _make_column(draft, alteration)
     origin = None if column.generated else _origin_default(column, alteration)
     column = replace(column, origin_default=origin)
-    alteration.insert(len(alteration.info.columns) if place is None else place, column, _constant(origin))
+    offset = len(alteration.info.columns) if position is None else position
+    alteration.insert(offset, column, _constant(origin))
     alteration.actions.append(Action.ADD_COLUMN)
 
 
@@ -55,7 +56,7 @@ def _constant(value: Value) -> Fill:
     return lambda _: value
 
 
-def _refuse_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
+def _reject_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
     if draft.keys or draft.auto_increment:
         what = draft.keys[0].upper() + " KEY" if draft.keys else "AUTO_INCREMENT"
         raise alteration.error(f"unsupported add column {draft.name!r} constraint {what}", draft.name)
@@ -64,36 +65,36 @@ def _refuse_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
 
 
 def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
-    """What rows show that were there before: the default of that moment, else the type's zero."""
+    """The value of existing rows: the default at the time of the DDL, else the type's zero."""
     mode = alteration.context.mode
     if column.has_default or column.nullable:
         return default_value(column, mode)
     return default_value(column, replace(mode, strict=False)) or zero_value(column)
 
 
-def _made(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
+def _make_column(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
     info = alteration.info
     return make_column(draft, info.charset, info.collation, alteration.context.mode)
 
 
-def _read_place(cursor: Cursor, alteration: Alteration, skip: int | None = None) -> int | None:
-    """Where FIRST or AFTER puts a column; None without them.
+def _read_position(cursor: Cursor, alteration: Alteration, skip: int | None = None) -> int | None:
+    """The offset that FIRST or AFTER names; None without them.
 
-    :param skip: offset of a column that does not count: the one being moved.
+    :param skip: offset of the column that is being moved; the result does not count it.
     """
     if cursor.accept("FIRST"):
         return 0
     if not cursor.accept("AFTER"):
         return None
     name = cursor.identifier("a column name")
-    before = alteration.column(name)
-    if before == skip:
-        raise alteration.error(f"Unknown column {name!r} to stand behind", name)
-    return before + 1 - (skip is not None and skip <= before)
+    previous = alteration.column(name)
+    if previous == skip:
+        raise alteration.error(f"Unknown column {name!r}: a column cannot be moved AFTER itself", name)
+    return previous + 1 - (skip is not None and skip <= previous)
 
 
 def drop_column(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP [COLUMN] name``; an index on it alone goes with it."""
+    """``DROP [COLUMN] name``, after these words; an index of this column alone is dropped with it."""
     lenient = if_exists(cursor)
     name = cursor.identifier("a column name")
     cursor.accept_any("RESTRICT", "CASCADE")
@@ -106,7 +107,9 @@ def drop_column(cursor: Cursor, alteration: Alteration) -> None:
         if len(index.offsets) > 1 or index.primary:
             what = f"can't drop column {name} with composite index covered or Primary Key covered now"
             raise alteration.error(
-                what, name, "a primary key stays" if index.primary else "drop the index first"
+                what,
+                name,
+                "a column of the primary key cannot be dropped" if index.primary else "drop the index first",
             )
         alteration.drop_index(index)
     if len(alteration.info.columns) == 1:
@@ -116,9 +119,9 @@ def drop_column(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
-    """:raises ScenarioError: for a column that generated ones or the partitions depend on."""
+    """:raises ScenarioError: if a generated column or the partitioning uses the column."""
     name = alteration.info.columns[offset].name
-    users = users_of(alteration.info, name)
+    users = dependent_columns(alteration.info, name)
     if users:
         raise alteration.error(f"Cannot {verb} {name!r}: generated column {users[0].name!r} uses it", name)
     partitioning = alteration.table.partitioning
@@ -150,7 +153,7 @@ def change_column(cursor: Cursor, alteration: Alteration) -> None:
 
 def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
     old = alteration.info.columns[offset]
-    place = _read_place(cursor, alteration, skip=offset)
+    position = _read_position(cursor, alteration, skip=offset)
     alteration.touch(old.name, draft.name)
     if draft.keys:
         raise alteration.error(
@@ -158,42 +161,42 @@ def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDr
         )
     if draft.auto_increment and not old.auto_increment:
         raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
-    new = _made(draft, alteration)
+    new = _make_column(draft, alteration)
     if (new.generated == "stored") != (old.generated == "stored"):
         raise alteration.error("changing the STORED status of a column is not supported by TiDB", old.name)
     _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
-        if not _alike(old, new):
+        if not _keeps_stored_values(old, new):
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
-    convert, carried = _converter(old, new, alteration.context.mode), alteration.fills[offset]
+    convert, old_value = _converter(old, new, alteration.context.mode), alteration.fills[offset]
     new = replace(new, origin_default=convert(old.origin_default), id=old.id)
     if is_rewritten(old, new):
-        new = alteration.numbered(new)
-    alteration.change(offset, new, lambda row: convert(carried(row)))
-    if place is not None:
-        alteration.move(offset, place)
+        new = alteration.with_new_id(new)
+    alteration.change(offset, new, lambda row: convert(old_value(row)))
+    if position is not None:
+        alteration.move(offset, position)
     alteration.actions.append(Action.MODIFY_COLUMN)
 
 
-def _alike(old: ColumnInfo, new: ColumnInfo) -> bool:
+def _keeps_stored_values(old: ColumnInfo, new: ColumnInfo) -> bool:
     """Whether a change of type leaves the stored values as they are."""
-    whole = old.type in INTEGERS and new.type in INTEGERS
-    same = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
-    return same and (whole or old.type == new.type) and new.length >= old.length
+    both_integers = old.type in INTEGERS and new.type in INTEGERS
+    same_attributes = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
+    return same_attributes and (both_integers or old.type == new.type) and new.length >= old.length
 
 
 def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: ColumnInfo) -> None:
     partitioning = alteration.table.partitioning
-    if partitioning is None or old.name.lower() not in partitioning.uses() or _alike(old, new):
+    if partitioning is None or old.name.lower() not in partitioning.uses() or _keeps_stored_values(old, new):
         return
     what = "can't change the partitioning column, since it would require reorganize all partitions"
     raise alteration.error(f"Unsupported modify column: {what}", old.name)
 
 
 def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
-    """A value of one column as the other holds it."""
+    """A function that converts a value of the old column to the new column."""
 
     def convert(value: Value) -> Value:
         return None if value is None else coerce(new, read(old, value, mode), mode)
@@ -229,7 +232,7 @@ def alter_default(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def convert_columns(alteration: Alteration, charset: str, collation: str) -> None:
-    """CONVERT TO CHARACTER SET: every column that bears a charset."""
+    """CONVERT TO CHARACTER SET: change every column that has a charset."""
     for offset, column in enumerate(alteration.info.columns):
         if column.charset != "binary":
             alteration.change(offset, replace(column, charset=charset, collation=collation))

@@ -1,4 +1,4 @@
-"""What a DDL works on, and how its job is recorded."""
+"""The state that a DDL statement changes, and the events of its job."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"
 
 @dataclass(slots=True)
 class DDLContext:
-    """What a DDL works on.
+    """What a DDL statement reads and changes.
 
-    :param database: the current one.
-    :param record: takes the events of a finished job; numbers them.
+    :param database: the current database.
+    :param force_replicate: whether TiCDC replicates tables without a handle key.
+    :param record: called with the events of a finished job; it numbers them.
     """
 
     cluster: Cluster
@@ -42,11 +43,13 @@ class DDLContext:
         table: str = "",
         query: str = "",
     ) -> None:
-        """Give the job its id and hand it on.
+        """Record a job of one event, and take the job's id.
 
-        :param schema: and ``table``: names, where there is no ``TableInfo``.
-        :param query: where TiDB rebuilds the statement; else the user's text.
-        :raises ScenarioError: for a job that would stop the changefeed.
+        :param before: the table's version before the DDL.
+        :param after: the table's version after it.
+        :param schema: and ``table``: the names if the DDL has no ``TableInfo``.
+        :param query: the text, if TiDB rebuilds it; the default is the user's text.
+        :raises ScenarioError: if TiCDC would stop the changefeed at this DDL.
         """
         self.cluster.ids.take()
         event = self.event(cursor, action, action, before, after, query=query)
@@ -61,22 +64,22 @@ class DDLContext:
         after: TableInfo | None,
         *,
         query: str = "",
-        place: int = 0,
+        sequence: int = 0,
     ) -> DDLJob:
         """One event of a job.
 
-        :param place: its place among the events of the job.
+        :param sequence: its index among the events of the job.
         """
-        shown = after or before
+        table = after or before
         reason = self._reason(job_type, before, after)
         return DDLJob(
             commit_seq=-1,
-            ddl_seq=place,
+            ddl_seq=sequence,
             query=query or cursor.statement.text,
             job_type=int(job_type),
             ddl_type=int(ddl_type),
-            schema=shown.schema if shown else "",
-            table=shown.name if shown else "",
+            schema=table.schema if table else "",
+            table=table.name if table else "",
             old_schema=before.schema if before else "",
             old_table=before.name if before else "",
             version_before=before.version if before else -1,
@@ -87,15 +90,15 @@ class DDLContext:
         )
 
     def _reason(self, action: Action, before: TableInfo | None, after: TableInfo | None) -> str:
-        """Why TiCDC leaves the job out; empty if it does not."""
+        """Why TiCDC does not replicate the job; empty if it does."""
         if action in DISCARDED:
             return NOT_REPLICATED
-        shown = after or before
-        if shown is None or shown.eligible or self.force_replicate:
+        table = after or before
+        if table is None or table.eligible or self.force_replicate:
             return ""
         if before is not None and before.eligible:
             raise ScenarioError(
-                f"{shown.qualified_name} loses its last {NO_HANDLE_KEY.removeprefix('no ')}:"
+                f"{table.qualified_name} loses its last {NO_HANDLE_KEY.removeprefix('no ')}:"
                 " TiCDC stops the changefeed here",
                 hint="keep a key, or set force-replicate",
             )
@@ -103,11 +106,12 @@ class DDLContext:
 
 
 def quoted(schema: str, name: str) -> str:
-    """A table's full name as TiCDC rebuilds it; a back-quote in it is left alone, as there."""
+    """A table's full name as TiCDC rebuilds it; like TiCDC, it does not escape back-quotes."""
     return f"`{schema}`.`{name}`"
 
 
 def if_not_exists(cursor: Cursor) -> bool:
+    """Read ``IF NOT EXISTS``; whether it is present."""
     if cursor.accept("IF"):
         cursor.expect("NOT", "EXISTS")
         return True
@@ -115,6 +119,7 @@ def if_not_exists(cursor: Cursor) -> bool:
 
 
 def if_exists(cursor: Cursor) -> bool:
+    """Read ``IF EXISTS``; whether it is present."""
     if cursor.accept("IF"):
         cursor.expect("EXISTS")
         return True

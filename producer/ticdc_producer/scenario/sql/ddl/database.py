@@ -29,7 +29,7 @@ def create_database(cursor: Cursor, context: DDLContext) -> None:
 
 
 def alter_database(cursor: Cursor, context: DDLContext) -> None:
-    """Tables that exist keep their charset; new ones take the database's."""
+    """Existing tables do not change their charset; new tables get the database's."""
     named = cursor.word() not in ("DEFAULT", "CHARSET", "CHARACTER", "COLLATE", "PLACEMENT")
     name = cursor.identifier("a database name") if named else context.database
     database = context.cluster.database(name)

@@ -1,6 +1,6 @@
-"""Foreign keys and DDL: what a new one needs, what keeps a parent, and how names follow.
+"""Foreign keys in DDL: checks of new keys, of dropped or truncated parents, and renames.
 
-Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` only the names are kept up to date.
+Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` only names are updated.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey
-from ticdc_producer.scenario.sql.references import Reference, resolved
+from ticdc_producer.scenario.sql.references import Reference, resolve_reference
 from ticdc_producer.scenario.sql.storage import Table
 
-_EMPTIES = "SET NULL"
+_SET_NULL = "SET NULL"
 
 
 def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> None:
-    """The parents of new foreign keys are there, and have their rows.
+    """Check that the parents of new foreign keys exist and have the rows that the child refers to.
 
     :param table: the child as it will be.
-    :raises ScenarioError: for a parent, a column or an index that is missing, or rows without a parent.
+    :raises ScenarioError: if a parent, a column or an index is missing, or a child row has no parent row.
     """
     if not context.mode.foreign_key_checks:
         return
     for key in keys:
-        _check_null_rule(table.info, key)
+        _check_set_null(table.info, key)
         parent = table if _is_named(table.info, key.parent) else _parent(context.cluster, key)
-        reference = resolved(table, key, parent)
+        reference = resolve_reference(table, key, parent)
         _check_types(reference, parent.info)
         if not reference.parent_columns or not _has_index(parent.info, reference.parent_columns):
             what = "Failed to add the foreign key constraint. Missing index for constraint"
@@ -45,10 +45,10 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> 
 
 
 def _check_types(reference: Reference, parent: TableInfo) -> None:
-    """Pairs of columns have one type; there are no pairs where a parent's column is missing."""
+    """Check that pairs of referencing and referenced columns have one type; missing columns have no pair."""
     for offset, source in zip(reference.columns, reference.parent_columns, strict=False):
         column, referenced = reference.child.info.columns[offset], parent.columns[source]
-        if _kind(column) != _kind(referenced):
+        if _full_type(column) != _full_type(referenced):
             what = f"Referencing column {column.name!r} and referenced column {referenced.name!r}"
             raise ScenarioError(
                 f"{what} in foreign key constraint {reference.key.name!r} are incompatible.",
@@ -57,12 +57,12 @@ def _check_types(reference: Reference, parent: TableInfo) -> None:
             )
 
 
-def _kind(column: ColumnInfo) -> tuple[MySQLType, bool, str, str]:
+def _full_type(column: ColumnInfo) -> tuple[MySQLType, bool, str, str]:
     return column.type, column.unsigned, column.charset, column.collation
 
 
-def _check_null_rule(child: TableInfo, key: ForeignKey) -> None:
-    if _EMPTIES not in (key.on_delete, key.on_update):
+def _check_set_null(child: TableInfo, key: ForeignKey) -> None:
+    if _SET_NULL not in (key.on_delete, key.on_update):
         return
     names = {name.lower() for name in key.columns}
     for column in child.columns:
@@ -84,11 +84,11 @@ def _has_index(parent: TableInfo, offsets: tuple[int, ...]) -> bool:
 
 
 def check_dropped(context: DDLContext, dropped: Collection[Table]) -> None:
-    """:raises ScenarioError: if a table that stays refers to one of these."""
+    """:raises ScenarioError: if a table that is not dropped refers to one of these."""
     for parent in dropped if context.mode.foreign_key_checks else ():
-        user = _user(context.cluster, parent, dropped)
-        if user is not None:
-            child, key = user
+        reference = _reference_to(context.cluster, parent, dropped)
+        if reference is not None:
+            child, key = reference
             what = (
                 f"Cannot drop table {parent.info.name!r} referenced by a foreign key constraint {key.name!r}"
             )
@@ -97,24 +97,30 @@ def check_dropped(context: DDLContext, dropped: Collection[Table]) -> None:
 
 def check_truncated(context: DDLContext, table: Table) -> None:
     """:raises ScenarioError: if another table refers to this one."""
-    user = _user(context.cluster, table, [table]) if context.mode.foreign_key_checks else None
-    if user is not None:
-        child, key = user
+    reference = _reference_to(context.cluster, table, [table]) if context.mode.foreign_key_checks else None
+    if reference is not None:
+        child, key = reference
         what = "Cannot truncate a table referenced in a foreign key constraint"
-        raise ScenarioError(f"{what} ({key.shown(child.info)})")
+        raise ScenarioError(f"{what} ({key.constraint_text(child.info)})")
 
 
-def _user(cluster: Cluster, parent: Table, besides: Collection[Table]) -> tuple[Table, ForeignKey] | None:
+def _reference_to(
+    cluster: Cluster, parent: Table, ignored: Collection[Table]
+) -> tuple[Table, ForeignKey] | None:
+    """A foreign key that refers to a table, and its child table.
+
+    :param ignored: child tables that do not count.
+    """
     for child in cluster.tables():
-        if not any(child is table for table in besides):
+        if not any(child is table for table in ignored):
             for key in child.foreign_keys:
                 if _is_named(parent.info, key.parent):
                     return child, key
     return None
 
 
-def check_columns_stay(info: TableInfo, keys: Iterable[ForeignKey]) -> None:
-    """:raises ScenarioError: if a column that a foreign key refers from is gone."""
+def check_columns_exist(info: TableInfo, keys: Iterable[ForeignKey]) -> None:
+    """:raises ScenarioError: if the table no longer has a column of one of its foreign keys."""
     names = {column.name.lower() for column in info.columns}
     for key in keys:
         for name in key.columns:
@@ -123,8 +129,8 @@ def check_columns_stay(info: TableInfo, keys: Iterable[ForeignKey]) -> None:
                 raise ScenarioError(what, column=name)
 
 
-def follow_table(cluster: Cluster, before: TableInfo, after: TableInfo) -> None:
-    """Whoever referred to a table refers to it by its new name."""
+def update_parent_name(cluster: Cluster, before: TableInfo, after: TableInfo) -> None:
+    """Update foreign keys that refer to a table after it was renamed."""
     for child in cluster.tables():
         child.foreign_keys = [
             replace(key, parent=(after.schema, after.name)) if _is_named(before, key.parent) else key
@@ -132,10 +138,10 @@ def follow_table(cluster: Cluster, before: TableInfo, after: TableInfo) -> None:
         ]
 
 
-def follow_columns(cluster: Cluster, parent: TableInfo, renamed: Mapping[str, str]) -> None:
-    """Whoever referred to columns of a table refers to them by their new names.
+def update_parent_columns(cluster: Cluster, parent: TableInfo, renamed: Mapping[str, str]) -> None:
+    """Update foreign keys that refer to columns of a table after these were renamed.
 
-    :param renamed: new names by old ones in lower case.
+    :param renamed: new names by the old ones in lower case.
     """
     for child in cluster.tables():
         child.foreign_keys = [

@@ -22,8 +22,8 @@ from ticdc_producer.scenario.sql.table_definition import read_check
 _KEY_WORDS = ("PRIMARY", "UNIQUE", "INDEX", "KEY", "CONSTRAINT", "FOREIGN", "CHECK", "FULLTEXT", "SPATIAL")
 
 
-def stands_here(cursor: Cursor) -> bool:
-    """Whether ADD is followed by a key or constraint, not by a column."""
+def starts_key(cursor: Cursor) -> bool:
+    """Whether a key or constraint comes next, and not a column."""
     return cursor.word() in _KEY_WORDS
 
 
@@ -45,7 +45,7 @@ def add_key(cursor: Cursor, alteration: Alteration) -> None:
 def _add_index(cursor: Cursor, alteration: Alteration, name: str) -> None:
     lenient = cursor.word() in ("INDEX", "KEY") and cursor.word(1) == "IF"
     if lenient:
-        cursor.place += 1
+        cursor.position += 1
         if_not_exists(cursor)
         key = read_key_parts(cursor, "index", cursor.identifier("an index name"), cursor.line)
     else:
@@ -53,11 +53,14 @@ def _add_index(cursor: Cursor, alteration: Alteration, name: str) -> None:
         if read is None:
             raise cursor.error("expected a key")
         key = read
-    put_index(alteration, key, lenient=lenient)
+    add_index(alteration, key, lenient=lenient)
 
 
-def put_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:
-    """Add an index; the rows are looked through for duplicates when all parts are done."""
+def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:
+    """Add an index; ``Alteration.finish`` checks the rows for duplicates.
+
+    :param lenient: whether an index of the same name is no error.
+    """
     info = alteration.info
     if lenient and any(index.name.lower() == key.name.lower() for index in info.indexes):
         return
@@ -76,26 +79,29 @@ def put_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
 
 
 def drop_key(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP {INDEX | KEY} name`` behind the word INDEX or KEY."""
+    """``DROP {INDEX | KEY} name``, after these words."""
     lenient = if_exists(cursor)
-    take_index(alteration, cursor.identifier("an index name"), lenient=lenient)
+    drop_index_named(alteration, cursor.identifier("an index name"), lenient=lenient)
 
 
-def take_index(alteration: Alteration, name: str, *, lenient: bool = False) -> None:
-    """Drop an index by name."""
+def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False) -> None:
+    """Drop an index by name.
+
+    :param lenient: whether a missing index is no error.
+    """
     if lenient and all(index.name.lower() != name.lower() for index in alteration.info.indexes):
         return
     index = alteration.index(name)
     if index.primary and index.clustered:
         raise alteration.error("Unsupported drop primary key when the table is using clustered index")
-    if any(_needs(alteration, key.columns, index.name) for key in alteration.foreign_keys):
+    if any(_is_only_index(alteration, key.columns, index.name) for key in alteration.foreign_keys):
         raise alteration.error(f"Cannot drop index {name!r}: needed in a foreign key constraint")
     alteration.drop_index(index)
     alteration.actions.append(Action.DROP_PRIMARY_KEY if index.primary else Action.DROP_INDEX)
 
 
-def _needs(alteration: Alteration, columns: tuple[str, ...], name: str) -> bool:
-    """Whether a foreign key's columns begin this index and no other."""
+def _is_only_index(alteration: Alteration, columns: tuple[str, ...], name: str) -> bool:
+    """Whether this index is the only one that starts with a foreign key's columns."""
     wanted = [column.lower() for column in columns]
     serving = [
         index.name
@@ -106,7 +112,7 @@ def _needs(alteration: Alteration, columns: tuple[str, ...], name: str) -> bool:
 
 
 def rename_index(cursor: Cursor, alteration: Alteration) -> None:
-    """``RENAME {INDEX | KEY} old TO new``."""
+    """``RENAME {INDEX | KEY} old TO new``, after the first two words."""
     index = alteration.index(cursor.identifier("an index name"))
     cursor.expect("TO")
     name = cursor.identifier("an index name")
@@ -118,7 +124,7 @@ def rename_index(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def alter_index(cursor: Cursor, alteration: Alteration) -> None:
-    """``ALTER INDEX name {VISIBLE | INVISIBLE}``: an event without effect on rows."""
+    """``ALTER INDEX name {VISIBLE | INVISIBLE}``, after the first two words; it does not change rows."""
     alteration.index(cursor.identifier("an index name"))
     if not cursor.accept_any("VISIBLE", "INVISIBLE"):
         raise cursor.error("expected VISIBLE or INVISIBLE")
@@ -140,10 +146,10 @@ def _add_foreign_key(cursor: Cursor, alteration: Alteration, name: str) -> None:
 
 
 def drop_foreign_key(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP FOREIGN KEY name`` behind these words; its index stays."""
+    """``DROP FOREIGN KEY name``, after these words; its index is not dropped."""
     name = cursor.identifier("a foreign key name")
-    left = [key for key in alteration.foreign_keys if key.name.lower() != name.lower()]
-    if len(left) == len(alteration.foreign_keys):
+    remaining = [key for key in alteration.foreign_keys if key.name.lower() != name.lower()]
+    if len(remaining) == len(alteration.foreign_keys):
         raise alteration.error(f"foreign key {name!r} does not exist")
-    alteration.foreign_keys = left
+    alteration.foreign_keys = remaining
     alteration.actions.append(Action.DROP_FOREIGN_KEY)

@@ -1,4 +1,4 @@
-"""The parts of ALTER TABLE that are table options, and those that only TiDB itself sees."""
+"""The parts of ALTER TABLE that set table options or concern only TiDB itself."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from ticdc_producer.scenario.sql.ddl.columns import convert_columns
 from ticdc_producer.scenario.sql.table_definition import table_charset_of
 
 _NO_JOB = ("ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "ALGORITHM", "LOCK", "KEY_BLOCK_SIZE", "CHECKSUM")
-"""Options that TiDB reads and passes over, without a job."""
-_TO_TIDB = {
+"""Options that TiDB reads and ignores: they have no job."""
+_TIDB_ONLY = {
     "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM,
     "STATS_OPTIONS": Action.ALTER_TABLE_STATS_OPTIONS,
     "ATTRIBUTES": Action.ALTER_TABLE_ATTRIBUTES,
 }
+"""Options whose value only TiDB uses, with their jobs."""
 
 
 def alter_option(cursor: Cursor, alteration: Alteration) -> bool:
-    """Read one option, if one stands here, and note its job."""
+    """Read one option and record its job; False if no option comes next."""
     for words, run in OPTIONS:
         if cursor.accept(*words):
             run(cursor, alteration)
             return True
     if cursor.word() == "SHARD_ROW_ID_BITS":
         raise cursor.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
-    word = cursor.accept_any(*_NO_JOB, *_TO_TIDB)
+    word = cursor.accept_any(*_NO_JOB, *_TIDB_ONLY)
     if word:
         cursor.accept("=")
-        cursor.place += 1
-        if word in _TO_TIDB:
-            alteration.actions.append(_TO_TIDB[word])
+        cursor.position += 1
+        if word in _TIDB_ONLY:
+            alteration.actions.append(_TIDB_ONLY[word])
     return bool(word)
 
 
@@ -44,7 +45,7 @@ def _comment(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _charset(cursor: Cursor, alteration: Alteration) -> None:
-    """The default for columns to come."""
+    """The charset of columns that are added later."""
     cursor.accept("=")
     charset = read_charset(cursor)
     _, collation = _read_collation(cursor, charset)
@@ -53,7 +54,10 @@ def _charset(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
-    """Source: tidb ``pkg/ddl/modify_column.go`` (``checkModifyCharsetAndCollation``)."""
+    """Set the table's charset, from any charset to itself or to utf8mb4.
+
+    Source: tidb ``pkg/ddl/modify_column.go`` (``checkModifyCharsetAndCollation``).
+    """
     old = alteration.info.charset
     if charset not in (old, "utf8mb4"):
         raise alteration.error(f"Unsupported modify charset from {old} to {charset}")
@@ -97,10 +101,10 @@ def _auto_id_cache(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _ttl(cursor: Cursor, alteration: Alteration) -> None:
-    """``TTL = column + INTERVAL …`` with TTL_ENABLE and TTL_JOB_INTERVAL around it: one job."""
-    cursor.place -= 1
+    """``TTL = column + INTERVAL …``, TTL_ENABLE and TTL_JOB_INTERVAL, in any order, are one job."""
+    cursor.position -= 1
     while cursor.word() in ("TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"):
-        cursor.place += 1
+        cursor.position += 1
         cursor.accept("=")
         cursor.expression_source(until=frozenset({"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}))
     alteration.actions.append(Action.ALTER_TTL)
@@ -112,7 +116,7 @@ def _remove_ttl(_: Cursor, alteration: Alteration) -> None:
 
 def _placement(cursor: Cursor, alteration: Alteration) -> None:
     cursor.accept("=")
-    cursor.place += 1
+    cursor.position += 1
     alteration.actions.append(Action.ALTER_TABLE_PLACEMENT)
 
 
@@ -134,7 +138,7 @@ def _tiflash(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _force(_: Cursor, __: Alteration) -> None:
-    """TiDB has no job for it."""
+    """``FORCE``, for which TiDB has no job."""
 
 
 OPTIONS = (

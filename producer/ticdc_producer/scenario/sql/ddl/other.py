@@ -1,4 +1,4 @@
-"""Sequences and placement policies: TiCDC leaves them out, but their jobs take ids and time stamps."""
+"""DDL of sequences and placement policies. TiCDC does not send it, but its jobs take ids and commit-ts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def create_sequence(cursor: Cursor, context: DDLContext) -> None:
 def alter_sequence(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_exists(cursor)
     schema, name = cursor.qualified_name(context.database)
-    if _known(context, schema, name, lenient):
+    if _sequence_exists(context, schema, name, lenient):
         _record(cursor, context, Action.ALTER_SEQUENCE, schema, name)
 
 
@@ -35,12 +35,12 @@ def drop_sequence(cursor: Cursor, context: DDLContext) -> None:
     while cursor.accept(","):
         names.append(cursor.qualified_name(context.database))
     cursor.end()
-    for schema, name in [names for names in names if _known(context, *names, lenient)]:
+    for schema, name in [names for names in names if _sequence_exists(context, *names, lenient)]:
         context.cluster.database(schema).sequences.discard(name.lower())
         _record(cursor, context, Action.DROP_SEQUENCE, schema, name)
 
 
-def _known(context: DDLContext, schema: str, name: str, lenient: bool) -> bool:
+def _sequence_exists(context: DDLContext, schema: str, name: str, lenient: bool) -> bool:
     if name.lower() in context.cluster.database(schema).sequences:
         return True
     if lenient:
@@ -66,7 +66,7 @@ def create_placement_policy(cursor: Cursor, context: DDLContext) -> None:
 def alter_placement_policy(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_exists(cursor)
     name = cursor.identifier("a placement policy")
-    if _policy(context, name, lenient):
+    if _policy_exists(context, name, lenient):
         context.job(cursor, Action.ALTER_PLACEMENT_POLICY, schema=name)
 
 
@@ -74,12 +74,12 @@ def drop_placement_policy(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_exists(cursor)
     name = cursor.identifier("a placement policy")
     cursor.end()
-    if _policy(context, name, lenient):
+    if _policy_exists(context, name, lenient):
         context.cluster.policies.discard(name.lower())
         context.job(cursor, Action.DROP_PLACEMENT_POLICY, schema=name)
 
 
-def _policy(context: DDLContext, name: str, lenient: bool) -> bool:
+def _policy_exists(context: DDLContext, name: str, lenient: bool) -> bool:
     if name.lower() in context.cluster.policies:
         return True
     if lenient:

@@ -1,7 +1,7 @@
-"""The parts of ALTER TABLE about partitions; each stands alone.
+"""The parts of ALTER TABLE that change partitions; none of them can be combined with other parts.
 
-Rules: tidb ``pkg/ddl/partition.go``. Rows of a partition keep its physical id; what is reorganised gets
-new ids, and its rows with it, without any row change that TiCDC would see.
+Rules: tidb ``pkg/ddl/partition.go``. Rows have the physical id of their partition. Reorganised partitions and
+their rows get new ids, without any row change that TiCDC would see.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.table import partitioned
-from ticdc_producer.scenario.sql.partition_bounds import bounds_of, checked
+from ticdc_producer.scenario.sql.partition_bounds import bounds_of, validate_bounds
 from ticdc_producer.scenario.sql.partition_definition import (
     PartitionDraft,
     read_partition_by,
@@ -25,14 +25,14 @@ from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
 from ticdc_producer.scenario.sql.storage import Table
 
 
-def stands_here(cursor: Cursor) -> bool:
-    """Whether a change of partitions follows."""
+def starts_partition_change(cursor: Cursor) -> bool:
+    """Whether a change of partitions comes next."""
     words = cursor.word(), cursor.word(1)
     return any(words[: len(part)] == part for part, _ in PARTS)
 
 
 def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
-    """Run the change of partitions that stands here, if one does."""
+    """Run the change of partitions that comes next; False if there is none."""
     for words, run in PARTS:
         if cursor.accept(*words):
             run(cursor, context, table)
@@ -48,33 +48,35 @@ def _add(cursor: Cursor, context: DDLContext, table: Table) -> None:
     cursor.end()
     added = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     bounds = (*partitioning.bounds, *_bounds(drafts, table, context))
-    before = _set(table, (*table.info.partitions, *added), bounds, drafts, context)
+    before = _set_partitions(table, (*table.info.partitions, *added), bounds, drafts, context)
     context.job(cursor, Action.ADD_TABLE_PARTITION, before=before, after=table.info)
 
 
 def _drop(cursor: Cursor, context: DDLContext, table: Table) -> None:
     names = _read_names(cursor)
     cursor.end()
-    places = _places(table, names)
-    _with_bounds(table, "DROP", cursor)
-    if len(places) == len(table.info.partitions):
+    offsets = _offsets(table, names)
+    _check_has_bounds(table, "DROP", cursor)
+    if len(offsets) == len(table.info.partitions):
         raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=cursor.line)
-    _forget_rows(table, {table.info.partitions[place].id for place in places})
-    left = [place for place in range(len(table.info.partitions)) if place not in places]
-    bounds = [_partitioning(table).bounds[place] for place in left]
-    before = _set(table, [table.info.partitions[place] for place in left], bounds, (), context)
+    _remove_rows(table, {table.info.partitions[offset].id for offset in offsets})
+    remaining = [offset for offset in range(len(table.info.partitions)) if offset not in offsets]
+    bounds = [_partitioning(table).bounds[offset] for offset in remaining]
+    before = _set_partitions(
+        table, [table.info.partitions[offset] for offset in remaining], bounds, (), context
+    )
     context.job(cursor, Action.DROP_TABLE_PARTITION, before=before, after=table.info)
 
 
 def _truncate(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    everything = cursor.accept("ALL")
-    names = [part.name for part in table.info.partitions] if everything else _read_names(cursor)
+    all_partitions = cursor.accept("ALL")
+    names = [part.name for part in table.info.partitions] if all_partitions else _read_names(cursor)
     cursor.end()
     partitions = list(table.info.partitions)
-    for place in _places(table, names):
-        _forget_rows(table, {partitions[place].id})
-        partitions[place] = replace(partitions[place], id=context.cluster.ids.take())
-    before = _set(table, partitions, _partitioning(table).bounds, (), context)
+    for offset in _offsets(table, names):
+        _remove_rows(table, {partitions[offset].id})
+        partitions[offset] = replace(partitions[offset], id=context.cluster.ids.take())
+    before = _set_partitions(table, partitions, _partitioning(table).bounds, (), context)
     context.job(cursor, Action.TRUNCATE_TABLE_PARTITION, before=before, after=table.info)
 
 
@@ -83,33 +85,33 @@ def _reorganize(cursor: Cursor, context: DDLContext, table: Table) -> None:
     cursor.expect("INTO")
     drafts = read_partitions(cursor)
     cursor.end()
-    places = _places(table, names)
-    _with_bounds(table, "REORGANIZE", cursor)
-    first, last = places[0], places[-1]
-    if places != list(range(first, last + 1)):
-        raise ScenarioError("partitions to reorganize must stand side by side", line=cursor.line)
-    made = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
+    offsets = _offsets(table, names)
+    _check_has_bounds(table, "REORGANIZE", cursor)
+    first, last = offsets[0], offsets[-1]
+    if offsets != list(range(first, last + 1)):
+        raise ScenarioError("partitions to reorganize must be adjacent", line=cursor.line)
+    new = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     old = table.info.partitions
-    moved = {old[place].id for place in places}
+    moved = {old[offset].id for offset in offsets}
     bounds = list(_partitioning(table).bounds)
-    made_bounds = _bounds(drafts, table, context)
+    new_bounds = _bounds(drafts, table, context)
     if _partitioning(table).kind == "RANGE":
-        _check_range(bounds[last], made_bounds[-1], cursor, last=last == len(old) - 1)
-    bounds[first : last + 1] = made_bounds
-    before = _set(table, [*old[:first], *made, *old[last + 1 :]], bounds, drafts, context)
-    _replace_rows(table, moved)
+        _check_upper_bound(bounds[last], new_bounds[-1], cursor, last=last == len(old) - 1)
+    bounds[first : last + 1] = new_bounds
+    before = _set_partitions(table, [*old[:first], *new, *old[last + 1 :]], bounds, drafts, context)
+    _move_rows(table, moved)
     context.job(cursor, Action.REORGANIZE_PARTITION, before=before, after=table.info)
 
 
-def _check_range(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: Cursor, *, last: bool) -> None:
-    """What is reorganised ends where it did; the last partition may reach further."""
+def _check_upper_bound(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: Cursor, *, last: bool) -> None:
+    """Check that reorganised partitions end at the old bound; those at the end of the table may extend it."""
     if new != old and not (last and new > old):
         what = "Reorganize of range partitions cannot change total ranges except for last partition"
         raise ScenarioError(f"{what} where it can extend the range", line=cursor.statement.line)
 
 
 def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    """The partition and the table swap their physical ids, and so their rows."""
+    """``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows."""
     name = cursor.identifier("a partition name")
     cursor.expect("WITH", "TABLE")
     other = context.cluster.table(*cursor.qualified_name(context.database))
@@ -118,12 +120,12 @@ def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
         validated = cursor.accept("WITH") or not cursor.accept("WITHOUT")
         cursor.expect("VALIDATION")
     cursor.end()
-    place = _places(table, [name])[0]
-    _check_alike(table.info, other, cursor.line)
-    partition, before = table.info.partitions[place], other.info
+    offset = _offsets(table, [name])[0]
+    _check_same_definition(table.info, other, cursor.line)
+    partition, before = table.info.partitions[offset], other.info
     if validated:
-        _check_rows(table, other, place, cursor.line)
-    _swap(context, table, other, place)
+        _check_rows(table, other, offset, cursor.line)
+    _swap(context, table, other, offset)
     query = (
         f"ALTER TABLE {quoted(table.info.schema, table.info.name)} EXCHANGE PARTITION `{partition.name}`"
         f" WITH TABLE {quoted(before.schema, before.name)}"
@@ -131,40 +133,40 @@ def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
     context.job(cursor, Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
 
 
-def _swap(context: DDLContext, table: Table, other: Table, place: int) -> None:
-    partitions, theirs = list(table.info.partitions), other.info.table_id
-    ours = partitions[place].id
-    partitions[place] = replace(partitions[place], id=theirs)
-    to_other = [row for row in table.rows.values() if row.table_id == ours]
+def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
+    partitions, other_id = list(table.info.partitions), other.info.table_id
+    partition_id = partitions[offset].id
+    partitions[offset] = replace(partitions[offset], id=other_id)
+    to_other = [row for row in table.rows.values() if row.table_id == partition_id]
     to_table = list(other.rows.values())
     for source, rows in ((table, to_other), (other, to_table)):
         for row in rows:
             source.remove(row)
         source.ids.forget_cache()
     table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
-    other.info = context.cluster.new_version(replace(other.info, table_id=ours))
+    other.info = context.cluster.new_version(replace(other.info, table_id=partition_id))
     for target, rows in ((table, to_table), (other, to_other)):
         for row in rows:
             target.put(row)
 
 
-def _check_alike(info: TableInfo, other: Table, line: int) -> None:
-    shape = [(c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in info.columns]
-    theirs = [
+def _check_same_definition(info: TableInfo, other: Table, line: int) -> None:
+    columns = [(c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in info.columns]
+    other_columns = [
         (c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in other.info.columns
     ]
-    if shape != theirs or other.partitioning is not None:
+    if columns != other_columns or other.partitioning is not None:
         raise ScenarioError("Tables have different definitions, or both have partitions", line=line)
 
 
-def _check_rows(table: Table, other: Table, place: int, line: int) -> None:
+def _check_rows(table: Table, other: Table, offset: int, line: int) -> None:
     partitioning = _partitioning(table)
-    if any(partitioning.locate(table.info, row.values) != place for row in other.rows.values()):
+    if any(partitioning.locate(table.info, row.values) != offset for row in other.rows.values()):
         raise ScenarioError("Found a row that does not match the partition", line=line)
 
 
 def _remove(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    """REMOVE PARTITIONING: the table gets a new id."""
+    """``REMOVE PARTITIONING``: the table gets a new id."""
     cursor.end()
     _partitioning(table)
     before = table.info
@@ -174,7 +176,7 @@ def _remove(cursor: Cursor, context: DDLContext, table: Table) -> None:
 
 
 def _partition_by(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    """PARTITION BY: ids for the partitions, then one for the table."""
+    """``PARTITION BY``: first the partitions get new ids, then the table."""
     draft = read_partition_by(cursor)
     cursor.end()
     before = table.info
@@ -194,19 +196,22 @@ def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: P
         table.put(table.make_row(row.values, row.row_id))
 
 
-def _set(
+def _set_partitions(
     table: Table,
     partitions: Iterable[PartitionInfo],
     bounds: Iterable[tuple[Bound, ...]],
     drafts: Sequence[PartitionDraft],
     context: DDLContext,
 ) -> TableInfo:
-    """Give the table other partitions; its version before."""
+    """Replace the table's partitions.
+
+    :return: the table's version before.
+    """
     parts, before = tuple(partitions), table.info
     if len({part.name.lower() for part in parts}) < len(parts):
         raise ScenarioError("Duplicate partition name", line=drafts[0].line if drafts else 0)
     partitioning = replace(_partitioning(table), bounds=tuple(bounds), count=len(parts))
-    table.partitioning = checked(partitioning, drafts)
+    table.partitioning = validate_bounds(partitioning, drafts)
     table.info = context.cluster.new_version(replace(before, partitions=parts))
     return before
 
@@ -217,8 +222,8 @@ def _partitioning(table: Table) -> Partitioning:
     return table.partitioning
 
 
-def _with_bounds(table: Table, verb: str, cursor: Cursor) -> None:
-    """:raises ScenarioError: if the partitions are numbered, not bounded."""
+def _check_has_bounds(table: Table, verb: str, cursor: Cursor) -> None:
+    """:raises ScenarioError: if the table has HASH or KEY partitions, which have no bounds."""
     if _partitioning(table).kind not in ("RANGE", "LIST"):
         what = f"{verb} PARTITION can only be used on RANGE/LIST partitions"
         raise ScenarioError(what, line=cursor.statement.line)
@@ -236,25 +241,29 @@ def _read_names(cursor: Cursor) -> list[str]:
     return names
 
 
-def _places(table: Table, names: Sequence[str]) -> list[int]:
-    """:raises ScenarioError: if one of them is no partition of the table."""
+def _offsets(table: Table, names: Sequence[str]) -> list[int]:
+    """Sorted offsets of the named partitions.
+
+    :raises ScenarioError: if the table has no partition of that name.
+    """
     _partitioning(table)
-    known = {part.name.lower(): place for place, part in enumerate(table.info.partitions)}
+    known = {part.name.lower(): offset for offset, part in enumerate(table.info.partitions)}
     for name in names:
         if name.lower() not in known:
             raise ScenarioError(f"Unknown partition {name!r} in table {table.info.name!r}", value=name)
     return sorted(known[name.lower()] for name in names)
 
 
-def _forget_rows(table: Table, ids: set[int]) -> None:
+def _remove_rows(table: Table, ids: set[int]) -> None:
     for row in [row for row in table.rows.values() if row.table_id in ids]:
         table.remove(row)
 
 
-def _replace_rows(table: Table, ids: set[int]) -> None:
-    """Put the rows of partitions that are gone into those that are there.
+def _move_rows(table: Table, ids: set[int]) -> None:
+    """Move the rows of removed partitions into the table's present ones.
 
-    :raises ScenarioError: for a row that none takes.
+    :param ids: physical ids of the removed partitions.
+    :raises ScenarioError: for a row that fits no partition.
     """
     for row in [row for row in table.rows.values() if row.table_id in ids]:
         table.remove(row)

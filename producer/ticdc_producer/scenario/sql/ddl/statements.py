@@ -1,4 +1,4 @@
-"""Which DDL statement is run by what."""
+"""The table of DDL statements and the functions that run them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ADJECTIVES = (
     "TEMPORARY", "GLOBAL", "LOCAL", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR", "HYPO", "RESOURCE",
     "MASKING",
 )  # fmt: skip
-"""Words that say little without the next one."""
+"""Words that an error message repeats together with the next word."""
 
 
 def run_ddl(cursor: Cursor, context: DDLContext) -> None:
     """Run one DDL statement.
 
-    :raises ScenarioError: if it does not parse, or contradicts what there is.
-    :raises UnsupportedSQL: if it is none that this tool runs.
+    :raises ScenarioError: if it does not parse, or does not fit the existing tables.
+    :raises UnsupportedSQL: if this tool does not run statements of this kind.
     """
     for words, run in STATEMENTS:
         if cursor.accept(*words):
@@ -35,7 +35,7 @@ def run_ddl(cursor: Cursor, context: DDLContext) -> None:
 
 
 def is_ddl(first_word: str) -> bool:
-    """Whether a statement that starts so commits the open transaction and is read by hand."""
+    """Whether a statement is DDL, by its first word: it commits the open transaction."""
     return first_word in _VERBS
 
 

@@ -14,7 +14,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_dropped,
     check_new,
     check_truncated,
-    follow_table,
+    update_parent_name,
 )
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey, free_name
 from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
@@ -28,26 +28,26 @@ def create_table(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_not_exists(cursor)
     schema, name = cursor.qualified_name(context.database)
     database = context.cluster.database(schema)
-    made = _like(cursor, context) or _defined(cursor, context, database.name, name)
+    table = _read_like(cursor, context) or _read_definition(cursor, context, database.name, name)
     if database.holds(name):
         if lenient:
             return
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
-    info = replace(made.info, schema=database.name, name=name)
-    made.info = context.cluster.new_version(with_new_ids(info, context))
-    check_new(context, made, made.foreign_keys)
-    context.cluster.add(made)
-    context.job(cursor, Action.CREATE_TABLE, after=made.info)
+    info = replace(table.info, schema=database.name, name=name)
+    table.info = context.cluster.new_version(with_new_ids(info, context))
+    check_new(context, table, table.foreign_keys)
+    context.cluster.add(table)
+    context.job(cursor, Action.CREATE_TABLE, after=table.info)
 
 
 def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
-    """The table under a new id, its partitions under the ids that follow."""
+    """The table with a new id, and its partitions with the ids after it."""
     table_id = context.cluster.ids.take()
     partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
     return replace(info, table_id=table_id, partitions=partitions)
 
 
-def _defined(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
+def _read_definition(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
     draft = read_table(cursor, schema)
     database = context.cluster.database(schema)
     charset = database.charset, database.collation
@@ -57,39 +57,39 @@ def _defined(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Tab
         info, partitioning = partitioned(draft.partitioning, info, context)
     return Table(
         info,
-        row_ids(info, following=draft.auto_increment, cache=draft.cache),
+        row_ids(info, next_id=draft.auto_increment, cache=draft.cache),
         partitioning,
         next_index_id,
-        foreign_keys=_named(draft),
+        foreign_keys=_with_names(draft),
     )
 
 
 def partitioned(
     draft: PartitioningDraft, info: TableInfo, context: DDLContext
 ) -> tuple[TableInfo, Partitioning]:
-    """The table with its partitions, which have no ids yet."""
+    """The table with partitions, whose ids are still 0."""
     partitioning = make_partitioning(draft, info, context.mode)
     return replace(
         info, partitions=tuple(PartitionInfo(id=0, name=name) for name in draft.names)
     ), partitioning
 
 
-def _named(draft: TableDraft) -> list[ForeignKey]:
+def _with_names(draft: TableDraft) -> list[ForeignKey]:
     named: list[ForeignKey] = []
     for key in draft.foreign_keys:
         named.append(replace(key, name=key.name or free_name(named)))
     return named
 
 
-def _like(cursor: Cursor, context: DDLContext) -> Table | None:
-    """``LIKE other`` or ``(LIKE other)``; foreign keys and counters do not come along."""
-    bracket = cursor.word() == "(" and cursor.word(1) == "LIKE"
-    if bracket:
+def _read_like(cursor: Cursor, context: DDLContext) -> Table | None:
+    """``LIKE other`` or ``(LIKE other)``, without foreign keys and id counters; None for anything else."""
+    in_brackets = cursor.word() == "(" and cursor.word(1) == "LIKE"
+    if in_brackets:
         cursor.expect("(")
     if not cursor.accept("LIKE"):
         return None
     source = context.cluster.table(*cursor.qualified_name(context.database))
-    if bracket:
+    if in_brackets:
         cursor.expect(")")
     cursor.end()
     columns = tuple(replace(column, origin_default=None) for column in source.info.columns)
@@ -98,7 +98,7 @@ def _like(cursor: Cursor, context: DDLContext) -> Table | None:
 
 
 def drop_table(cursor: Cursor, context: DDLContext) -> None:
-    """One job per table, with a query that TiDB rebuilds."""
+    """One job per table; TiDB rebuilds its query."""
     lenient = if_exists(cursor)
     names = [cursor.qualified_name(context.database)]
     while cursor.accept(","):
@@ -131,7 +131,7 @@ def truncate_table(cursor: Cursor, context: DDLContext) -> None:
 
 
 def rename_tables(cursor: Cursor, context: DDLContext) -> None:
-    """One job; several tables give one event each, whose query TiCDC rebuilds."""
+    """One job. For several tables it has one event each, whose query TiCDC rebuilds."""
     pairs = [_rename_pair(cursor, context)]
     while cursor.accept(","):
         pairs.append(_rename_pair(cursor, context))
@@ -141,12 +141,18 @@ def rename_tables(cursor: Cursor, context: DDLContext) -> None:
         context.job(cursor, Action.RENAME_TABLE, before=before, after=after)
         return
     events = []
-    for place, (source, target) in enumerate(pairs):
+    for sequence, (source, target) in enumerate(pairs):
         before, after = rename(context, source, target)
         query = f"RENAME TABLE {quoted(before.schema, before.name)} TO {quoted(after.schema, after.name)}"
         events.append(
             context.event(
-                cursor, Action.RENAME_TABLES, Action.RENAME_TABLE, before, after, query=query, place=place
+                cursor,
+                Action.RENAME_TABLES,
+                Action.RENAME_TABLE,
+                before,
+                after,
+                query=query,
+                sequence=sequence,
             )
         )
     context.cluster.ids.take()
@@ -164,8 +170,9 @@ def rename(
 ) -> tuple[TableInfo, TableInfo]:
     """Give a table another name.
 
+    :param source: schema and table; ``target``: likewise, the new ones.
     :return: the table's version before and after.
-    :raises ScenarioError: if the new name is taken.
+    :raises ScenarioError: if a table has the new name already.
     """
     table = context.cluster.table(*source)
     database = context.cluster.database(target[0])
@@ -175,5 +182,5 @@ def rename(
     context.cluster.drop(table)
     table.info = context.cluster.new_version(replace(before, schema=database.name, name=target[1]))
     context.cluster.add(table)
-    follow_table(context.cluster, before, table.info)
+    update_parent_name(context.cluster, before, table.info)
     return before, table.info

@@ -1,4 +1,4 @@
-"""CREATE and DROP VIEW: TiCDC sends the DDL, and there are no rows."""
+"""CREATE and DROP VIEW. TiCDC sends the DDL; a view has no rows of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ticdc_producer.scenario.sql.ddl.view_columns import view_columns
 
 
 def create_view(cursor: Cursor, context: DDLContext) -> None:
-    """Of the SELECT only the names of its columns are read: its rows reach no consumer."""
-    replacing = any(cursor.statement.word(place) == "REPLACE" for place in range(3))
-    cursor.place = _after_the_word_view(cursor)
+    """``CREATE [OR REPLACE] VIEW``. Only the SELECT's column names are read, since a view sends no rows."""
+    replacing = any(cursor.statement.word(offset) == "REPLACE" for offset in range(3))
+    cursor.position = _after_word_view(cursor)
     schema, name = cursor.qualified_name(context.database)
     database = context.cluster.database(schema)
     if database.holds(name) and not (replacing and name.lower() in database.views):
@@ -31,7 +31,7 @@ def create_view(cursor: Cursor, context: DDLContext) -> None:
 
 
 def _read_definition(cursor: Cursor) -> tuple[tuple[str, ...], str]:
-    """``[(columns)] AS query``: the columns that are listed, and the query."""
+    """``[(columns)] AS query``: the listed columns, and the text of the query."""
     names = cursor.column_names() if cursor.word() == "(" else ()
     cursor.expect("AS")
     if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
@@ -39,19 +39,16 @@ def _read_definition(cursor: Cursor) -> tuple[tuple[str, ...], str]:
     return names, cursor.rest()
 
 
-def _after_the_word_view(cursor: Cursor) -> int:
-    """ALGORITHM, DEFINER and SQL SECURITY may stand before it."""
-    places = (
-        place for place in range(len(cursor.statement.tokens)) if cursor.statement.word(place) == "VIEW"
-    )
-    place = next(places, -1)
-    if place < 0:
-        raise cursor.error("expected VIEW")
-    return place + 1
+def _after_word_view(cursor: Cursor) -> int:
+    """The position after the word VIEW, which may follow ALGORITHM, DEFINER and SQL SECURITY."""
+    for position in range(len(cursor.statement.tokens)):
+        if cursor.statement.word(position) == "VIEW":
+            return position + 1
+    raise cursor.error("expected VIEW")
 
 
 def drop_view(cursor: Cursor, context: DDLContext) -> None:
-    """One job per view, with a query that TiDB rebuilds."""
+    """One job per view; TiDB rebuilds its query."""
     lenient = if_exists(cursor)
     names = [cursor.qualified_name(context.database)]
     while cursor.accept(","):

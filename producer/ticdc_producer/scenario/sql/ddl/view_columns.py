@@ -1,4 +1,4 @@
-"""Columns of a view: names alone, as TiDB keeps them.
+"""The columns of a view, which have only names, as in TiDB.
 
 Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): columns without a type.
 """
@@ -19,14 +19,15 @@ from ticdc_producer.scenario.sql.dialect import parse_dml
 def view_columns(
     names: Sequence[str], query: str, line: int, cluster: Cluster, database: str
 ) -> tuple[ColumnInfo, ...]:
-    """The columns of a view, none where its SELECT is beyond what this tool reads.
+    """The columns of a view; empty if this tool cannot parse its SELECT.
 
-    :param names: those that the statement lists itself.
-    :param query: the SELECT.
-    :param database: the current one.
+    :param names: the names that the statement lists itself; empty if it lists none.
+    :param query: the text of the SELECT.
+    :param line: line of the scenario file, for errors.
+    :param database: the current database.
     """
-    known = names or tuple(_selected_names(query, line, cluster, database))
-    return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in known)
+    column_names = names or tuple(_selected_names(query, line, cluster, database))
+    return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in column_names)
 
 
 def _selected_names(query: str, line: int, cluster: Cluster, database: str) -> Iterator[str]:
@@ -40,15 +41,18 @@ def _selected_names(query: str, line: int, cluster: Cluster, database: str) -> I
         return
     for node in tree.expressions:
         if node.is_star:
-            yield from _all_names(tree, node.text("table"), cluster, database)
+            yield from _star_names(tree, node.text("table"), cluster, database)
         else:
             yield node.alias_or_name or query[slice(*_span(node))]
 
 
-def _all_names(select: exp.Select, wanted: str, cluster: Cluster, database: str) -> Iterator[str]:
-    """Names behind ``*`` or ``table.*``."""
+def _star_names(select: exp.Select, qualifier: str, cluster: Cluster, database: str) -> Iterator[str]:
+    """The column names that ``*`` or ``table.*`` means.
+
+    :param qualifier: the table or alias; empty for ``*``.
+    """
     for source in select.find_all(exp.Table):
-        if wanted and source.alias_or_name.lower() != wanted.lower():
+        if qualifier and source.alias_or_name.lower() != qualifier.lower():
             continue
         table = cluster.find(source.db or database, source.name)
         if table is not None:
@@ -56,8 +60,8 @@ def _all_names(select: exp.Select, wanted: str, cluster: Cluster, database: str)
 
 
 def _span(node: exp.Expr) -> tuple[int, int]:
-    """Where an expression without a name stands in the text, as far as its parts tell."""
-    places = [part.meta for part in node.walk() if "start" in part.meta]
-    if not places:
+    """Start and end of an expression in the text, by the positions of its parts; 0, 0 if none has one."""
+    positions = [part.meta for part in node.walk() if "start" in part.meta]
+    if not positions:
         return 0, 0
-    return min(place["start"] for place in places), max(place["end"] for place in places) + 1
+    return min(meta["start"] for meta in positions), max(meta["end"] for meta in positions) + 1

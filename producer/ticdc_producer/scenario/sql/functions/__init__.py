@@ -1,4 +1,4 @@
-"""Functions by name, grouped by subject. To add one, write it and put it into its module's ``FUNCTIONS``."""
+"""SQL functions by name, grouped by subject. A new function also goes into its module's ``FUNCTIONS``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.functions import (
     text_search,
 )
 from ticdc_producer.scenario.sql.functions.function import Function
-from ticdc_producer.scenario.sql.functions.rejected import REFUSED
+from ticdc_producer.scenario.sql.functions.rejected import REJECTED
 
 MODULES = (
     clock, control, digest, interval, json_change, json_make, json_search, datetime_format, datetime_make,
@@ -36,13 +36,13 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def function_named(name: str) -> Function:
-    """The function of that name, in upper case.
+    """The function of a name in upper case.
 
-    :raises UnsupportedSQL: if this tool does not have it, with the reason where there is one.
+    :raises UnsupportedSQL: if this tool does not have it; the hint has the reason or a similar name.
     """
     function = FUNCTIONS.get(name)
     if function is None:
-        reason = REFUSED.get(name, "")
+        reason = REJECTED.get(name, "")
         hint = reason or nearest(name, FUNCTIONS, listed="the page on SQL")
         raise UnsupportedSQL(f"the function {name} is not supported", hint=hint)
     return function

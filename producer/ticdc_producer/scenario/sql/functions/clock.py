@@ -1,4 +1,4 @@
-"""The session's fixed moment. It does not move, so ``SYSDATE()`` is ``NOW()``."""
+"""The session's current time, which is fixed, so ``SYSDATE()`` is ``NOW()``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import Moment, SQLValue
-from ticdc_producer.model.temporal_text import moment_of, span_of
+from ticdc_producer.model.sql_value import DateTimeValue, SQLValue
+from ticdc_producer.model.temporal_text import datetime_from_python, time_of_day
 from ticdc_producer.scenario.sql.functions.datetime_argument import fsp_of
 from ticdc_producer.scenario.sql.functions.function import Function
 
 
-def _local(arguments: Sequence[SQLValue], mode: SQLMode) -> Moment:
-    return moment_of(mode.now.astimezone(mode.zone), fsp_of(arguments[0]) if arguments else 0)
+def _local(arguments: Sequence[SQLValue], mode: SQLMode) -> DateTimeValue:
+    return datetime_from_python(mode.now.astimezone(mode.zone), fsp_of(arguments[0]) if arguments else 0)
 
 
-def _utc(arguments: Sequence[SQLValue], mode: SQLMode) -> Moment:
+def _utc(arguments: Sequence[SQLValue], mode: SQLMode) -> DateTimeValue:
     return _local(arguments, replace(mode, zone=UTC))
 
 
@@ -29,22 +29,22 @@ def _utc_date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return _day(_utc(arguments, mode))
 
 
-def _day(now: Moment) -> Moment:
-    return Moment(now.year, now.month, now.day, fsp=-1)
+def _day(now: DateTimeValue) -> DateTimeValue:
+    return DateTimeValue(now.year, now.month, now.day, fsp=-1)
 
 
 def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     now = _local(arguments, mode)
-    return span_of(now, now.fsp)
+    return time_of_day(now, now.fsp)
 
 
 def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     now = _utc(arguments, mode)
-    return span_of(now, now.fsp)
+    return time_of_day(now, now.fsp)
 
 
 def unix_seconds(mode: SQLMode) -> int:
-    """``UNIX_TIMESTAMP()``."""
+    """The session's current time in seconds since 1970: ``UNIX_TIMESTAMP()``."""
     return (mode.now - mode.now.fromtimestamp(0, UTC)) // timedelta(seconds=1)
 
 

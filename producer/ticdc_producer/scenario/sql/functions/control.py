@@ -8,12 +8,12 @@ from decimal import Decimal
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.compare import compare, truth
-from ticdc_producer.scenario.sql.functions.function import Function, whole
+from ticdc_producer.scenario.sql.compare import as_boolean, compare
+from ticdc_producer.scenario.sql.functions.function import Function, to_integer
 
 
 def _if(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    return arguments[1] if truth(arguments[0]) else arguments[2]
+    return arguments[1] if as_boolean(arguments[0]) else arguments[2]
 
 
 def _coalesce(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -47,7 +47,7 @@ def _extreme(arguments: Sequence[SQLValue], mode: SQLMode, collation: str, sign:
 
 
 def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``INTERVAL(n, a, b, …)``: how many of the ascending a, b, … are at most n."""
+    """``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … that are at most n."""
     if arguments[0] is None:
         return -1
     number = Decimal(as_number(arguments[0])[0])
@@ -56,18 +56,18 @@ def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    place = whole(arguments[0]) if arguments[0] is not None else 0
-    return arguments[place] if 0 < place < len(arguments) else None
+    number = to_integer(arguments[0]) if arguments[0] is not None else 0
+    return arguments[number] if 0 < number < len(arguments) else None
 
 
 FUNCTIONS = {
-    "COALESCE": Function(_coalesce, 1, -1, takes_null=True),
-    "ELT": Function(_elt, 2, -1, takes_null=True),
+    "COALESCE": Function(_coalesce, 1, -1, accepts_null=True),
+    "ELT": Function(_elt, 2, -1, accepts_null=True),
     "GREATEST": Function(_greatest, 2, -1, collated=True),
-    "IF": Function(_if, 3, 3, takes_null=True),
-    "IFNULL": Function(_coalesce, 2, 2, takes_null=True),
-    "INTERVAL": Function(_interval, 2, -1, takes_null=True),
-    "ISNULL": Function(_isnull, 1, 1, takes_null=True),
+    "IF": Function(_if, 3, 3, accepts_null=True),
+    "IFNULL": Function(_coalesce, 2, 2, accepts_null=True),
+    "INTERVAL": Function(_interval, 2, -1, accepts_null=True),
+    "ISNULL": Function(_isnull, 1, 1, accepts_null=True),
     "LEAST": Function(_least, 2, -1, collated=True),
-    "NULLIF": Function(_nullif, 2, 2, takes_null=True, collated=True),
+    "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True),
 }

@@ -1,4 +1,4 @@
-"""Arguments that are dates and times, and results that are."""
+"""Converts arguments to dates and times, and makes functions of one date or time."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from dataclasses import replace
 from datetime import date
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_temporal import allowed, to_moment, to_span
+from ticdc_producer.model.coerce_temporal import allowed, as_datetime, as_duration
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import JsonText, Moment, Span, SQLValue
-from ticdc_producer.model.temporal_text import MAX_FSP, MAX_SPAN, span_of
-from ticdc_producer.scenario.sql.functions.function import Function, whole, wrong_value
+from ticdc_producer.model.sql_value import DateTimeValue, Duration, JsonText, SQLValue
+from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
+from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 DAY = 24 * 3600 * 1_000_000
-"""Microseconds of a day."""
+"""Microseconds in a day."""
 
 _CLOCK = re.compile(r"\d[T ]+\d|^\d{9,}|:", re.ASCII)
 
 
 def fraction_digits(value: SQLValue) -> int:
-    """Digits behind the point, at most 6: the fsp of a string or a number."""
+    """The fsp of a string or a number: its digits after the point, at most 6."""
     return min(len(to_text(value).partition(".")[2].rstrip("Z")), MAX_FSP)
 
 
-def names_clock(value: SQLValue) -> bool:
-    """Whether a value has a time of day, be it midnight."""
-    if isinstance(value, Moment):
+def has_time_of_day(value: SQLValue) -> bool:
+    """Whether a value has a time of day, even midnight."""
+    if isinstance(value, DateTimeValue):
         return value.fsp >= 0
-    return isinstance(value, Span) or _CLOCK.search(to_text(value).strip()) is not None
+    return isinstance(value, Duration) or _CLOCK.search(to_text(value).strip()) is not None
 
 
-def moment(value: SQLValue, mode: SQLMode) -> Moment | None:
-    """An argument as a moment with the fraction that it has; None if it is none.
+def datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
+    """An argument as a DATETIME with the argument's own fsp; None if it is not a date or time.
 
-    :raises ScenarioError: for what is none, in strict mode.
+    :raises ScenarioError: in strict mode, instead of None.
     """
-    if isinstance(value, Moment):
+    if isinstance(value, DateTimeValue):
         return value if value.fsp >= 0 else replace(value, fsp=0)
     text = _unquoted(value)
-    found = to_moment(text, 0 if isinstance(value, Span) else fraction_digits(text), mode)
+    found = as_datetime(text, 0 if isinstance(value, Duration) else fraction_digits(text), mode)
     if found is None or not allowed(found, mode):
-        wrong_value("datetime", value, mode)
+        reject_value("datetime", value, mode)
         return None
     return found
 
 
-def real_moment(value: SQLValue, mode: SQLMode) -> Moment | None:
-    """As ``moment``, but nothing that no calendar has, such as month 0."""
-    found = moment(value, mode)
-    if found is not None and not _is_real(found):
-        wrong_value("datetime", value, mode)
+def calendar_datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
+    """Like ``datetime_argument``, but rejects dates that no calendar has, such as month 0."""
+    found = datetime_argument(value, mode)
+    if found is not None and not _is_calendar_date(found):
+        reject_value("datetime", value, mode)
         return None
     return found
 
 
-def _is_real(found: Moment) -> bool:
+def _is_calendar_date(found: DateTimeValue) -> bool:
     try:
         found.naive()
     except ValueError:
@@ -65,44 +65,51 @@ def _is_real(found: Moment) -> bool:
     return True
 
 
-def span(value: SQLValue, mode: SQLMode) -> Span | None:
-    """An argument as a time, cut to the range of TIME; None if it is none.
+def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
+    """An argument as a TIME, limited to the range of TIME; None if it is not a time.
 
-    :raises ScenarioError: for what is none, in strict mode.
+    :raises ScenarioError: in strict mode, instead of None.
     """
-    if isinstance(value, Moment):
-        return span_of(value, max(value.fsp, 0))
+    if isinstance(value, DateTimeValue):
+        return time_of_day(value, max(value.fsp, 0))
     text = _unquoted(value)
-    found = value if isinstance(value, Span) else to_span(text, fraction_digits(text))
+    found = value if isinstance(value, Duration) else as_duration(text, fraction_digits(text))
     if found is None:
-        wrong_value("time", value, mode)
+        reject_value("time", value, mode)
         return None
-    return clipped(found.microseconds, found.fsp)
+    return clip_time(found.microseconds, found.fsp)
 
 
-def clipped(microseconds: int, fsp: int) -> Span:
-    """A TIME of at most 838:59:59."""
-    return Span(min(max(microseconds, -MAX_SPAN), MAX_SPAN), fsp)
+def clip_time(microseconds: int, fsp: int) -> Duration:
+    """A TIME, limited to ±838:59:59.
+
+    :param fsp: digits of its fraction.
+    """
+    return Duration(min(max(microseconds, -MAX_DURATION), MAX_DURATION), fsp)
 
 
 def fsp_of(value: SQLValue) -> int:
-    """An argument that says how many digits a fraction has.
+    """An argument that is an fsp: the number of digits of a fraction.
 
-    :raises ScenarioError: if that is more than 6.
+    :raises ScenarioError: if it is not between 0 and 6.
     """
-    digits = whole(value)
+    digits = to_integer(value)
     if not 0 <= digits <= MAX_FSP:
         raise ScenarioError("a fraction of a second has at most 6 digits", value=str(digits))
     return digits
 
 
-def of_date(found: date) -> Moment:
-    return Moment(found.year, found.month, found.day, fsp=-1)
+def date_value(found: date) -> DateTimeValue:
+    """A date as an SQL value of type DATE."""
+    return DateTimeValue(found.year, found.month, found.day, fsp=-1)
 
 
-def on_moment(run: Callable[[Moment], SQLValue], *, real: bool = False) -> Function:
-    """A function of one date or moment."""
-    read = real_moment if real else moment
+def datetime_function(run: Callable[[DateTimeValue], SQLValue], *, calendar: bool = False) -> Function:
+    """A function of one date or datetime.
+
+    :param calendar: whether dates that no calendar has are invalid arguments.
+    """
+    read = calendar_datetime_argument if calendar else datetime_argument
 
     def call(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         found = read(arguments[0], mode)
@@ -111,11 +118,11 @@ def on_moment(run: Callable[[Moment], SQLValue], *, real: bool = False) -> Funct
     return Function(call, 1, 1)
 
 
-def on_span(run: Callable[[Span], SQLValue]) -> Function:
+def time_function(run: Callable[[Duration], SQLValue]) -> Function:
     """A function of one time."""
 
     def call(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-        found = span(arguments[0], mode)
+        found = time_argument(arguments[0], mode)
         return None if found is None else run(found)
 
     return Function(call, 1, 1)

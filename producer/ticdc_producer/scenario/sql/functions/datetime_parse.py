@@ -1,6 +1,6 @@
-"""Dates and times read by format: ``STR_TO_DATE``.
+"""Parses dates and times by format: ``STR_TO_DATE``.
 
-Rules: tidb ``pkg/types/time.go`` (``StrToDate``, ``GetFormatType``). What follows the format is ignored.
+Rules: tidb ``pkg/types/time.go`` (``StrToDate``, ``GetFormatType``). Text after the format is ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.coerce_temporal import allowed
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import Moment, Span
+from ticdc_producer.model.sql_value import DateTimeValue, Duration
 from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, two_digit_year
 from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS
 
@@ -32,54 +32,60 @@ _PATTERNS = {
     "S": r"(\d{1,2})", "s": r"(\d{1,2})", "T": r"(\d{1,2}:\d{1,2}:\d{1,2})", "W": _names(_WEEKDAYS),
     "Y": r"(\d{1,4})", "y": r"(\d{1,2})", "#": r"(\d*)", "@": r"([a-z]*)", ".": r"([!-/:-@\[-`{-~]*)",
 }  # fmt: skip
-_OF_DATES = frozenset("abcDdejMmWYy")
-_OF_TIMES = frozenset("fHhIiklprSsT")
+_DATE_SPECIFIERS = frozenset("abcDdejMmWYy")
+_TIME_SPECIFIERS = frozenset("fHhIiklprSsT")
 
 
 @dataclass(slots=True)
 class _Parts:
-    """What was read so far; ``half`` is AM or PM."""
+    """The numbers parsed so far.
+
+    :param values: by the name of the part: ``year``, ``twelve`` (an hour of a 12-hour clock) …
+    :param half: ``am``, ``pm`` or empty.
+    """
 
     values: dict[str, int] = field(default_factory=dict)
     half: str = ""
 
-    def moment(self, fsp: int) -> Moment | None:
-        of = self.values.get
-        hour = of("hour", 0)
+    def as_datetime(self, fsp: int) -> DateTimeValue | None:
+        get = self.values.get
+        hour = get("hour", 0)
         if "twelve" in self.values:
             if not 1 <= self.values["twelve"] <= 12:
                 return None
             hour = self.values["twelve"] % 12 + (12 if self.half == "pm" else 0)
         elif self.half and hour > 12:
             return None
-        year, month, day = of("year", 0), of("month", 0), of("day", 0)
+        year, month, day = get("year", 0), get("month", 0), get("day", 0)
         if "day_of_year" in self.values and year:
             try:
                 found = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
-            except OverflowError:  # beyond the last day that there is, or before the first
+            except OverflowError:  # outside of Python's calendar
                 return None
             year, month, day = found.year, found.month, found.day
-        return Moment(year, month, day, hour, of("minute", 0), of("second", 0), of("microsecond", 0), fsp)
+        return DateTimeValue(
+            year, month, day, hour, get("minute", 0), get("second", 0), get("microsecond", 0), fsp
+        )
 
 
-def parse_by_format(text: str, layout: str, mode: SQLMode) -> Moment | Span | None:
-    """The value, of the type that the format's parts make; None if the text does not follow it.
+def parse_by_format(text: str, layout: str, mode: SQLMode) -> DateTimeValue | Duration | None:
+    """A DATE, TIME or DATETIME, depending on the specifiers; None if the text does not match the format.
 
-    :raises UnsupportedSQL: for a specifier that this tool does not read.
+    :raises UnsupportedSQL: for a specifier that this tool does not parse.
     """
     letters = _specifiers(layout)
     parts = _read(text, layout)
     fsp = MAX_FSP if "f" in letters else 0
-    found = None if parts is None else parts.moment(fsp)
+    found = None if parts is None else parts.as_datetime(fsp)
     if found is None or found.hour > 23 or found.minute > 59 or found.second > 59:
         return None
-    if not letters & _OF_DATES:
+    if not letters & _DATE_SPECIFIERS:
         seconds = found.hour * 3600 + found.minute * 60 + found.second
-        return Span(seconds * 1_000_000 + found.microsecond, fsp)
+        return Duration(seconds * 1_000_000 + found.microsecond, fsp)
     longest = 31 if mode.invalid_dates else days_in_month(found.year, min(found.month, 12))
     if found.month > 12 or found.day > longest or not allowed(found, mode):
         return None
-    return found if letters & _OF_TIMES else Moment(found.year, found.month, found.day, fsp=-1)
+    return found if letters & _TIME_SPECIFIERS else DateTimeValue(found.year, found.month, found.day, fsp=-1)
 
 
 def _specifiers(layout: str) -> set[str]:
@@ -91,22 +97,23 @@ def _specifiers(layout: str) -> set[str]:
 
 
 def _read(text: str, layout: str) -> _Parts | None:
-    parts, place = _Parts(), 0
+    """The parts of a text; None if it does not match the format."""
+    parts, position = _Parts(), 0
     for letter, plain in re.findall(r"%(.)|([^%])", layout, re.DOTALL):
-        place += len(text[place:]) - len(text[place:].lstrip())
+        position += len(text[position:]) - len(text[position:].lstrip())
         if plain.isspace():
             continue
         pattern = _PATTERNS.get(letter, re.escape(plain or letter))
-        match = re.compile(pattern, re.IGNORECASE | re.ASCII).match(text, place)
+        match = re.compile(pattern, re.IGNORECASE | re.ASCII).match(text, position)
         if match is None:
-            return parts if place == len(text) and parts.values else None
-        place = match.end()
+            return parts if position == len(text) and parts.values else None
+        position = match.end()
         if match.re.groups:
-            _take(parts, letter, match[1].lower())
+            _store(parts, letter, match[1].lower())
     return parts
 
 
-def _take(parts: _Parts, letter: str, word: str) -> None:
+def _store(parts: _Parts, letter: str, word: str) -> None:
     values = parts.values
     if letter in _NUMBERS:
         values[_NUMBERS[letter]] = int(word)

@@ -11,18 +11,18 @@ import zlib
 from base64 import b64decode, b64encode
 
 from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.sql_value import Moment, Span, SQLValue, Unsigned
-from ticdc_producer.scenario.sql.functions.function import of_values, whole
+from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.functions.function import to_integer, value_function
 
 _BASE64_LINE = 76
 _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
 
 
 def _hex(value: SQLValue) -> SQLValue:
-    """The bytes of a string, a number in two's complement."""
-    if isinstance(value, str | bytes | Moment | Span):
+    """``HEX``: the bytes of a string, or a number in two's complement."""
+    if isinstance(value, str | bytes | DateTimeValue | Duration):
         return to_bytes(value).hex().upper()
-    number = int(value) if isinstance(value, Unsigned) else whole(value)
+    number = int(value) if isinstance(value, Unsigned) else to_integer(value)
     return f"{number & 0xFFFFFFFFFFFFFFFF:X}"
 
 
@@ -36,7 +36,7 @@ def _unhex(value: SQLValue) -> SQLValue:
 
 def _to_base64(value: SQLValue) -> SQLValue:
     text = b64encode(to_bytes(value)).decode("ascii")
-    return "\n".join(text[place : place + _BASE64_LINE] for place in range(0, len(text), _BASE64_LINE))
+    return "\n".join(text[start : start + _BASE64_LINE] for start in range(0, len(text), _BASE64_LINE))
 
 
 def _from_base64(value: SQLValue) -> SQLValue:
@@ -56,7 +56,7 @@ def _sha1(value: SQLValue) -> SQLValue:
 
 
 def _sha2(value: SQLValue, bits: SQLValue) -> SQLValue:
-    name = _SHA2.get(whole(bits))
+    name = _SHA2.get(to_integer(bits))
     return None if name is None else hashlib.new(name, to_bytes(value)).hexdigest()
 
 
@@ -65,13 +65,13 @@ def _crc32(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "CRC32": of_values(_crc32, 1),
-    "FROM_BASE64": of_values(_from_base64, 1),
-    "HEX": of_values(_hex, 1),
-    "MD5": of_values(_md5, 1),
-    "SHA": of_values(_sha1, 1),
-    "SHA1": of_values(_sha1, 1),
-    "SHA2": of_values(_sha2, 2),
-    "TO_BASE64": of_values(_to_base64, 1),
-    "UNHEX": of_values(_unhex, 1),
+    "CRC32": value_function(_crc32, 1),
+    "FROM_BASE64": value_function(_from_base64, 1),
+    "HEX": value_function(_hex, 1),
+    "MD5": value_function(_md5, 1),
+    "SHA": value_function(_sha1, 1),
+    "SHA1": value_function(_sha1, 1),
+    "SHA2": value_function(_sha2, 2),
+    "TO_BASE64": value_function(_to_base64, 1),
+    "UNHEX": value_function(_unhex, 1),
 }

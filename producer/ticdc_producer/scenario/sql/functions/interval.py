@@ -1,4 +1,4 @@
-"""Dates and times moved by intervals, and the intervals between them.
+"""Functions that add intervals to dates and times, and that compute intervals.
 
 Rules: tidb ``pkg/types/time.go`` (``ParseDurationValue``), ``pkg/expression/builtin_time.go``
 (``intervalReformatString``, ``baseDateArithmetical``).
@@ -16,10 +16,15 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.number_text import numeric_prefix
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import Moment, Span, SQLValue
-from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, moment_of
-from ticdc_producer.scenario.sql.functions.datetime_argument import DAY, clipped, names_clock, real_moment
-from ticdc_producer.scenario.sql.functions.function import Function, whole, wrong_value
+from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
+from ticdc_producer.model.temporal_text import MAX_FSP, datetime_from_python, days_in_month
+from ticdc_producer.scenario.sql.functions.datetime_argument import (
+    DAY,
+    calendar_datetime_argument,
+    clip_time,
+    has_time_of_day,
+)
+from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 _SECOND = 1_000_000
 _SINGLE = {
@@ -33,9 +38,10 @@ _WHOLE = re.compile(r"-?\d+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """How far to go: months first, then the rest.
+    """A length of time. The months are added first.
 
-    :param has_clock: whether the unit names hours or less, so that a date becomes a moment.
+    :param fsp: digits of the fraction of a second.
+    :param has_clock: whether the unit has hours or smaller parts, so that a DATE becomes a DATETIME.
     """
 
     months: int
@@ -48,7 +54,7 @@ class Interval:
 
 
 def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
-    """An interval of ``n unit``; None if n is no such thing."""
+    """The interval ``value unit``; None if the value has more numbers than the unit has parts."""
     if "_" in unit:
         return _composite(value, unit, mode)
     has_clock = unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR")
@@ -56,34 +62,34 @@ def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
         seconds = Decimal(numeric_prefix(to_text(value).strip())[0])
         digits = min(len(f"{seconds:f}".partition(".")[2]), MAX_FSP)
         return Interval(0, int(seconds * _SECOND), digits, has_clock)
-    number = _count(value, mode)
+    number = _unit_count(value, mode)
     if unit in _MONTHS:
         return Interval(number * _MONTHS[unit], 0, 0, has_clock)
     return Interval(0, number * _SINGLE[unit], MAX_FSP if unit == "MICROSECOND" else 0, has_clock)
 
 
-def _count(value: SQLValue, mode: SQLMode) -> int:
+def _unit_count(value: SQLValue, mode: SQLMode) -> int:
     if not isinstance(value, str | bytes):
-        return whole(value)
+        return to_integer(value)
     text = to_text(value).strip()
     match = _WHOLE.search(text)
     if match is None or match[0] != text:
-        wrong_value("interval", value, mode)
-    return whole(match[0]) if match else 0
+        reject_value("interval", value, mode)
+    return to_integer(match[0]) if match else 0
 
 
 def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
-    """``'1 2:03'`` DAY_MINUTE: any punctuation between the numbers, missing ones are missing on the left."""
+    """``'1 2:03'`` DAY_MINUTE: numbers with any punctuation; if some are missing, those on the left are 0."""
     first, last = (_FIELDS.index(word) for word in unit.split("_"))
     text = to_text(value).strip()
     numbers = re.findall(r"\d+", text, re.ASCII)
     if len(numbers) > last - first + 1:
-        wrong_value("interval", value, mode)
+        reject_value("interval", value, mode)
         return None
     parts = dict.fromkeys(_FIELDS, 0)
-    for place, digits in zip(range(last, -1, -1), reversed(numbers), strict=False):
-        is_fraction = _FIELDS[place] == "MICROSECOND"
-        parts[_FIELDS[place]] = min(int((digits.ljust(6, "0") if is_fraction else digits)[:18]), 10**15)
+    for index, digits in zip(range(last, -1, -1), reversed(numbers), strict=False):
+        is_fraction = _FIELDS[index] == "MICROSECOND"
+        parts[_FIELDS[index]] = min(int((digits.ljust(6, "0") if is_fraction else digits)[:18]), 10**15)
     length = sum(parts[name] * _SINGLE[name] for name in _FIELDS[2:])
     months = parts["YEAR"] * 12 + parts["MONTH"]
     fsp = MAX_FSP if last == len(_FIELDS) - 1 else 0
@@ -91,52 +97,52 @@ def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
     return found.negated() if text.startswith("-") else found
 
 
-def _moved(found: Moment, by: Interval) -> Moment | None:
-    """None where the calendar ends."""
+def _add(found: DateTimeValue, by: Interval) -> DateTimeValue | None:
+    """The datetime plus an interval; None outside of the years 1 to 9999."""
     months = found.year * 12 + found.month - 1 + by.months
     year, month = months // 12, months % 12 + 1
     if not 1 <= year <= 9999:
         return None
     day = min(found.day, days_in_month(year, month))
     try:
-        there = replace(found, year=year, month=month, day=day).naive()
-        return moment_of(there + timedelta(microseconds=by.microseconds), MAX_FSP)
+        moved = replace(found, year=year, month=month, day=day).naive()
+        return datetime_from_python(moved + timedelta(microseconds=by.microseconds), MAX_FSP)
     except (ValueError, OverflowError):
         return None
 
 
 def _date_add(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _sum(arguments, mode, 1)
+    return _add_signed(arguments, mode, 1)
 
 
 def _date_sub(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _sum(arguments, mode, -1)
+    return _add_signed(arguments, mode, -1)
 
 
-def _sum(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
-    """``DATE_ADD(value, n, unit)``: of a date, moment or time of the same kind; of a string a string."""
+def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
+    """``DATE_ADD(value, n, unit)``: a value of the same type, but a DATETIME for a DATE plus hours."""
     value, unit = arguments[0], _unit(arguments[2])
     by = _interval(arguments[1], unit, mode)
     if by is None:
         return None
     by = by if sign > 0 else by.negated()
-    if isinstance(value, Span):
+    if isinstance(value, Duration):
         if by.months:
-            wrong_value("time", value, mode)
+            reject_value("time", value, mode)
             return None
-        return clipped(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
-    start = real_moment(value, mode)
-    there = None if start is None else _moved(start, by)
-    if start is None or there is None:
-        wrong_value("datetime", value, mode)
+        return clip_time(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
+    start = calendar_datetime_argument(value, mode)
+    result = None if start is None else _add(start, by)
+    if start is None or result is None:
+        reject_value("datetime", value, mode)
         return None
-    if not by.has_clock and not names_clock(value):
-        there = Moment(there.year, there.month, there.day, fsp=-1)
-    elif isinstance(value, Moment):
-        there = replace(there, fsp=max(start.fsp, by.fsp))
+    if not by.has_clock and not has_time_of_day(value):
+        result = DateTimeValue(result.year, result.month, result.day, fsp=-1)
+    elif isinstance(value, DateTimeValue):
+        result = replace(result, fsp=max(start.fsp, by.fsp))
     else:
-        there = replace(there, fsp=MAX_FSP if there.microsecond else 0)
-    return there if isinstance(value, Moment) else there.text()
+        result = replace(result, fsp=MAX_FSP if result.microsecond else 0)
+    return result if isinstance(value, DateTimeValue) else result.text()
 
 
 def _unit(value: SQLValue) -> str:
@@ -147,23 +153,23 @@ def _unit(value: SQLValue) -> str:
 
 
 def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMESTAMPADD(unit, n, moment)``: a string."""
-    unit, start = _unit(arguments[0]), real_moment(arguments[2], mode)
+    """``TIMESTAMPADD(unit, n, datetime)``; the result is a string."""
+    unit, start = _unit(arguments[0]), calendar_datetime_argument(arguments[2], mode)
     by = _interval(arguments[1], unit, mode)
-    there = None if start is None or by is None else _moved(start, by)
-    if there is None:
-        wrong_value("datetime", arguments[2], mode)
+    result = None if start is None or by is None else _add(start, by)
+    if result is None:
+        reject_value("datetime", arguments[2], mode)
         return None
-    is_date = isinstance(arguments[2], Moment) and arguments[2].fsp < 0
+    is_date = isinstance(arguments[2], DateTimeValue) and arguments[2].fsp < 0
     if is_date and by is not None and not by.has_clock:
-        return there.date_text()
-    return replace(there, fsp=MAX_FSP if there.microsecond else 0).text()
+        return result.date_text()
+    return replace(result, fsp=MAX_FSP if result.microsecond else 0).text()
 
 
 def _timestampdiff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMESTAMPDIFF(unit, from, to)``: whole units, cut towards zero."""
+    """``TIMESTAMPDIFF(unit, from, to)``: the number of units, truncated towards zero."""
     unit = _unit(arguments[0])
-    start, end = (real_moment(argument, mode) for argument in arguments[1:])
+    start, end = (calendar_datetime_argument(argument, mode) for argument in arguments[1:])
     if start is None or end is None:
         return None
     sign = -1 if end.fields < start.fields else 1

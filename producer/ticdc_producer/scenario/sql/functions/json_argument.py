@@ -1,4 +1,4 @@
-"""Arguments of the JSON functions: documents, values and paths."""
+"""Converts arguments of the JSON functions: documents, values and paths."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
 from ticdc_producer.model.json_text import JsonValue, parse_json
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import JsonText, SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.json_path import Path, parse_path
 
 
-def document(value: SQLValue) -> JsonValue:
-    """An argument that is a document: text is parsed.
+def to_document(value: SQLValue) -> JsonValue:
+    """An argument as a JSON document; text is parsed.
 
-    :raises ScenarioError: for text that is not JSON, and for binary data.
+    :raises ScenarioError: for invalid JSON text and for a binary string.
     """
     if isinstance(value, bytes):
         raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
@@ -26,11 +26,11 @@ def document(value: SQLValue) -> JsonValue:
     try:
         return check_depth(parse_json(value))
     except ValueError as error:
-        raise ScenarioError(f"Invalid JSON text ({error})", value=shown_value(value)) from error
+        raise ScenarioError(f"Invalid JSON text ({error})", value=display_value(value)) from error
 
 
 def result(value: JsonValue) -> SQLValue:
-    """A document as the result of a function.
+    """A document as the SQL value that a function returns.
 
     :raises ScenarioError: if it is nested too deeply.
     """
@@ -40,16 +40,16 @@ def result(value: JsonValue) -> SQLValue:
         raise ScenarioError(f"The JSON document exceeds the maximum depth ({error})") from error
 
 
-def path_of(value: SQLValue) -> Path:
-    """An argument that is a path.
+def to_path(value: SQLValue) -> Path:
+    """An argument as a JSON path.
 
-    :raises ScenarioError: if it is none.
+    :raises ScenarioError: if it is not a valid path.
     """
     return parse_path(to_text(value))
 
 
 def is_all(value: SQLValue) -> bool:
-    """The argument ``'one'`` or ``'all'``.
+    """Whether the argument ``'one'`` or ``'all'`` is ``'all'``.
 
     :raises ScenarioError: if it is neither.
     """
@@ -59,10 +59,15 @@ def is_all(value: SQLValue) -> bool:
     return word == "all"
 
 
-def on_documents(run: Callable[..., SQLValue], least: int, most: int | None = None) -> Function:
-    """A function whose first argument is a document; NULL if any argument is."""
+def document_function(
+    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
+) -> Function:
+    """A function whose first argument is a document; NULL if one of its arguments is NULL.
+
+    :param max_arguments: -1 for no limit; the default is ``min_arguments``.
+    """
 
     def call(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-        return run(document(arguments[0]), *arguments[1:])
+        return run(to_document(arguments[0]), *arguments[1:])
 
-    return Function(call, least, least if most is None else most)
+    return Function(call, min_arguments, min_arguments if max_arguments is None else max_arguments)

@@ -1,4 +1,4 @@
-"""JSON functions that make documents, and that take them apart as a whole.
+"""JSON functions that make and merge documents, and that describe a whole document.
 
 Rules: tidb ``pkg/expression/builtin_json.go``.
 """
@@ -12,11 +12,16 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.json_document import check_depth, depth_of, json_of, json_type
 from ticdc_producer.model.json_text import JsonValue, members, parse_json, quoted
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import JsonText, SQLValue
-from ticdc_producer.scenario.sql.functions.function import Function, of_values
-from ticdc_producer.scenario.sql.functions.json_argument import document, on_documents, path_of, result
-from ticdc_producer.scenario.sql.json_path import extract, single
+from ticdc_producer.scenario.sql.functions.function import Function, value_function
+from ticdc_producer.scenario.sql.functions.json_argument import (
+    document_function,
+    result,
+    to_document,
+    to_path,
+)
+from ticdc_producer.scenario.sql.json_path import extract, require_single
 
 
 def _array(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -36,12 +41,14 @@ def _object(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 def _quote(value: SQLValue) -> SQLValue:
     if not isinstance(value, str) or isinstance(value, JsonText):
-        raise ScenarioError("Incorrect type for argument 1 in function json_quote", value=shown_value(value))
+        raise ScenarioError(
+            "Incorrect type for argument 1 in function json_quote", value=display_value(value)
+        )
     return quoted(value)
 
 
 def unquote(value: SQLValue) -> SQLValue:
-    """``JSON_UNQUOTE``: the string behind a JSON string; anything else as it is."""
+    """``JSON_UNQUOTE``: the content of a JSON string; any other value unchanged."""
     text = to_text(value)
     if len(text) < 2 or not (text[0] == text[-1] == '"'):
         return text
@@ -49,7 +56,7 @@ def unquote(value: SQLValue) -> SQLValue:
         return str(json.loads(text))
     except ValueError:
         raise ScenarioError(
-            "Invalid JSON text in argument 1 to function json_unquote", value=shown_value(text)
+            "Invalid JSON text in argument 1 to function json_unquote", value=display_value(text)
         ) from None
 
 
@@ -66,23 +73,23 @@ def _valid(value: SQLValue) -> SQLValue:
 
 
 def _length(source: JsonValue, path: SQLValue = "$") -> SQLValue:
-    exists, value = extract(source, [single(path_of(path))])
+    exists, value = extract(source, [require_single(to_path(path))])
     if not exists:
         return None
     return len(value) if isinstance(value, list | dict) else 1
 
 
 def _keys(source: JsonValue, path: SQLValue = "$") -> SQLValue:
-    exists, value = extract(source, [single(path_of(path))])
+    exists, value = extract(source, [require_single(to_path(path))])
     return result([name for name, _ in members(value)]) if exists and isinstance(value, dict) else None
 
 
 def _merge_preserve(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    return result(merged([document(argument) for argument in arguments]))
+    return result(merged([to_document(argument) for argument in arguments]))
 
 
 def merged(documents: list[JsonValue]) -> JsonValue:
-    """Neighbouring objects become one, then all become one array, unless there is but one."""
+    """Merge documents: adjacent objects become one; if several documents remain, they become one array."""
     results: list[JsonValue] = []
     for one in documents:
         last = results[-1] if results else None
@@ -96,15 +103,15 @@ def merged(documents: list[JsonValue]) -> JsonValue:
 
 
 def _merged_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    joined = dict(left)
+    merged_object = dict(left)
     for name, value in right.items():
-        joined[name] = merged([joined[name], value]) if name in joined else value
-    return joined
+        merged_object[name] = merged([merged_object[name], value]) if name in merged_object else value
+    return merged_object
 
 
 def _merge_patch(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """RFC 7396, from left to right; NULL is unknown until a document that is no object replaces it all."""
-    documents = [None if argument is None else [document(argument)] for argument in arguments]
+    """RFC 7396, from left to right. NULL makes the result NULL until a document that is not an object."""
+    documents = [None if argument is None else [to_document(argument)] for argument in arguments]
     target = documents[0]
     for patch in documents[1:]:
         if patch is None:
@@ -119,26 +126,26 @@ def _merge_patch(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def _patched(target: JsonValue, patch: JsonValue) -> JsonValue:
     if not isinstance(patch, dict):
         return patch
-    kept = dict(target) if isinstance(target, dict) else {}
+    patched = dict(target) if isinstance(target, dict) else {}
     for name, value in patch.items():
         if value is None:
-            kept.pop(name, None)
+            patched.pop(name, None)
         else:
-            kept[name] = _patched(kept.get(name), value)
-    return kept
+            patched[name] = _patched(patched.get(name), value)
+    return patched
 
 
 FUNCTIONS = {
-    "JSON_ARRAY": Function(_array, 0, -1, takes_null=True),
-    "JSON_DEPTH": on_documents(depth_of, 1),
-    "JSON_KEYS": on_documents(_keys, 1, 2),
-    "JSON_LENGTH": on_documents(_length, 1, 2),
+    "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True),
+    "JSON_DEPTH": document_function(depth_of, 1),
+    "JSON_KEYS": document_function(_keys, 1, 2),
+    "JSON_LENGTH": document_function(_length, 1, 2),
     "JSON_MERGE": Function(_merge_preserve, 2, -1),
-    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, takes_null=True),
+    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True),
     "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1),
-    "JSON_OBJECT": Function(_object, 0, -1, takes_null=True, step=2),
-    "JSON_QUOTE": of_values(_quote, 1),
-    "JSON_TYPE": on_documents(json_type, 1),
-    "JSON_UNQUOTE": of_values(unquote, 1),
-    "JSON_VALID": of_values(_valid, 1),
+    "JSON_OBJECT": Function(_object, 0, -1, accepts_null=True, step=2),
+    "JSON_QUOTE": value_function(_quote, 1),
+    "JSON_TYPE": document_function(json_type, 1),
+    "JSON_UNQUOTE": value_function(unquote, 1),
+    "JSON_VALID": value_function(_valid, 1),
 }

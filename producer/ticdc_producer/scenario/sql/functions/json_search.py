@@ -1,4 +1,4 @@
-"""JSON functions that look into a document.
+"""JSON functions that search a document.
 
 Rules: tidb ``pkg/types/json_binary_functions.go`` (``Extract``, ``ContainsBinaryJSON``, ``Search``).
 """
@@ -14,23 +14,31 @@ from ticdc_producer.model.json_text import JsonValue
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import like
-from ticdc_producer.scenario.sql.functions.function import Function, of_values
-from ticdc_producer.scenario.sql.functions.json_argument import document, is_all, path_of, result
-from ticdc_producer.scenario.sql.json_path import Path, children_at, extract, found, path_text, places, single
+from ticdc_producer.scenario.sql.functions.function import Function, value_function
+from ticdc_producer.scenario.sql.functions.json_argument import is_all, result, to_document, to_path
+from ticdc_producer.scenario.sql.json_path import (
+    Path,
+    children_at,
+    extract,
+    matches,
+    path_text,
+    require_single,
+    values_at,
+)
 
 
 def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:
-    exists, value = extract(document(source), [path_of(path) for path in paths])
+    exists, value = extract(to_document(source), [to_path(path) for path in paths])
     return result(value) if exists else None
 
 
 def _contains(source: SQLValue, target: SQLValue, path: SQLValue = "$") -> SQLValue:
-    there = found(document(source), single(path_of(path)))
-    return contains(there[0], document(target)) if there else None
+    values = values_at(to_document(source), require_single(to_path(path)))
+    return contains(values[0], to_document(target)) if values else None
 
 
 def contains(source: JsonValue, target: JsonValue) -> bool:
-    """Whether a document contains another: members, elements, or an equal scalar."""
+    """Whether a document contains all members or elements of another, or an equal scalar."""
     if isinstance(source, dict):
         return isinstance(target, dict) and all(
             name in source and contains(source[name], value) for name, value in target.items()
@@ -43,13 +51,13 @@ def contains(source: JsonValue, target: JsonValue) -> bool:
 
 
 def _contains_path(source: SQLValue, one_or_all: SQLValue, *paths: SQLValue) -> SQLValue:
-    root, wants_all = document(source), is_all(one_or_all)
-    hits = [bool(found(root, path_of(path))) for path in paths]
+    root, wants_all = to_document(source), is_all(one_or_all)
+    hits = [bool(values_at(root, to_path(path))) for path in paths]
     return all(hits) if wants_all else any(hits)
 
 
 def _overlaps(source: SQLValue, target: SQLValue) -> SQLValue:
-    left, right = document(source), document(target)
+    left, right = to_document(source), to_document(target)
     if isinstance(right, list) and not isinstance(left, list):
         left, right = right, left
     if isinstance(left, list):
@@ -61,9 +69,9 @@ def _overlaps(source: SQLValue, target: SQLValue) -> SQLValue:
 
 
 def _member_of(target: SQLValue, source: SQLValue) -> SQLValue:
-    wanted, there = json_of(target), document(source)
-    elements = there if isinstance(there, list) else [there]
-    return any(compare_json(element, wanted) == 0 for element in elements)
+    value, array = json_of(target), to_document(source)
+    elements = array if isinstance(array, list) else [array]
+    return any(compare_json(element, value) == 0 for element in elements)
 
 
 def _search(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -74,19 +82,22 @@ def _search(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         raise ScenarioError("Incorrect arguments to ESCAPE", value=escape)
     if source is None or one_or_all is None or pattern is None or None in rest[1:]:
         return None
-    root, wants_all = document(source), is_all(one_or_all)
+    root, wants_all = to_document(source), is_all(one_or_all)
     hits: dict[str, None] = {}
-    for path in [path_of(path) for path in rest[1:]] or [()]:
-        for start, value in places(root, path, wrap=False):
+    for path in [to_path(path) for path in rest[1:]] or [()]:
+        for start, value in matches(root, path, wrap=False):
             hits |= dict.fromkeys(_matching(value, start, pattern, escape or "\\"))
-    shown: list[JsonValue] = list(hits)
-    if not shown:
+    paths: list[JsonValue] = list(hits)
+    if not paths:
         return None
-    return result(shown if wants_all and len(shown) > 1 else shown[0])
+    return result(paths if wants_all and len(paths) > 1 else paths[0])
 
 
 def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Iterator[str]:
-    """Paths of all strings at or below a place that match."""
+    """The paths of all matching strings in a value.
+
+    :param at: the path of the value.
+    """
     is_text = isinstance(value, str) and not isinstance(value, JsonScalar)
     if is_text and like(str(value), pattern, "utf8mb4_bin", escape):
         yield path_text(at)
@@ -95,10 +106,10 @@ def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Ite
 
 
 FUNCTIONS = {
-    "JSON_CONTAINS": of_values(_contains, 2, 3),
-    "JSON_CONTAINS_PATH": of_values(_contains_path, 3, -1),
-    "JSON_EXTRACT": of_values(_extract, 2, -1),
-    "JSON_OVERLAPS": of_values(_overlaps, 2),
-    "JSON_SEARCH": Function(_search, 3, -1, takes_null=True),
-    "MEMBER OF": of_values(_member_of, 2),
+    "JSON_CONTAINS": value_function(_contains, 2, 3),
+    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1),
+    "JSON_EXTRACT": value_function(_extract, 2, -1),
+    "JSON_OVERLAPS": value_function(_overlaps, 2),
+    "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True),
+    "MEMBER OF": value_function(_member_of, 2),
 }

@@ -1,4 +1,4 @@
-"""Addresses and UUIDs as numbers and bytes.
+"""Functions that convert IP addresses and UUIDs to numbers and bytes.
 
 Rules: tidb ``pkg/expression/builtin_miscellaneous.go``.
 """
@@ -12,10 +12,10 @@ from uuid import UUID
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.sql_mode import SQLMode, shown_value
+from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
-from ticdc_producer.scenario.sql.compare import truth
-from ticdc_producer.scenario.sql.functions.function import Function, of_values, whole, wrong_value
+from ticdc_producer.scenario.sql.compare import as_boolean
+from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
 
 _UUID = re.compile(
     r"\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}",
@@ -24,7 +24,7 @@ _UUID = re.compile(
 
 
 def _inet_aton(value: SQLValue) -> SQLValue:
-    """Short forms too: the last number fills the bytes that are left out before it."""
+    """``INET_ATON``; the last number of a short form, such as ``127.1``, is the last byte."""
     parts = to_text(value).split(".")
     if len(parts) > 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
         return None
@@ -34,7 +34,7 @@ def _inet_aton(value: SQLValue) -> SQLValue:
 
 
 def _inet_ntoa(value: SQLValue) -> SQLValue:
-    number = whole(value)
+    number = to_integer(value)
     return ".".join(str(octet) for octet in number.to_bytes(4, "big")) if 0 <= number < 1 << 32 else None
 
 
@@ -42,7 +42,7 @@ def _inet6_aton(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     try:
         return ipaddress.ip_address(to_text(arguments[0])).packed
     except ValueError:
-        wrong_value("string", arguments[0], mode)
+        reject_value("string", arguments[0], mode)
         return None
 
 
@@ -80,27 +80,27 @@ def _is_uuid(value: SQLValue) -> SQLValue:
 def _uuid_to_bin(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
     text = to_text(value)
     if not _UUID.fullmatch(text):
-        raise ScenarioError("Incorrect string value for function uuid_to_bin", value=shown_value(value))
+        raise ScenarioError("Incorrect string value for function uuid_to_bin", value=display_value(value))
     octets = UUID(text).bytes
-    return octets[6:8] + octets[4:6] + octets[:4] + octets[8:] if truth(swap) else octets
+    return octets[6:8] + octets[4:6] + octets[:4] + octets[8:] if as_boolean(swap) else octets
 
 
 def _bin_to_uuid(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
     octets = to_bytes(value)
     if len(octets) != 16:
-        raise ScenarioError("Incorrect string value for function bin_to_uuid", value=shown_value(value))
-    plain = octets[4:8] + octets[2:4] + octets[:2] + octets[8:] if truth(swap) else octets
+        raise ScenarioError("Incorrect string value for function bin_to_uuid", value=display_value(value))
+    plain = octets[4:8] + octets[2:4] + octets[:2] + octets[8:] if as_boolean(swap) else octets
     return str(UUID(bytes=plain))
 
 
 FUNCTIONS = {
-    "BIN_TO_UUID": of_values(_bin_to_uuid, 1, 2),
+    "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2),
     "INET6_ATON": Function(_inet6_aton, 1, 1),
-    "INET6_NTOA": of_values(_inet6_ntoa, 1),
-    "INET_ATON": of_values(_inet_aton, 1),
-    "INET_NTOA": of_values(_inet_ntoa, 1),
-    "IS_IPV4": of_values(_is_ipv4, 1),
-    "IS_IPV6": of_values(_is_ipv6, 1),
-    "IS_UUID": of_values(_is_uuid, 1),
-    "UUID_TO_BIN": of_values(_uuid_to_bin, 1, 2),
+    "INET6_NTOA": value_function(_inet6_ntoa, 1),
+    "INET_ATON": value_function(_inet_aton, 1),
+    "INET_NTOA": value_function(_inet_ntoa, 1),
+    "IS_IPV4": value_function(_is_ipv4, 1),
+    "IS_IPV6": value_function(_is_ipv6, 1),
+    "IS_UUID": value_function(_is_uuid, 1),
+    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2),
 }

@@ -1,4 +1,4 @@
-"""Functions of numbers: exact ones stay exact, DOUBLE as soon as the mathematics needs it.
+"""Mathematical functions, exact for exact numbers where TiDB is, else with DOUBLE.
 
 Rules: tidb ``pkg/expression/builtin_math.go``; rounding of DOUBLEs: ``pkg/types/helper.go``.
 """
@@ -14,12 +14,12 @@ from ticdc_producer.model.number_text import EXACT, as_float
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
 from ticdc_producer.scenario.sql.arithmetic import modulo, negate, operand, to_bits
-from ticdc_producer.scenario.sql.functions.function import Function, of_values, whole
+from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 
 _MAX_SCALE = 30
-_PER_LN2 = 1.44269504088896340736  # 1 / ln 2
-_LN2_PER_LN10 = 0.30102999566398119521
-_64_BITS = range(-(1 << 63), 1 << 63)
+_INVERSE_LN2 = 1.44269504088896340736  # 1 / ln 2
+_LN2_OVER_LN10 = 0.30102999566398119521
+_INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
 def _abs(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -45,43 +45,41 @@ def _floor(value: SQLValue) -> SQLValue:
 
 
 def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
-    """An integer where the number is exact and 64 bits hold it."""
+    """Round; an exact number that fits 64 bits becomes an integer."""
     number = operand(value)
     if isinstance(number, float):
         return float(math.ceil(number) if rounding == ROUND_CEILING else math.floor(number))
     if isinstance(number, int):
         return number
     found = number.quantize(Decimal(1), rounding=rounding, context=EXACT)
-    return int(found) if int(found) in _64_BITS else found
+    return int(found) if int(found) in _INT64_RANGE else found
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
-    number, places = operand(value), min(max(whole(digits), -100), _MAX_SCALE)
+    number, scale = operand(value), min(max(to_integer(digits), -100), _MAX_SCALE)
     if isinstance(number, float):
-        return _rounded_double(number, places)
+        return _rounded_double(number, scale)
     if isinstance(number, int):
-        return (
-            number if places >= 0 else _like(number, int(_quantized(Decimal(number), places, ROUND_HALF_UP)))
-        )
-    return _quantized(number, places, ROUND_HALF_UP)
+        return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_HALF_UP)))
+    return _quantized(number, scale, ROUND_HALF_UP)
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, places = operand(value), min(max(whole(digits), -100), _MAX_SCALE)
+    number, scale = operand(value), min(max(to_integer(digits), -100), _MAX_SCALE)
     if isinstance(number, float):
-        return _truncated_double(number, places)
+        return _truncated_double(number, scale)
     if isinstance(number, int):
-        return number if places >= 0 else _like(number, int(_quantized(Decimal(number), places, ROUND_DOWN)))
-    return _quantized(number, places, ROUND_DOWN)
+        return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_DOWN)))
+    return _quantized(number, scale, ROUND_DOWN)
 
 
-def _quantized(number: Decimal, places: int, rounding: str) -> Decimal:
-    """At so many digits behind the point; below zero, digits before it become 0."""
-    rounded = number.scaleb(min(places, 0), context=EXACT).quantize(
-        Decimal(1).scaleb(-max(places, 0)), rounding=rounding, context=EXACT
+def _quantized(number: Decimal, scale: int, rounding: str) -> Decimal:
+    """Round to ``scale`` digits after the point; a negative scale rounds digits before it to 0."""
+    rounded = number.scaleb(min(scale, 0), context=EXACT).quantize(
+        Decimal(1).scaleb(-max(scale, 0)), rounding=rounding, context=EXACT
     )
     return (
-        rounded if places >= 0 else rounded.scaleb(-places, context=EXACT).quantize(Decimal(1), context=EXACT)
+        rounded if scale >= 0 else rounded.scaleb(-scale, context=EXACT).quantize(Decimal(1), context=EXACT)
     )
 
 
@@ -89,19 +87,19 @@ def _like(model: int, number: int) -> int:
     return Unsigned(number) if isinstance(model, Unsigned) else number
 
 
-def _rounded_double(number: float, places: int) -> float:
-    """Scaled up, to the nearest whole number, the even one of two, and back."""
-    scaled = number * math.pow(10, places)
-    return round(scaled) / math.pow(10, places) if math.isfinite(scaled) else number
+def _rounded_double(number: float, scale: int) -> float:
+    """Round half to even, on the number multiplied by a power of ten, as TiDB does."""
+    scaled = number * math.pow(10, scale)
+    return round(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
 
 
-def _truncated_double(number: float, places: int) -> float:
-    scaled = number * math.pow(10, places)
-    return math.trunc(scaled) / math.pow(10, places) if math.isfinite(scaled) else number
+def _truncated_double(number: float, scale: int) -> float:
+    scaled = number * math.pow(10, scale)
+    return math.trunc(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
 
 
 def _real(name: str, formula: Callable[[float], float]) -> Function:
-    """A function of one DOUBLE; NULL where it is not defined, an error where it is out of range."""
+    """A function of one DOUBLE: NULL where it is undefined, an error if the result is out of range."""
 
     def run(value: SQLValue) -> SQLValue:
         try:
@@ -112,13 +110,14 @@ def _real(name: str, formula: Callable[[float], float]) -> Function:
             found = math.inf
         return finite(name, found)
 
-    return of_values(run, 1)
+    return value_function(run, 1)
 
 
 def finite(name: str, number: float) -> float:
-    """The same number.
+    """The number itself.
 
-    :raises ScenarioError: if it is beyond DOUBLE.
+    :param name: of the function, for the error.
+    :raises ScenarioError: if the number is not finite.
     """
     if not math.isfinite(number):
         raise ScenarioError(f"DOUBLE value is out of range in {name}()")
@@ -145,13 +144,13 @@ def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
 
 
 def _log2(number: float) -> float:
-    """As Go computes it, so that the last digits are the same."""
+    """Go's algorithm, which gives the same last digits as TiDB."""
     mantissa, exponent = math.frexp(number)
-    return exponent - 1 if mantissa == 0.5 else math.log(mantissa) * _PER_LN2 + exponent
+    return exponent - 1 if mantissa == 0.5 else math.log(mantissa) * _INVERSE_LN2 + exponent
 
 
 def _log10(number: float) -> float:
-    return _log2(number) * _LN2_PER_LN10
+    return _log2(number) * _LN2_OVER_LN10
 
 
 def _cot(number: float) -> float:
@@ -166,28 +165,28 @@ FUNCTIONS = {
     "ABS": Function(_abs, 1, 1),
     "ACOS": _real("acos", math.acos),
     "ASIN": _real("asin", math.asin),
-    "ATAN": of_values(_atan, 1, 2),
-    "ATAN2": of_values(_atan, 2),
-    "BIT_COUNT": of_values(_bit_count, 1),
-    "CEIL": of_values(_ceil, 1),
+    "ATAN": value_function(_atan, 1, 2),
+    "ATAN2": value_function(_atan, 2),
+    "BIT_COUNT": value_function(_bit_count, 1),
+    "CEIL": value_function(_ceil, 1),
     "COS": _real("cos", math.cos),
     "COT": _real("cot", _cot),
     "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
     "EXP": _real("exp", math.exp),
-    "FLOOR": of_values(_floor, 1),
+    "FLOOR": value_function(_floor, 1),
     "LN": _real("ln", math.log),
-    "LOG": of_values(_log, 1, 2),
+    "LOG": value_function(_log, 1, 2),
     "LOG10": _real("log10", _log10),
     "LOG2": _real("log2", _log2),
     "MOD": Function(_mod, 2, 2),
-    "PI": of_values(lambda: math.pi, 0),
-    "POW": of_values(_power, 2),
-    "POWER": of_values(_power, 2),
+    "PI": value_function(lambda: math.pi, 0),
+    "POW": value_function(_power, 2),
+    "POWER": value_function(_power, 2),
     "RADIANS": _real("radians", lambda number: number * math.pi / 180),
-    "ROUND": of_values(_round, 1, 2),
-    "SIGN": of_values(_sign, 1),
+    "ROUND": value_function(_round, 1, 2),
+    "SIGN": value_function(_sign, 1),
     "SIN": _real("sin", math.sin),
     "SQRT": _real("sqrt", math.sqrt),
     "TAN": _real("tan", math.tan),
-    "TRUNCATE": of_values(_truncate, 2),
+    "TRUNCATE": value_function(_truncate, 2),
 }

@@ -1,4 +1,4 @@
-"""Numbers written in other ways: bases, thousands.
+"""Functions that print numbers in another base or with commas.
 
 Rules: tidb ``pkg/expression/builtin_math.go`` (``Conv``), ``builtin_string.go`` (``Bin``, ``Format``).
 """
@@ -14,17 +14,17 @@ from ticdc_producer.model.number_text import as_number, rounded
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import operand
-from ticdc_producer.scenario.sql.functions.function import Function, of_values, whole
+from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MAX_UNSIGNED = (1 << 64) - 1
-_ENGLISH = frozenset(
+_LOCALES_WITH_COMMAS = frozenset(
     {"en_us", "en_gb", "en_au", "en_ca", "en_in", "en_nz", "en_ph", "en_za", "en_zw", "ja_jp"}
 )
 
 
 def _bin(value: SQLValue) -> SQLValue:
-    return _conv(to_text(whole(value)), 10, 2)
+    return _conv(to_text(to_integer(value)), 10, 2)
 
 
 def _oct(value: SQLValue) -> SQLValue:
@@ -32,10 +32,10 @@ def _oct(value: SQLValue) -> SQLValue:
 
 
 def _conv(value: SQLValue, source: SQLValue, target: SQLValue) -> SQLValue:
-    """Digits as far as they are digits of the base; a negative target base makes the number signed."""
+    """``CONV``: parse the leading digits in one base and print them in another, signed if it is negative."""
     text = str(value.number) if isinstance(value, BinaryLiteral) else to_text(value).strip()
-    base, wanted = whole(source), whole(target)
-    if not (2 <= abs(base) <= 36 and 2 <= abs(wanted) <= 36):
+    base, target_base = to_integer(source), to_integer(target)
+    if not (2 <= abs(base) <= 36 and 2 <= abs(target_base) <= 36):
         return None
     negative = text.startswith("-")
     magnitude = _read(text.lstrip("-") if negative else text.removeprefix("+"), abs(base))
@@ -44,10 +44,10 @@ def _conv(value: SQLValue, source: SQLValue, target: SQLValue) -> SQLValue:
     else:
         number = min(magnitude, _MAX_UNSIGNED)
         number = -number & _MAX_UNSIGNED if negative else number
-    if wanted < 0:
+    if target_base < 0:
         signed = number - (1 << 64) if number >= 1 << 63 else number
-        return ("-" if signed < 0 else "") + _written(abs(signed), -wanted)
-    return _written(number & _MAX_UNSIGNED, wanted)
+        return ("-" if signed < 0 else "") + _digits(abs(signed), -target_base)
+    return _digits(number & _MAX_UNSIGNED, target_base)
 
 
 def _read(text: str, base: int) -> int:
@@ -57,7 +57,7 @@ def _read(text: str, base: int) -> int:
     return int(digits[:200], base) if digits else 0
 
 
-def _written(number: int, base: int) -> str:
+def _digits(number: int, base: int) -> str:
     digits = ""
     while number:
         number, digit = divmod(number, base)
@@ -75,19 +75,19 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     locale = to_text(arguments[2]).lower() if len(arguments) > 2 and arguments[2] is not None else "en_us"
     if value is None or digits is None:
         return None
-    if locale not in _ENGLISH:
+    if locale not in _LOCALES_WITH_COMMAS:
         raise UnsupportedSQL(f"FORMAT for the locale {locale} is not supported", value=locale)
-    places = _clamp(whole(digits), 0, 30)
+    scale = _clamp(to_integer(digits), 0, 30)
     number = as_number(value)[0] if isinstance(value, str | bytes) else operand(value)
     try:
-        return f"{rounded(number, places):,f}"
+        return f"{rounded(number, scale):,f}"
     except ArithmeticError:
         raise UnsupportedSQL("FORMAT of numbers beyond DECIMAL is not supported") from None
 
 
 FUNCTIONS = {
-    "BIN": of_values(_bin, 1),
-    "CONV": of_values(_conv, 3),
-    "FORMAT": Function(_format, 2, 3, takes_null=True),
-    "OCT": of_values(_oct, 1),
+    "BIN": value_function(_bin, 1),
+    "CONV": value_function(_conv, 3),
+    "FORMAT": Function(_format, 2, 3, accepts_null=True),
+    "OCT": value_function(_oct, 1),
 }

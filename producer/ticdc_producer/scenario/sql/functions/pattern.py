@@ -1,4 +1,4 @@
-"""Regular expressions, as far as Go's RE2 and Python's agree.
+"""Regular expressions, limited to syntax with the same meaning in Go's RE2 and in Python.
 
 Rules: tidb ``pkg/expression/builtin_regexp.go``.
 """
@@ -16,7 +16,7 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary
 
 # Characters, classes of ASCII characters, anchors, groups, repetitions: the part of the two languages that
-# means the same in both. Nested repetitions could take Python forever, where Go takes linear time.
+# means the same in both. Nested repetitions can take exponential time in Python, but linear time in Go.
 _ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\.|\\[.^$*+?()\[\]{}|\\/-]|\\[dDwWsS]|\[\^?(?:[^\\\[\]]|\\[\\\]\[^-])+\])"
 _REPEAT = r"(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})?"
 _BRANCH = rf"\^?(?:{_ATOM}{_REPEAT})*\$?"
@@ -44,9 +44,11 @@ def _regexp_like(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> S
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str, flags: int) -> re.Pattern[str]:
-    """The pattern, if it surely means to Python what it means to TiDB.
+    """The compiled pattern.
 
-    :raises UnsupportedSQL: else.
+    :param flags: of ``re``.
+    :raises UnsupportedSQL: for syntax that may mean something else to Python than to TiDB.
+    :raises ScenarioError: for an invalid pattern.
     """
     if len(pattern) > 1000 or not _SIMPLE.fullmatch(pattern):
         raise UnsupportedSQL(f"the regular expression {pattern[:80]!r} is not supported", value=pattern[:80])
@@ -57,7 +59,7 @@ def compiled(pattern: str, flags: int) -> re.Pattern[str]:
 
 
 def _absolute_end(pattern: str, flags: int) -> str:
-    """Without ``m``, Go's ``$`` is the very end; Python's would stop before a last line feed."""
+    """Without ``m``, Go's ``$`` matches only at the end; Python's also matches before a final line feed."""
     if flags & re.MULTILINE:
         return pattern
     return re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda match: match[1] or r"\Z", pattern, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""Functions that cut, pad and change strings. Binary strings count bytes, all others characters.
+"""Functions that cut, pad and change strings. Lengths are bytes for binary strings, else characters.
 
 Rules: tidb ``pkg/expression/builtin_string.go``.
 """
@@ -14,9 +14,9 @@ from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Function,
     is_binary,
-    of_values,
-    string_of,
-    whole,
+    to_integer,
+    to_string,
+    value_function,
 )
 
 
@@ -29,7 +29,7 @@ def _bit_length(value: SQLValue) -> SQLValue:
 
 
 def _char_length(value: SQLValue) -> SQLValue:
-    return len(string_of(value))
+    return len(to_string(value))
 
 
 def _upper(value: SQLValue) -> SQLValue:
@@ -41,12 +41,12 @@ def _lower(value: SQLValue) -> SQLValue:
 
 
 def _each_character(value: SQLValue, change: Callable[[str], str]) -> SQLValue:
-    text = string_of(value)
+    text = to_string(value)
     return text if isinstance(text, bytes) else "".join(map(change, text))
 
 
 def _upper_character(one: str) -> str:
-    """Unicode's simple mapping, as Go has it: never more than one character (``ß`` stays)."""
+    """Unicode's simple mapping, as in Go: always one character, so ``ß`` is unchanged."""
     return next((other for other in (one.upper(), one.title()) if len(other) == 1), one)
 
 
@@ -55,30 +55,30 @@ def _lower_character(one: str) -> str:
 
 
 def _reverse(value: SQLValue) -> SQLValue:
-    return string_of(value)[::-1]
+    return to_string(value)[::-1]
 
 
 def _left(value: SQLValue, count: SQLValue) -> SQLValue:
-    return string_of(value)[: max(whole(count), 0)]
+    return to_string(value)[: max(to_integer(count), 0)]
 
 
 def _right(value: SQLValue, count: SQLValue) -> SQLValue:
-    text, length = string_of(value), max(whole(count), 0)
+    text, length = to_string(value), max(to_integer(count), 0)
     return text[max(len(text) - length, 0) :]
 
 
 def _substring(value: SQLValue, start: SQLValue, length: SQLValue = None) -> SQLValue:
-    """From 1 on, or from the end on if negative; place 0 is nowhere."""
-    text, first = string_of(value), whole(start)
+    """Positions start at 1; negative ones count from the end, and position 0 gives an empty string."""
+    text, first = to_string(value), to_integer(start)
     begin = first - 1 if first > 0 else len(text) + first
-    count = len(text) if length is None else whole(length)
+    count = len(text) if length is None else to_integer(length)
     if first == 0 or begin < 0 or count <= 0:
         return text[:0]
     return text[begin : begin + count]
 
 
 def _substring_index(value: SQLValue, separator: SQLValue, count: SQLValue) -> SQLValue:
-    text, mark, number = to_text(value), to_text(separator), whole(count)
+    text, mark, number = to_text(value), to_text(separator), to_integer(count)
     if not mark or number == 0:
         return ""
     parts = text.split(mark)
@@ -94,7 +94,7 @@ def _rpad(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _padded(arguments: Sequence[SQLValue], *, before: bool) -> SQLValue:
-    length = whole(arguments[1])
+    length = to_integer(arguments[1])
     if length < 0 or length * 4 > MAX_PACKET:
         return None
     binary = is_binary(arguments[0], arguments[2])
@@ -103,15 +103,15 @@ def _padded(arguments: Sequence[SQLValue], *, before: bool) -> SQLValue:
     if missing > 0 and not fill:
         return None
     padding = (fill * (missing // len(fill) + 1))[:missing] if missing > 0 else ""
-    return _joined((padding + text if before else text + padding)[:length], binary)
+    return _from_units((padding + text if before else text + padding)[:length], binary)
 
 
 def _units(value: SQLValue, binary: bool) -> str:
-    """Characters to count: of a binary string one for each byte."""
+    """Text with one character for each unit that counts: a byte of a binary string, else a character."""
     return to_bytes(value).decode("latin-1") if binary else to_text(value)
 
 
-def _joined(units: str, binary: bool) -> SQLValue:
+def _from_units(units: str, binary: bool) -> SQLValue:
     return units.encode("latin-1") if binary else units
 
 
@@ -124,7 +124,7 @@ def _rtrim(value: SQLValue) -> SQLValue:
 
 
 def _trim(value: SQLValue, what: SQLValue, side: SQLValue) -> SQLValue:
-    """The whole of ``what`` is taken away, again and again."""
+    """Remove all leading or trailing repetitions of ``what``."""
     if is_binary(value):
         return to_bytes(_trim(to_text(value), to_text(what), side))
     text, mark = to_text(value), to_text(what)
@@ -146,37 +146,37 @@ def _replace(value: SQLValue, old: SQLValue, new: SQLValue) -> SQLValue:
     return text.replace(sought, to_text(new)) if sought else text
 
 
-def _insert(value: SQLValue, place: SQLValue, length: SQLValue, new: SQLValue) -> SQLValue:
-    """The characters from a place on, replaced; out of the string nothing is."""
+def _insert(value: SQLValue, position: SQLValue, length: SQLValue, new: SQLValue) -> SQLValue:
+    """``INSERT``: replace characters from a position; nothing if the position is outside of the string."""
     binary = is_binary(value)
-    text, start, count = _units(value, binary), whole(place) - 1, whole(length)
+    text, start, count = _units(value, binary), to_integer(position) - 1, to_integer(length)
     if not 0 <= start < len(text):
-        return _joined(text, binary)
+        return _from_units(text, binary)
     end = start + count if 0 <= count <= len(text) - start else len(text)
-    return _joined(text[:start] + _units(new, binary) + text[end:], binary)
+    return _from_units(text[:start] + _units(new, binary) + text[end:], binary)
 
 
 FUNCTIONS = {
-    "BIT_LENGTH": of_values(_bit_length, 1),
-    "CHARACTER_LENGTH": of_values(_char_length, 1),
-    "CHAR_LENGTH": of_values(_char_length, 1),
-    "INSERT": of_values(_insert, 4),
-    "LCASE": of_values(_lower, 1),
-    "LEFT": of_values(_left, 2),
-    "LENGTH": of_values(_length, 1),
-    "LOWER": of_values(_lower, 1),
+    "BIT_LENGTH": value_function(_bit_length, 1),
+    "CHARACTER_LENGTH": value_function(_char_length, 1),
+    "CHAR_LENGTH": value_function(_char_length, 1),
+    "INSERT": value_function(_insert, 4),
+    "LCASE": value_function(_lower, 1),
+    "LEFT": value_function(_left, 2),
+    "LENGTH": value_function(_length, 1),
+    "LOWER": value_function(_lower, 1),
     "LPAD": Function(_lpad, 3, 3),
-    "LTRIM": of_values(_ltrim, 1),
-    "MID": of_values(_substring, 3),
-    "OCTET_LENGTH": of_values(_length, 1),
-    "REPLACE": of_values(_replace, 3),
-    "REVERSE": of_values(_reverse, 1),
-    "RIGHT": of_values(_right, 2),
+    "LTRIM": value_function(_ltrim, 1),
+    "MID": value_function(_substring, 3),
+    "OCTET_LENGTH": value_function(_length, 1),
+    "REPLACE": value_function(_replace, 3),
+    "REVERSE": value_function(_reverse, 1),
+    "RIGHT": value_function(_right, 2),
     "RPAD": Function(_rpad, 3, 3),
-    "RTRIM": of_values(_rtrim, 1),
-    "SUBSTRING": of_values(_substring, 2, 3),
-    "SUBSTRING_INDEX": of_values(_substring_index, 3),
-    "TRIM": of_values(_trim, 3),
-    "UCASE": of_values(_upper, 1),
-    "UPPER": of_values(_upper, 1),
+    "RTRIM": value_function(_rtrim, 1),
+    "SUBSTRING": value_function(_substring, 2, 3),
+    "SUBSTRING_INDEX": value_function(_substring_index, 3),
+    "TRIM": value_function(_trim, 3),
+    "UCASE": value_function(_upper, 1),
+    "UPPER": value_function(_upper, 1),
 }

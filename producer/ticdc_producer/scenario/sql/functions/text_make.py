@@ -1,4 +1,4 @@
-"""Functions that make strings out of values.
+"""Functions that make strings from values.
 
 Rules: tidb ``pkg/expression/builtin_string.go``.
 """
@@ -12,7 +12,13 @@ from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.arithmetic import to_bits
-from ticdc_producer.scenario.sql.functions.function import MAX_PACKET, Function, is_binary, of_values, whole
+from ticdc_producer.scenario.sql.functions.function import (
+    MAX_PACKET,
+    Function,
+    is_binary,
+    to_integer,
+    value_function,
+)
 
 
 def _concat(*arguments: SQLValue) -> SQLValue:
@@ -24,16 +30,16 @@ def _concat(*arguments: SQLValue) -> SQLValue:
 
 
 def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """NULLs among the parts are left out; a NULL separator is not."""
+    """``CONCAT_WS``: NULL arguments are skipped; a NULL separator gives NULL."""
     separator, parts = arguments[0], [part for part in arguments[1:] if part is not None]
     if separator is None:
         return None
-    between = [piece for part in parts for piece in (separator, part)][1:]
-    return _concat(*between)
+    with_separators = [item for part in parts for item in (separator, part)][1:]
+    return _concat(*with_separators)
 
 
 def _repeat(text: SQLValue, count: SQLValue) -> SQLValue:
-    times = max(whole(count), 0)
+    times = max(to_integer(count), 0)
     if len(to_bytes(text)) * times > MAX_PACKET:
         return None
     return bytes(text) * times if isinstance(text, bytes) else to_text(text) * times
@@ -54,20 +60,20 @@ def _make_set(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     if arguments[0] is None:
         return None
     bits = to_bits(arguments[0])
-    chosen = (part for place, part in enumerate(arguments[1:]) if bits >> place & 1)
+    chosen = (part for bit, part in enumerate(arguments[1:]) if bits >> bit & 1)
     return ",".join(to_text(part) for part in chosen if part is not None)
 
 
 def _export_set(
     bits: SQLValue, on: SQLValue, off: SQLValue, separator: SQLValue = ",", count: SQLValue = 64
 ) -> SQLValue:
-    number, length = to_bits(bits), whole(count)
-    places = range(length if 0 <= length <= 64 else 64)
-    return to_text(separator).join(to_text(on if number >> place & 1 else off) for place in places)
+    number, length = to_bits(bits), to_integer(count)
+    positions = range(length if 0 <= length <= 64 else 64)
+    return to_text(separator).join(to_text(on if number >> bit & 1 else off) for bit in positions)
 
 
 def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``CHAR(n, … [USING charset])``: numbers as bytes, big-endian, NULLs left out."""
+    """``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
     charset = to_text(arguments[0]).lower()
     numbers = [to_bits(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
     octets = b"".join(n.to_bytes(max(1, (n.bit_length() + 7) // 8), "big") for n in numbers)
@@ -82,12 +88,12 @@ def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 FUNCTIONS = {
-    "CHAR": Function(_char, 2, -1, takes_null=True),
-    "CONCAT": of_values(_concat, 1, -1),
-    "CONCAT_WS": Function(_concat_ws, 2, -1, takes_null=True),
-    "EXPORT_SET": of_values(_export_set, 3, 5),
-    "MAKE_SET": Function(_make_set, 2, -1, takes_null=True),
-    "QUOTE": Function(_quote, 1, 1, takes_null=True),
-    "REPEAT": of_values(_repeat, 2),
-    "SPACE": of_values(_space, 1),
+    "CHAR": Function(_char, 2, -1, accepts_null=True),
+    "CONCAT": value_function(_concat, 1, -1),
+    "CONCAT_WS": Function(_concat_ws, 2, -1, accepts_null=True),
+    "EXPORT_SET": value_function(_export_set, 3, 5),
+    "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True),
+    "QUOTE": Function(_quote, 1, 1, accepts_null=True),
+    "REPEAT": value_function(_repeat, 2),
+    "SPACE": value_function(_space, 1),
 }

@@ -1,4 +1,4 @@
-"""Functions that look for strings in strings, under a collation where they compare.
+"""Functions that search and compare strings, under a collation where TiDB uses one.
 
 Rules: tidb ``pkg/expression/builtin_string.go``, ``builtin_compare.go``.
 """
@@ -13,13 +13,13 @@ from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import compare
-from ticdc_producer.scenario.sql.functions.function import Function, is_binary, of_values, whole
+from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
-    """``LOCATE(what, where[, from])``: a place from 1, or 0."""
+    """``LOCATE(what, where[, from])``: a position from 1; 0 if not found."""
     what, where = arguments[0], arguments[1]
-    start = whole(arguments[2]) - 1 if len(arguments) > 2 else 0
+    start = to_integer(arguments[2]) - 1 if len(arguments) > 2 else 0
     if is_binary(what, where):
         sought, source = to_bytes(what), to_bytes(where)
         return source.find(sought, start) + 1 if 0 <= start <= len(source) else 0
@@ -42,13 +42,13 @@ def _strcmp(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQL
 
 
 def _field(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    """All as strings, all as integers, else all as DOUBLEs."""
+    """``FIELD``: compares strings as strings, integers as integers, and a mixture as DOUBLEs."""
     sought = arguments[0]
     if sought is None:
         return 0
     others = arguments[1:]
     kinds = {_kind(value) for value in arguments if value is not None}
-    for place, other in enumerate(others, start=1):
+    for position, other in enumerate(others, start=1):
         if other is None:
             continue
         if len(kinds) == 1:
@@ -56,7 +56,7 @@ def _field(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLV
         else:
             equal = float(as_number(sought)[0]) == float(as_number(other)[0])
         if equal:
-            return place
+            return position
     return 0
 
 
@@ -72,7 +72,7 @@ def _find_in_set(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> S
         return 0
     key = sort_key(to_bytes(sought), collation)
     keys = (sort_key(to_bytes(name), collation) for name in names.split(","))
-    return next((place for place, one in enumerate(keys, start=1) if one == key), 0)
+    return next((position for position, one in enumerate(keys, start=1) if one == key), 0)
 
 
 def _ascii(value: SQLValue) -> SQLValue:
@@ -80,18 +80,18 @@ def _ascii(value: SQLValue) -> SQLValue:
 
 
 def _ord(value: SQLValue) -> SQLValue:
-    """The bytes of the first character as a number."""
+    """``ORD``: the bytes of the first character as a number."""
     if isinstance(value, bytes):
         return _ascii(value)
     return int.from_bytes(to_bytes(to_text(value)[:1]), "big")
 
 
 FUNCTIONS = {
-    "ASCII": of_values(_ascii, 1),
-    "FIELD": Function(_field, 2, -1, takes_null=True, collated=True),
+    "ASCII": value_function(_ascii, 1),
+    "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True),
     "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True),
     "INSTR": Function(_instr, 2, 2, collated=True),
     "LOCATE": Function(_locate, 2, 3, collated=True),
-    "ORD": of_values(_ord, 1),
+    "ORD": value_function(_ord, 1),
     "STRCMP": Function(_strcmp, 2, 2, collated=True),
 }

@@ -1,4 +1,4 @@
-"""Names of months and weekdays, and weeks of the year by MySQL's eight modes.
+"""Names of months and weekdays, and week numbers in MySQL's eight modes.
 
 Source: MySQL manual, ``WEEK()``; tidb ``pkg/types/mytime.go`` (``calcWeek``).
 """
@@ -17,9 +17,9 @@ MONDAY_FIRST, WEEK_OF_YEAR, FULL_FIRST_WEEK = 1, 2, 4
 
 
 def week_of(day: date, mode: int) -> tuple[int, int]:
-    """Year and week that a day belongs to; week 0 is what lies before the first week of a year.
+    """The year and the week of a day; days before the first week of a year are in week 0.
 
-    :param mode: 0 … 7, the manual's table.
+    :param mode: 0 to 7, as in the manual's table.
     """
     of_year = bool(mode & WEEK_OF_YEAR)
     full_week = bool(mode & FULL_FIRST_WEEK) == bool(mode & MONDAY_FIRST)
@@ -40,7 +40,10 @@ def week_of(day: date, mode: int) -> tuple[int, int]:
 
 
 def _starts_late(weekday: int, full_week: bool) -> bool:
-    """Whether the week of January 1 still belongs to the year before."""
+    """Whether the week of January 1 belongs to the previous year.
+
+    :param weekday: of January 1.
+    """
     return weekday != 0 if full_week else weekday >= 4
 
 

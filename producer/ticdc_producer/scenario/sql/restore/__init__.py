@@ -1,5 +1,5 @@
-"""DDL text as TiCDC sends it, made from DDL as a user types it."""
+"""Prints DDL as TiDB's ``Restore`` does, which is the text that TiCDC sends."""
 
-from ticdc_producer.scenario.sql.restore.statement import restored
+from ticdc_producer.scenario.sql.restore.statement import print_ddl
 
-__all__ = ["restored"]
+__all__ = ["print_ddl"]

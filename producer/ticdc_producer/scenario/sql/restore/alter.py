@@ -20,54 +20,55 @@ from ticdc_producer.scenario.sql.restore.alter_partition import read_partition_p
 from ticdc_producer.scenario.sql.restore.key import read_key, starts_key
 from ticdc_producer.scenario.sql.restore.names import (
     accept_if_exists,
-    bracketed,
-    listed,
+    quote_string,
+    read_bracketed_list,
     read_column_name,
+    read_list,
     read_name,
     read_table_name,
-    string,
     tidb_comment,
 )
 from ticdc_producer.scenario.sql.restore.ordering import read_direction
 
 _IF_EXISTS = tidb_comment("", "IF EXISTS ")
-_AFTER_A_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")
-_WITHOUT_COMMA = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
+_SEPARATED_BY_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")
+_COMMA_OPTIONAL = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 def alter_table(cursor: Cursor) -> str:
     """``ALTER TABLE``, after these words."""
     text = f"ALTER TABLE {read_table_name(cursor)}"
     if cursor.at_end:
-        raise cursor.error("expected what to alter")
+        raise cursor.error("expected an ALTER TABLE action")
     parts = [_part(cursor)]
     while not cursor.at_end:
-        if not cursor.accept(",") and cursor.word() not in _WITHOUT_COMMA:
+        if not cursor.accept(",") and cursor.word() not in _COMMA_OPTIONAL:
             raise cursor.error("expected a comma")
         parts.append(_part(cursor))
-    shown = [part for part in parts if part is not None]
-    for place, part in enumerate(shown):
-        text += (" " if place == 0 or part.startswith(_AFTER_A_SPACE) else ", ") + part
+    printed = [part for part in parts if part is not None]
+    for index, part in enumerate(printed):
+        text += (" " if index == 0 or part.startswith(_SEPARATED_BY_SPACE) else ", ") + part
     return text
 
 
 def _part(cursor: Cursor) -> str | None:
-    """One part; None for what TiDB leaves out: placement, TTL_ENABLE, attributes."""
+    """One part; None if TiDB does not print it: placement, TTL_ENABLE, attributes."""
     partition_part = read_partition_part(cursor)
     if partition_part:
         return partition_part
-    if _skips_attributes(cursor):
+    if _accept_attributes(cursor):
         return None
     if cursor.accept("CONVERT", "TO"):
         return read_conversion(cursor)
     reader = _READERS.get(cursor.word())
     if reader is None:
         return read_options(cursor)
-    cursor.place += 1
+    cursor.position += 1
     return reader(cursor)
 
 
-def _skips_attributes(cursor: Cursor) -> bool:
+def _accept_attributes(cursor: Cursor) -> bool:
+    """Step over ``[PARTITION name] ATTRIBUTES …``, which TiDB does not print; whether it came next."""
     if cursor.word() == "PARTITION" and cursor.word(2) == "ATTRIBUTES":
         cursor.expect("PARTITION")
         read_name(cursor)
@@ -85,7 +86,8 @@ def _add(cursor: Cursor) -> str:
     if cursor.accept("STATS_EXTENDED"):
         statistics = read_name(cursor)
         kind = cursor.identifier().upper()
-        return f"ADD STATS_EXTENDED {statistics} {kind}({', '.join(bracketed(cursor, read_column_name))})"
+        columns = ", ".join(read_bracketed_list(cursor, read_column_name))
+        return f"ADD STATS_EXTENDED {statistics} {kind}({columns})"
     return add_column(cursor)
 
 
@@ -110,9 +112,9 @@ def _alter(cursor: Cursor) -> str:
         return f"ALTER INDEX {index} {visibility}"
     if cursor.accept_any("CHECK", "CONSTRAINT"):
         check = read_name(cursor)
-        lax = " NOT" * cursor.accept("NOT")
+        negated = " NOT" * cursor.accept("NOT")
         cursor.expect("ENFORCED")
-        return f"ALTER CHECK {check}{lax} ENFORCED"
+        return f"ALTER CHECK {check}{negated} ENFORCED"
     return alter_column(cursor)
 
 
@@ -131,8 +133,8 @@ def _from_to(cursor: Cursor) -> str:
     return f"{old} TO {read_name(cursor)}"
 
 
-def _choice(word: str) -> Callable[[Cursor], str]:
-    """ALGORITHM and LOCK."""
+def _option(word: str) -> Callable[[Cursor], str]:
+    """A reader of ALGORITHM or LOCK, whose value is one word."""
 
     def read(cursor: Cursor) -> str:
         cursor.accept("=")
@@ -141,8 +143,8 @@ def _choice(word: str) -> Callable[[Cursor], str]:
     return read
 
 
-def _followed(word: str, *choices: str) -> Callable[[Cursor], str]:
-    """Two words, the second of which is one of a few."""
+def _two_words(word: str, *choices: str) -> Callable[[Cursor], str]:
+    """A reader of two words, the second of which is one of ``choices``."""
 
     def read(cursor: Cursor) -> str:
         second = cursor.accept_any(*choices)
@@ -155,14 +157,14 @@ def _followed(word: str, *choices: str) -> Callable[[Cursor], str]:
 
 def _force(cursor: Cursor) -> str:
     if cursor.word() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE"):
-        cursor.place -= 1
+        cursor.position -= 1
         return read_options(cursor) or ""
     return "FORCE /* AlterTableForce is not supported */ "
 
 
 def _order(cursor: Cursor) -> str:
     cursor.expect("BY")
-    return "ORDER BY " + ",".join(listed(cursor, _ordered_column))
+    return "ORDER BY " + ",".join(read_list(cursor, _ordered_column))
 
 
 def _ordered_column(cursor: Cursor) -> str:
@@ -178,13 +180,13 @@ def _set(cursor: Cursor) -> str:
     cursor.expect("TIFLASH", "REPLICA")
     text = f"SET TIFLASH REPLICA {cursor.integer()}"
     if cursor.accept("LOCATION", "LABELS"):
-        text += " LOCATION LABELS " + ", ".join(listed(cursor, lambda place: string(place.string())))
+        text += " LOCATION LABELS " + ", ".join(read_list(cursor, lambda at: quote_string(at.string())))
     return text
 
 
 def _stats_options(cursor: Cursor) -> str:
     cursor.accept("=")
-    return f"STATS_OPTIONS={cursor.accept_any('DEFAULT') or string(cursor.string())}"
+    return f"STATS_OPTIONS={cursor.accept_any('DEFAULT') or quote_string(cursor.string())}"
 
 
 _READERS: dict[str, Callable[[Cursor], str]] = {
@@ -194,14 +196,14 @@ _READERS: dict[str, Callable[[Cursor], str]] = {
     "CHANGE": change_column,
     "ALTER": _alter,
     "RENAME": _rename,
-    "ALGORITHM": _choice("ALGORITHM"),
-    "LOCK": _choice("LOCK"),
+    "ALGORITHM": _option("ALGORITHM"),
+    "LOCK": _option("LOCK"),
     "FORCE": _force,
     "ORDER": _order,
-    "ENABLE": _followed("ENABLE", "KEYS"),
-    "DISABLE": _followed("DISABLE", "KEYS"),
-    "WITH": _followed("WITH", "VALIDATION"),
-    "WITHOUT": _followed("WITHOUT", "VALIDATION"),
+    "ENABLE": _two_words("ENABLE", "KEYS"),
+    "DISABLE": _two_words("DISABLE", "KEYS"),
+    "WITH": _two_words("WITH", "VALIDATION"),
+    "WITHOUT": _two_words("WITHOUT", "VALIDATION"),
     "REMOVE": _remove,
     "SET": _set,
     "STATS_OPTIONS": _stats_options,

@@ -19,7 +19,7 @@ _IF_NOT_EXISTS = tidb_comment("", "IF NOT EXISTS ")
 
 
 def add_column(cursor: Cursor) -> str:
-    """``ADD [COLUMN]``, after ADD: one column and its place, or several and keys in brackets."""
+    """``ADD [COLUMN]``, after ADD: one column and its position, or columns and keys in brackets."""
     cursor.accept("COLUMN")
     text = "ADD COLUMN " + _IF_NOT_EXISTS * accept_if_not_exists(cursor)
     if cursor.word() == "(":
@@ -38,16 +38,16 @@ def drop_column(cursor: Cursor) -> str:
 def modify_column(cursor: Cursor) -> str:
     """``MODIFY [COLUMN]``, after MODIFY."""
     cursor.accept("COLUMN")
-    absent = _IF_EXISTS * accept_if_exists(cursor)
-    return f"MODIFY COLUMN {absent}{read_column(cursor)}{read_position(cursor)}"
+    if_exists = _IF_EXISTS * accept_if_exists(cursor)
+    return f"MODIFY COLUMN {if_exists}{read_column(cursor)}{read_position(cursor)}"
 
 
 def change_column(cursor: Cursor) -> str:
     """``CHANGE [COLUMN]``, after CHANGE."""
     cursor.accept("COLUMN")
-    absent = _IF_EXISTS * accept_if_exists(cursor)
+    if_exists = _IF_EXISTS * accept_if_exists(cursor)
     old = read_column_name(cursor)
-    return f"CHANGE COLUMN {absent}{old} {read_column(cursor)}{read_position(cursor)}"
+    return f"CHANGE COLUMN {if_exists}{old} {read_column(cursor)}{read_position(cursor)}"
 
 
 def alter_column(cursor: Cursor) -> str:
@@ -62,13 +62,13 @@ def alter_column(cursor: Cursor) -> str:
 
 
 def _new_default(cursor: Cursor) -> str:
-    """A number with a sign is an expression to TiDB, and those get brackets."""
+    """The new default. TiDB prints expressions in brackets, and a number with a sign is one."""
     if cursor.accept("("):
-        start = cursor.place
+        start = cursor.position
         literal = read_literal(cursor)
         if literal is not None and cursor.accept(")"):
             return literal
-        cursor.place = start
+        cursor.position = start
         expression = read_expression(cursor)
         cursor.expect(")")
         return f"({expression})"

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.names import accept_charset_words, read_charset, read_collation
-from ticdc_producer.scenario.sql.restore.table_option import PLACEMENT, read_table_options, with_ttl_off
+from ticdc_producer.scenario.sql.restore.table_option import PLACEMENT, read_table_options, with_ttl_disabled
 
 
 def read_options(cursor: Cursor) -> str | None:
-    """One or more options without commas; None if TiDB leaves all of them out.
+    """One or more options without commas; None if TiDB prints none of them.
 
-    :raises UnsupportedSQL: if no option stands here.
+    :raises UnsupportedSQL: if no option comes next.
     """
-    start = cursor.place
+    start = cursor.position
     options = read_table_options(cursor, commas=False)
-    if start == cursor.place:
+    if start == cursor.position:
         raise cursor.unsupported(f"ALTER TABLE … {cursor.word() or 'this'}")
-    shown = with_ttl_off(options)
-    if not shown or all(option.kind == PLACEMENT for option in options):
+    printed = with_ttl_disabled(options)
+    if not printed or all(option.kind == PLACEMENT for option in options):
         return None
-    if [option.kind for option in shown] == ["CHARSET", "COLLATE"]:
-        charset, collation = shown
+    if [option.kind for option in printed] == ["CHARSET", "COLLATE"]:
+        charset, collation = printed
         return f"CHARACTER SET {charset.value.upper()} COLLATE {collation.value.upper()}"
-    return " ".join(option.text for option in shown)
+    return " ".join(option.text for option in printed)
 
 
 def read_conversion(cursor: Cursor) -> str:

@@ -8,7 +8,7 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.names import (
     accept_if_exists,
     accept_if_not_exists,
-    listed,
+    read_list,
     read_name,
     read_table_name,
     tidb_comment,
@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.restore.partition import read_definitions, read
 
 
 def read_partition_part(cursor: Cursor) -> str:
-    """The part that stands here; empty if it is none of partitions."""
+    """The part that comes next; empty if it does not change partitions."""
     if cursor.word() == "PARTITION" and cursor.word(1) == "BY":
         return read_partition_by(cursor)
     for words, reader in _READERS.items():
@@ -26,44 +26,45 @@ def read_partition_part(cursor: Cursor) -> str:
     return ""
 
 
-def _log(cursor: Cursor) -> str:
+def _no_binlog(cursor: Cursor) -> str:
+    """``NO_WRITE_TO_BINLOG`` or its synonym ``LOCAL``; empty without."""
     return " NO_WRITE_TO_BINLOG" * bool(cursor.accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
 
 
 def _add(cursor: Cursor) -> str:
-    text = tidb_comment("", " IF NOT EXISTS") * accept_if_not_exists(cursor) + _log(cursor)
+    text = tidb_comment("", " IF NOT EXISTS") * accept_if_not_exists(cursor) + _no_binlog(cursor)
     if cursor.accept("PARTITIONS"):
         return f"{text} PARTITIONS {cursor.integer()}"
     return f"{text} ({', '.join(read_definitions(cursor))})"
 
 
-def _names(cursor: Cursor) -> str:
-    return " " + ",".join(listed(cursor, read_name))
+def _partition_names(cursor: Cursor) -> str:
+    return " " + ",".join(read_list(cursor, read_name))
 
 
 def _names_or_all(cursor: Cursor) -> str:
-    return " ALL" if cursor.accept("ALL") else _names(cursor)
+    return " ALL" if cursor.accept("ALL") else _partition_names(cursor)
 
 
 def _logged_names_or_all(cursor: Cursor) -> str:
-    return _log(cursor) + _names_or_all(cursor)
+    return _no_binlog(cursor) + _names_or_all(cursor)
 
 
 def _drop(cursor: Cursor) -> str:
-    absent = " " + tidb_comment("", "IF EXISTS ") if accept_if_exists(cursor) else ""
-    names = _names(cursor)
-    return absent + names.lstrip() if absent else names
+    if_exists = " " + tidb_comment("", "IF EXISTS ") if accept_if_exists(cursor) else ""
+    names = _partition_names(cursor)
+    return if_exists + names.lstrip() if if_exists else names
 
 
 def _coalesce(cursor: Cursor) -> str:
-    return f"{_log(cursor)} {cursor.integer()}"
+    return f"{_no_binlog(cursor)} {cursor.integer()}"
 
 
 def _reorganize(cursor: Cursor) -> str:
-    text = _log(cursor)
+    text = _no_binlog(cursor)
     if cursor.at_end:
         return text
-    text += _names(cursor)
+    text += _partition_names(cursor)
     cursor.expect("INTO")
     return f"{text} INTO ({', '.join(read_definitions(cursor))})"
 
@@ -81,7 +82,7 @@ def _exchange(cursor: Cursor) -> str:
 def _less_than(cursor: Cursor) -> str:
     text = " " + read_less_than(cursor)
     accept_if_exists(cursor)
-    return text + _log(cursor)
+    return text + _no_binlog(cursor)
 
 
 def _nothing(_: Cursor) -> str:

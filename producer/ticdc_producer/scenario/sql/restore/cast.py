@@ -13,9 +13,12 @@ _SINGLE_PRECISION_BITS = 24
 
 
 def read_cast_type(cursor: Cursor) -> str:
-    """The type that stands here."""
+    """The type that comes next.
+
+    :raises UnsupportedSQL: for a type that TiDB does not cast to.
+    """
     word = cursor.word()
-    cursor.place += 1
+    cursor.position += 1
     if word in ("DATE", "JSON", "DOUBLE", "YEAR"):
         return word
     if word in ("SIGNED", "UNSIGNED"):
@@ -35,7 +38,7 @@ def read_cast_type(cursor: Cursor) -> str:
         return "DOUBLE" if digits and digits[0] > _SINGLE_PRECISION_BITS else "FLOAT"
     if word == "REAL":
         return "DOUBLE"
-    cursor.place -= 1
+    cursor.position -= 1
     raise cursor.unsupported(f"CAST AS {word or 'this'}")
 
 
@@ -60,7 +63,7 @@ def _decimal(length: int = 0, digits: int = 0) -> str:
 
 
 def _char(cursor: Cursor) -> str:
-    """utf8mb4 goes without saying; ``CHAR BINARY`` and the charset ``binary`` make it BINARY."""
+    """TiDB does not print utf8mb4, and prints ``CHAR BINARY`` and ``CHAR CHARSET binary`` as BINARY."""
     size = _size(cursor)
     if cursor.accept("BINARY"):
         return "BINARY" + size

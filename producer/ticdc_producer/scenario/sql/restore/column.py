@@ -1,4 +1,4 @@
-"""Column definitions as TiDB prints them, attribute by attribute in the user's order.
+"""Column definitions as TiDB prints them; attributes are in the user's order.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``); ``parser.y`` (``DefaultValueExpr``).
 """
@@ -13,17 +13,22 @@ from ticdc_producer.scenario.sql.restore.expression import read_expression
 from ticdc_producer.scenario.sql.restore.functions import read_call
 from ticdc_producer.scenario.sql.restore.key import read_check, read_clustered, read_reference
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
-from ticdc_producer.scenario.sql.restore.names import read_collation, read_column_name, string, tidb_comment
+from ticdc_producer.scenario.sql.restore.names import (
+    quote_string,
+    read_collation,
+    read_column_name,
+    tidb_comment,
+)
 
-_NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
-_TODAY = ("CURRENT_DATE", "CURDATE")
-_AFTER = ("", ",", ")", "FIRST", "AFTER", "REMOVE", "PARTITION", "REORGANIZE")
+_NOW_NAMES = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+_TODAY_NAMES = ("CURRENT_DATE", "CURDATE")
+_AFTER_COLUMN = ("", ",", ")", "FIRST", "AFTER", "REMOVE", "PARTITION", "REORGANIZE")
 
 
 def read_column(cursor: Cursor) -> str:
-    """The column definition that stands here, without its position."""
+    """The column definition that comes next, without FIRST or AFTER."""
     parts = [read_column_name(cursor), read_type(cursor)]
-    while cursor.word() not in _AFTER:
+    while cursor.word() not in _AFTER_COLUMN:
         parts.append(_attribute(cursor))
     return " ".join(parts)
 
@@ -49,7 +54,7 @@ def _attribute(cursor: Cursor) -> str:
     reader = _ATTRIBUTES.get(word)
     if reader is None:
         raise cursor.unsupported(f"the column attribute {word}")
-    if word not in ("CONSTRAINT", "CHECK", "REFERENCES"):  # those are read where keys are
+    if word not in ("CONSTRAINT", "CHECK", "REFERENCES"):  # the readers of keys expect these words
         cursor.accept(word)
     return reader(cursor)
 
@@ -63,28 +68,28 @@ def _default(cursor: Cursor) -> str:
 
 
 def _default_value(cursor: Cursor) -> str:
-    """Brackets are TiDB's own: around calls and columns, and around nothing else."""
+    """TiDB prints brackets around calls and columns only, whatever the user wrote."""
     if cursor.accept("("):
         text = _default_value(cursor)
         cursor.expect(")")
         return text
-    if cursor.word() in _NOW:
+    if cursor.word() in _NOW_NAMES:
         return read_now(cursor)
-    if cursor.accept_any(*_TODAY):
+    if cursor.accept_any(*_TODAY_NAMES):
         cursor.accept("(", ")")
         return "(CURRENT_DATE())"
     return read_signed_literal(cursor) or f"({read_call(cursor) or read_column_name(cursor)})"
 
 
 def read_signed_literal(cursor: Cursor) -> str | None:
-    """A literal, or a number with its sign; None if something else stands here."""
+    """A literal, or a number with its sign; None if something else comes next."""
     sign = cursor.accept_any("+", "-")
     return sign + read_number(cursor) if sign else read_literal(cursor)
 
 
 def read_now(cursor: Cursor) -> str:
-    """The current time by one of its names, which TiDB makes one."""
-    if not cursor.accept_any(*_NOW):
+    """The current time under any of its names; TiDB prints CURRENT_TIMESTAMP."""
+    if not cursor.accept_any(*_NOW_NAMES):
         raise cursor.error("expected CURRENT_TIMESTAMP")
     digits = ""
     if cursor.accept("("):
@@ -99,8 +104,8 @@ def _on_update(cursor: Cursor) -> str:
 
 
 def _comment(cursor: Cursor) -> str:
-    """A value without a charset: its backslashes are doubled all the same."""
-    return "COMMENT " + string(cursor.string().replace("\\", "\\\\"))
+    """TiDB prints the comment without a charset, and doubles its backslashes."""
+    return "COMMENT " + quote_string(cursor.string().replace("\\", "\\\\"))
 
 
 def _generated(cursor: Cursor) -> str:
@@ -125,7 +130,7 @@ def _auto_random(cursor: Cursor) -> str:
 
 def _engine_attribute(cursor: Cursor) -> str:
     cursor.accept("=")
-    return "SECONDARY_ENGINE_ATTRIBUTE = " + string(cursor.string())
+    return "SECONDARY_ENGINE_ATTRIBUTE = " + quote_string(cursor.string())
 
 
 def _storage(cursor: Cursor) -> str:

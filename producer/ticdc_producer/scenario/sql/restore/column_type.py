@@ -9,14 +9,19 @@ from collections.abc import Callable
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import TokenType
-from ticdc_producer.scenario.sql.restore.names import accept_charset_words, bracketed, read_charset, string
+from ticdc_producer.scenario.sql.restore.names import (
+    accept_charset_words,
+    quote_string,
+    read_bracketed_list,
+    read_charset,
+)
 
 _INTEGERS = {
     "TINYINT": "TINYINT", "INT1": "TINYINT", "SMALLINT": "SMALLINT", "INT2": "SMALLINT",
     "MEDIUMINT": "MEDIUMINT", "INT3": "MEDIUMINT", "MIDDLEINT": "MEDIUMINT", "INT": "INT",
     "INTEGER": "INT", "INT4": "INT", "BIGINT": "BIGINT", "INT8": "BIGINT",
 }  # fmt: skip
-_BINARY_FORM = {
+_BINARY_TYPES = {
     "CHAR": "BINARY", "VARCHAR": "VARBINARY", "TINYTEXT": "TINYBLOB", "TEXT": "BLOB",
     "MEDIUMTEXT": "MEDIUMBLOB", "LONGTEXT": "LONGBLOB",
 }  # fmt: skip
@@ -24,7 +29,7 @@ _SINGLE_PRECISION_BITS = 24
 
 
 def read_type(cursor: Cursor) -> str:
-    """The type that stands here.
+    """The type that comes next.
 
     :raises UnsupportedSQL: for a type that TiDB does not have.
     """
@@ -46,12 +51,12 @@ def _digits(cursor: Cursor) -> tuple[int, ...]:
     return tuple(digits)
 
 
-def _shown(digits: tuple[int, ...]) -> str:
+def _in_brackets(digits: tuple[int, ...]) -> str:
     return f"({','.join(map(str, digits))})" if digits else ""
 
 
 def _sign(cursor: Cursor) -> str:
-    """ZEROFILL implies UNSIGNED; SIGNED says nothing."""
+    """UNSIGNED and ZEROFILL. ZEROFILL implies UNSIGNED, and TiDB does not print SIGNED."""
     words = set()
     while word := cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
         words.add(word)
@@ -59,7 +64,7 @@ def _sign(cursor: Cursor) -> str:
 
 
 def _integer(cursor: Cursor, word: str) -> str:
-    return _INTEGERS[word] + _shown(_digits(cursor)[:1]) + _sign(cursor)
+    return _INTEGERS[word] + _in_brackets(_digits(cursor)[:1]) + _sign(cursor)
 
 
 def _boolean(cursor: Cursor, _: str) -> str:
@@ -67,35 +72,35 @@ def _boolean(cursor: Cursor, _: str) -> str:
 
 
 def _decimal(cursor: Cursor, _: str) -> str:
-    return "DECIMAL" + _shown(_digits(cursor)) + _sign(cursor)
+    return "DECIMAL" + _in_brackets(_digits(cursor)) + _sign(cursor)
 
 
 def _float(cursor: Cursor, _: str) -> str:
     digits = _digits(cursor)
-    if len(digits) == 1:  # bits of precision: they choose the type and leave no trace
+    if len(digits) == 1:  # bits of precision choose the type and are not printed
         return ("FLOAT" if digits[0] <= _SINGLE_PRECISION_BITS else "DOUBLE") + _sign(cursor)
-    return "FLOAT" + _shown(digits) + _sign(cursor)
+    return "FLOAT" + _in_brackets(digits) + _sign(cursor)
 
 
 def _double(cursor: Cursor, word: str) -> str:
     if word == "DOUBLE":
         cursor.accept("PRECISION")
     digits = _digits(cursor)
-    return "DOUBLE" + (_shown(digits) if len(digits) > 1 else "") + _sign(cursor)
+    return "DOUBLE" + (_in_brackets(digits) if len(digits) > 1 else "") + _sign(cursor)
 
 
 def _bit(cursor: Cursor, _: str) -> str:
-    return "BIT" + _shown(_digits(cursor) or (1,))
+    return "BIT" + _in_brackets(_digits(cursor) or (1,))
 
 
 def _year(cursor: Cursor, word: str) -> str:
-    text = word + _shown(_digits(cursor))
+    text = word + _in_brackets(_digits(cursor))
     _sign(cursor)
     return text
 
 
 def _sized(cursor: Cursor, word: str) -> str:
-    return word + _shown(_digits(cursor))
+    return word + _in_brackets(_digits(cursor))
 
 
 def _plain(_: Cursor, word: str) -> str:
@@ -110,11 +115,11 @@ def _vector(cursor: Cursor, _: str) -> str:
     if cursor.accept("<"):
         cursor.expect("FLOAT")
         cursor.expect(">")
-    return "VECTOR" + _shown(_digits(cursor))
+    return "VECTOR" + _in_brackets(_digits(cursor))
 
 
 def _char(cursor: Cursor, word: str) -> str:
-    """CHAR, CHARACTER and NCHAR, which the word VARYING turns into VARCHAR."""
+    """CHAR, CHARACTER and NCHAR; with the word VARYING they are VARCHAR."""
     if cursor.accept("VARYING") or (word == "NCHAR" and cursor.accept_any("VARCHAR", "VARCHARACTER")):
         return _text(cursor, "VARCHAR")
     return _text(cursor, "CHAR")
@@ -142,17 +147,17 @@ def _long(cursor: Cursor, _: str) -> str:
 
 
 def _text(cursor: Cursor, word: str) -> str:
-    """A type with a charset of its own: the charset ``binary`` makes it another type."""
-    size = _shown(_digits(cursor)[:1])
+    """A string type with its charset; the charset ``binary`` makes it a binary type."""
+    size = _in_brackets(_digits(cursor)[:1])
     charset, binary = _read_charset(cursor)
     if charset == "binary":
-        return _BINARY_FORM[word] + size
-    shown = f" CHARACTER SET {charset.upper()}" if charset else ""
-    return word + size + " BINARY" * binary + shown
+        return _BINARY_TYPES[word] + size
+    suffix = f" CHARACTER SET {charset.upper()}" if charset else ""
+    return word + size + " BINARY" * binary + suffix
 
 
 def _read_charset(cursor: Cursor) -> tuple[str, bool]:
-    """The charset and the word BINARY, which asks for its ``_bin`` collation, in either order."""
+    """The charset, and whether the word BINARY requests its ``_bin`` collation; they come in any order."""
     if cursor.accept("ASCII"):
         return "latin1", False
     if cursor.accept("BYTE"):
@@ -163,8 +168,8 @@ def _read_charset(cursor: Cursor) -> tuple[str, bool]:
 
 
 def _members(cursor: Cursor, word: str) -> str:
-    """ENUM and SET, whose charset TiDB forgets."""
-    members = bracketed(cursor, _read_member)
+    """ENUM and SET; TiDB does not print their charset."""
+    members = read_bracketed_list(cursor, _read_member)
     charset, binary = _read_charset(cursor)
     return f"{word}({','.join(members)})" + " BINARY" * (binary and charset != "binary")
 
@@ -173,7 +178,7 @@ def _read_member(cursor: Cursor) -> str:
     token = cursor.token
     if token is not None and token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING):
         raise cursor.unsupported("a member of ENUM or SET that is not a string")
-    return string(cursor.string().rstrip(" "))
+    return quote_string(cursor.string().rstrip(" "))
 
 
 _READERS: dict[str, Callable[[Cursor, str], str]] = {

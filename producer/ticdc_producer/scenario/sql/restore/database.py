@@ -10,14 +10,14 @@ from ticdc_producer.scenario.sql.restore.names import (
     accept_charset_words,
     accept_if_exists,
     accept_if_not_exists,
+    quote_string,
     read_charset,
     read_collation,
     read_name,
     read_word_or_string,
-    string,
 )
 
-_NO_NAMES = ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")  # reserved words that an option starts with
+_OPTION_STARTS = ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")  # reserved words, so never names
 
 
 def create_database(cursor: Cursor) -> str:
@@ -27,11 +27,11 @@ def create_database(cursor: Cursor) -> str:
 
 
 def alter_database(cursor: Cursor) -> str:
-    """``ALTER DATABASE``, after these words; without a name it is the current one.
+    """``ALTER DATABASE``, after these words; without a name it changes the current database.
 
-    Of placement alone TiDB leaves nothing.
+    TiDB prints an empty text if placement is the only option.
     """
-    name = "" if cursor.word() in _NO_NAMES else " " + read_name(cursor)
+    name = "" if cursor.word() in _OPTION_STARTS else " " + read_name(cursor)
     options = _options(cursor)
     return f"ALTER DATABASE{name}{options}" if options.strip() else ""
 
@@ -42,7 +42,7 @@ def drop_database(cursor: Cursor) -> str:
 
 
 def _options(cursor: Cursor) -> str:
-    """Each with a space before it; a placement leaves nothing but the space."""
+    """All options, each after a space; TiDB prints a placement as the space alone."""
     text = ""
     while not cursor.at_end:
         text += " " + _option(cursor)
@@ -59,7 +59,7 @@ def _option(cursor: Cursor) -> str:
         return f"COLLATE = {read_collation(cursor)}"
     if cursor.accept("ENCRYPTION"):
         cursor.accept("=")
-        return f"ENCRYPTION = {string(cursor.string())}"
+        return f"ENCRYPTION = {quote_string(cursor.string())}"
     if cursor.accept("PLACEMENT", "POLICY"):
         cursor.accept("=")
         read_word_or_string(cursor)

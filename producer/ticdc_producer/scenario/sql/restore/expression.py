@@ -1,7 +1,7 @@
-"""Expressions as TiDB prints them, read by its precedences and written as they are read.
+"""Expressions as TiDB prints them, by recursive descent with TiDB's operator precedences.
 
-Brackets, the order of operands and the words of functions stay the user's, so no tree is needed; sqlglot's
-would lose what has to be printed (a unary plus, ``!`` against ``NOT``, the place of ``NOT`` before ``IN``).
+TiDB prints the user's brackets, order of operands and function names, so no syntax tree is needed. sqlglot's
+tree would lose what has to be printed: a unary plus, ``!`` or ``NOT``, the position of ``NOT`` before ``IN``.
 Rules: tidb ``pkg/parser/ast/expressions.go`` (``Restore``); ``parser.y`` (``Expression``, ``BitExpr``).
 """
 
@@ -14,29 +14,29 @@ from ticdc_producer.scenario.sql.restore.grammar import production, read_express
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
 from ticdc_producer.scenario.sql.restore.literal import read_literal
 from ticdc_producer.scenario.sql.restore.names import (
-    introduced_string,
+    quote_string,
     read_collation,
     read_column_name,
-    string,
+    string_with_charset,
 )
-from ticdc_producer.scenario.sql.restore.subquery_ahead import starts_subquery
+from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 
 _COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
 _NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
-_SAME_OPERATOR = {"<>": "!=", "MOD": "%", "DIV": " DIV "}
-_OPERATORS = {
+_PRINTED_OPERATORS = {"<>": "!=", "MOD": "%", "DIV": " DIV "}
+_PRECEDENCES = {
     "|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "DIV": 5, "MOD": 5, "^": 6,
 }  # fmt: skip
-_SUM = _OPERATORS["+"]
+_SUM = _PRECEDENCES["+"]
 _TYPED_LITERALS = ("DATE", "TIME", "TIMESTAMP")
 _ODBC_LITERALS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 
 
 @production
 def read_expression(cursor: Cursor) -> str:
-    """The expression that stands here.
+    """The expression that comes next.
 
-    :raises UnsupportedSQL: for what TiDB takes and this grammar does not: variables, MATCH … AGAINST.
+    :raises UnsupportedSQL: for syntax that TiDB has and this grammar has not: variables, MATCH … AGAINST.
     """
     text = _exclusive_or(cursor)
     while cursor.accept_any("OR", "||"):
@@ -60,15 +60,16 @@ def _conjunction(cursor: Cursor) -> str:
 
 def _negation(cursor: Cursor) -> str:
     if cursor.word() == "NOT" and cursor.word(1) == "NOT":
-        ahead = Cursor(cursor.statement, cursor.place + 2)
+        ahead = Cursor(cursor.statement, cursor.position + 2)
         if ahead.word() == "EXISTS":
-            raise cursor.unsupported("NOT NOT EXISTS")  # TiDB folds it, if nothing follows
+            raise cursor.unsupported("NOT NOT EXISTS")  # TiDB simplifies it if nothing follows
     if cursor.accept("NOT"):
         return "NOT " + _negation(cursor)
-    return _truth(cursor)
+    return _is_test(cursor)
 
 
-def _truth(cursor: Cursor) -> str:
+def _is_test(cursor: Cursor) -> str:
+    """``IS [NOT] {TRUE | FALSE | NULL | UNKNOWN}``."""
     text = _comparison(cursor)
     while cursor.accept("IS"):
         text += " IS" + " NOT" * cursor.accept("NOT")
@@ -82,7 +83,7 @@ def _truth(cursor: Cursor) -> str:
 def _comparison(cursor: Cursor) -> str:
     text = _predicate(cursor)
     while operator := _accept_operator(cursor, _COMPARISONS):
-        text += _SAME_OPERATOR.get(operator, operator)
+        text += _PRINTED_OPERATORS.get(operator, operator)
         if quantifier := cursor.accept_any("ANY", "SOME", "ALL"):
             text += ("ALL " if quantifier == "ALL" else "ANY ") + query.read_subquery(cursor)
         else:
@@ -91,36 +92,36 @@ def _comparison(cursor: Cursor) -> str:
 
 
 def _accept_operator(cursor: Cursor, choices: tuple[str, ...]) -> str:
-    """Two signs in a row may be one operator: the words come as single ones."""
+    """Step over one of the operators. The lexer may give one of two characters as two tokens."""
     for width in (2, 1):
         words = [cursor.word(ahead) for ahead in range(width)]
         operator = "".join(words)
         if all(words) and operator in choices and (width == 1 or not operator.isalpha()):
-            cursor.place += width
+            cursor.position += width
             return operator
     return ""
 
 
 def _predicate(cursor: Cursor) -> str:
-    text = _bits(cursor)
+    text = _bit_expression(cursor)
     negated = " NOT" * (cursor.word(1) in _NEGATED and cursor.accept("NOT"))
     if cursor.accept("IN"):
-        return f"{text}{negated} IN {_members(cursor)}"
+        return f"{text}{negated} IN {_in_list(cursor)}"
     if cursor.accept("BETWEEN"):
-        low = _bits(cursor)
+        low = _bit_expression(cursor)
         cursor.expect("AND")
         return f"{text}{negated} BETWEEN {low} AND {_predicate(cursor)}"
     if word := cursor.accept_any("LIKE", "ILIKE"):
-        return f"{text}{negated} {word} {_simple(cursor)}{_escape(cursor)}"
+        return f"{text}{negated} {word} {_simple_expression(cursor)}{_escape(cursor)}"
     if cursor.accept_any("REGEXP", "RLIKE"):
-        return f"{text}{negated} REGEXP {_simple(cursor)}"
+        return f"{text}{negated} REGEXP {_simple_expression(cursor)}"
     if cursor.accept("MEMBER", "OF"):
-        return f"{text} MEMBER OF {_one_in_brackets(cursor)}"
+        return f"{text} MEMBER OF {_bracketed_expression(cursor)}"
     return text
 
 
-def _members(cursor: Cursor) -> str:
-    if starts_subquery(cursor, doubled=False):
+def _in_list(cursor: Cursor) -> str:
+    if starts_subquery(cursor, allow_nested=False):
         return query.read_subquery(cursor)
     cursor.expect("(")
     members = read_expressions(cursor)
@@ -128,7 +129,7 @@ def _members(cursor: Cursor) -> str:
     return f"({','.join(members)})"
 
 
-def _one_in_brackets(cursor: Cursor) -> str:
+def _bracketed_expression(cursor: Cursor) -> str:
     cursor.expect("(")
     text = read_expression(cursor)
     cursor.expect(")")
@@ -139,58 +140,60 @@ def _escape(cursor: Cursor) -> str:
     if not cursor.accept("ESCAPE"):
         return ""
     sign = cursor.string()
-    return "" if sign == "\\" else " ESCAPE " + string(sign)
+    return "" if sign == "\\" else " ESCAPE " + quote_string(sign)
 
 
-def _bits(cursor: Cursor, above: int = 0) -> str:
-    """Arithmetic whose operators bind more tightly than ``above``."""
-    text = _leading_interval(cursor) if _is_interval(cursor) else _simple(cursor)
+def _bit_expression(cursor: Cursor, above: int = 0) -> str:
+    """Arithmetic (``BitExpr``) with operators of a higher precedence than ``above``."""
+    text = _leading_interval(cursor) if _is_interval(cursor) else _simple_expression(cursor)
     while operator := _next_operator(cursor, above):
         if operator in "+-" and _is_interval(cursor):
             function = "DATE_ADD" if operator == "+" else "DATE_SUB"
             text = f"{function}({text}, {read_interval(cursor)})"
         else:
-            text += _SAME_OPERATOR.get(operator, operator) + _bits(cursor, _OPERATORS[operator])
+            text += _PRINTED_OPERATORS.get(operator, operator) + _bit_expression(
+                cursor, _PRECEDENCES[operator]
+            )
     return text
 
 
 @production
 def read_arithmetic(cursor: Cursor) -> str:
     """An expression without comparisons and logic."""
-    return _bits(cursor)
+    return _bit_expression(cursor)
 
 
 def _next_operator(cursor: Cursor, above: int) -> str:
-    place = cursor.place
-    operator = _accept_operator(cursor, tuple(_OPERATORS))
-    if operator and _OPERATORS[operator] <= above:
-        cursor.place = place
+    start = cursor.position
+    operator = _accept_operator(cursor, tuple(_PRECEDENCES))
+    if operator and _PRECEDENCES[operator] <= above:
+        cursor.position = start
         return ""
     return operator
 
 
 def _is_interval(cursor: Cursor) -> bool:
-    """Whether ``INTERVAL … unit`` stands here, and not the function INTERVAL()."""
+    """Whether ``INTERVAL … unit`` comes next, and not the function INTERVAL()."""
     if cursor.word() != "INTERVAL":
         return False
     if cursor.word(1) != "(":
         return True
     depth, ahead = 1, 2
-    while depth and cursor.place + ahead < len(cursor.statement.tokens):
+    while depth and cursor.position + ahead < len(cursor.statement.tokens):
         if depth == 1 and cursor.word(ahead) == ",":
             return False
         depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")
         ahead += 1
-    return is_unit(Cursor(cursor.statement, cursor.place + ahead))
+    return is_unit(Cursor(cursor.statement, cursor.position + ahead))
 
 
 def _leading_interval(cursor: Cursor) -> str:
     interval = read_interval(cursor)
     cursor.expect("+")
-    return f"DATE_ADD({_bits(cursor, _SUM)}, {interval})"
+    return f"DATE_ADD({_bit_expression(cursor, _SUM)}, {interval})"
 
 
-def _simple(cursor: Cursor) -> str:
+def _simple_expression(cursor: Cursor) -> str:
     text = _operand(cursor)
     while cursor.accept("COLLATE"):
         text += " COLLATE " + read_collation(cursor)
@@ -200,24 +203,24 @@ def _simple(cursor: Cursor) -> str:
 def _operand(cursor: Cursor) -> str:
     word = cursor.word()
     if word in ("-", "+", "~", "!"):
-        cursor.place += 1
-        return word + _simple(cursor)
+        cursor.position += 1
+        return word + _simple_expression(cursor)
     if cursor.accept("BINARY"):
-        return "BINARY " + _simple(cursor)
+        return "BINARY " + _simple_expression(cursor)
     if word == "(":
-        subquery = starts_subquery(cursor, doubled=False)
-        return query.read_subquery(cursor) if subquery else _bracketed(cursor)
+        subquery = starts_subquery(cursor, allow_nested=False)
+        return query.read_subquery(cursor) if subquery else _bracketed_or_row(cursor)
     if cursor.accept("EXISTS"):
         return "EXISTS " + query.read_subquery(cursor)
     if cursor.accept("CASE"):
         return _case(cursor)
     if word == "{":
-        return _odbc(cursor)
+        return _odbc_literal(cursor)
     return _typed_literal(cursor) or read_literal(cursor) or functions.read_call(cursor) or _column(cursor)
 
 
-def _bracketed(cursor: Cursor) -> str:
-    """One expression keeps its brackets; more are a row."""
+def _bracketed_or_row(cursor: Cursor) -> str:
+    """One expression in brackets; several expressions are a ROW."""
     cursor.expect("(")
     expressions = read_expressions(cursor)
     cursor.expect(")")
@@ -237,20 +240,21 @@ def _case(cursor: Cursor) -> str:
 
 
 def _typed_literal(cursor: Cursor) -> str:
-    """``DATE'…'`` and its like, whose string has no charset; empty if something else stands here."""
+    """``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``, printed without a charset; empty for anything else."""
     kind = cursor.word()
-    if kind not in _TYPED_LITERALS or not Cursor(cursor.statement, cursor.place + 1).is_string():
+    if kind not in _TYPED_LITERALS or not Cursor(cursor.statement, cursor.position + 1).is_string():
         return ""
-    cursor.place += 1
-    return f"{kind} {string(cursor.string())}"
+    cursor.position += 1
+    return f"{kind} {quote_string(cursor.string())}"
 
 
-def _odbc(cursor: Cursor) -> str:
+def _odbc_literal(cursor: Cursor) -> str:
+    """``{d '…'}``, ``{t '…'}`` or ``{ts '…'}``."""
     cursor.expect("{")
     kind = _ODBC_LITERALS.get(cursor.accept_any(*_ODBC_LITERALS))
     if kind is None:
-        raise cursor.unsupported("{…} around anything but a date or time")
-    text = f"{kind} {string(cursor.string())}"
+        raise cursor.unsupported("{…} that is not a date, time or timestamp")
+    text = f"{kind} {quote_string(cursor.string())}"
     cursor.expect("}")
     return text
 
@@ -259,24 +263,24 @@ def _column(cursor: Cursor) -> str:
     token = cursor.token
     if token is not None and token.token_type in (TokenType.PARAMETER, TokenType.SESSION_PARAMETER):
         raise cursor.unsupported("a variable")
-    if cursor.word() in _NO_COLUMNS:
+    if cursor.word() in _NOT_COLUMNS:
         raise cursor.error("expected an expression")
     text = read_column_name(cursor)
     if cursor.accept("->"):
-        return f"JSON_EXTRACT({text}, {_path(cursor)})"
+        return f"JSON_EXTRACT({text}, {_json_path(cursor)})"
     if cursor.accept("->>"):
-        return f"JSON_UNQUOTE(JSON_EXTRACT({text}, {_path(cursor)}))"
+        return f"JSON_UNQUOTE(JSON_EXTRACT({text}, {_json_path(cursor)}))"
     if cursor.word() == "(":
         return f"{text}({', '.join(functions.read_arguments(cursor))})"
     return text
 
 
-def _path(cursor: Cursor) -> str:
-    return introduced_string(cursor.string())
+def _json_path(cursor: Cursor) -> str:
+    return string_with_charset(cursor.string())
 
 
-_NO_COLUMNS = frozenset({
+_NOT_COLUMNS = frozenset({
     "AND", "AS", "BETWEEN", "BY", "FROM", "GROUP", "HAVING", "IN", "IS", "JOIN", "LIKE", "LIMIT", "MATCH",
     "ON", "OR", "ORDER", "SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE", "XOR",
 })  # fmt: skip
-"""Reserved words that often follow where an operand is missing."""
+"""Reserved words that cannot be columns; they often follow a missing operand."""

@@ -14,11 +14,11 @@ from ticdc_producer.scenario.sql.restore import grammar, window
 from ticdc_producer.scenario.sql.restore.cast import read_cast_type
 from ticdc_producer.scenario.sql.restore.interval import read_interval, read_unit
 from ticdc_producer.scenario.sql.restore.names import (
-    introduced_string,
+    quote_string,
     read_charset,
     read_column_name,
     read_table_name,
-    string,
+    string_with_charset,
 )
 from ticdc_producer.scenario.sql.restore.ordering import read_order
 
@@ -26,13 +26,13 @@ _WITHOUT_BRACKETS = (
     "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
     "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
 )  # fmt: skip
-_OTHER_NAMES = {
+_PRINTED_NAMES = {
     "STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP", "INSERT": "INSERT_FUNC",
 }  # fmt: skip
 
 
 def read_call(cursor: Cursor) -> str:
-    """The call that stands here; empty if something else does."""
+    """The function call that comes next; empty for anything else."""
     if cursor.accept("NEXT", "VALUE", "FOR"):
         return f"NEXTVAL({read_table_name(cursor)})"
     token = cursor.token
@@ -43,25 +43,25 @@ def read_call(cursor: Cursor) -> str:
     ):
         return ""
     word = str(token.text).upper()
-    ahead = Cursor(cursor.statement, cursor.place + 1)
+    ahead = Cursor(cursor.statement, cursor.position + 1)
     if not ahead.accept("("):
         if cursor.word() not in _WITHOUT_BRACKETS:
             return ""
-        cursor.place += 1
+        cursor.position += 1
         return word + "()"
-    cursor.place = ahead.place
-    text = _SPECIAL.get(word, _plain)(cursor, _OTHER_NAMES.get(word, word))
-    return text + window.read_over(cursor, word)
+    cursor.position = ahead.position
+    text = _READERS.get(word, _any_call)(cursor, _PRINTED_NAMES.get(word, word))
+    return text + window.read_window_call(cursor, word)
 
 
 def read_arguments(cursor: Cursor) -> list[str]:
-    """``(…)``, maybe with nothing in it."""
+    """``([argument, …])``."""
     cursor.expect("(")
-    return _rest(cursor)
+    return _remaining_arguments(cursor)
 
 
-def _rest(cursor: Cursor) -> list[str]:
-    """Arguments up to the closing bracket."""
+def _remaining_arguments(cursor: Cursor) -> list[str]:
+    """The arguments up to the closing bracket."""
     if cursor.accept(")"):
         return []
     arguments = grammar.read_expressions(cursor)
@@ -69,14 +69,14 @@ def _rest(cursor: Cursor) -> list[str]:
     return arguments
 
 
-def _plain(cursor: Cursor, word: str) -> str:
-    """DISTINCT is an aggregate's; ALL says nothing."""
+def _any_call(cursor: Cursor, word: str) -> str:
+    """Arguments with commas. Aggregates may start with DISTINCT, or with ALL, which is not printed."""
     distinct = "DISTINCT " * bool(cursor.accept_any("DISTINCT", "DISTINCTROW"))
     cursor.accept("ALL")
-    return f"{word}({distinct}{', '.join(_rest(cursor))})"
+    return f"{word}({distinct}{', '.join(_remaining_arguments(cursor))})"
 
 
-def _one(cursor: Cursor) -> str:
+def _last_argument(cursor: Cursor) -> str:
     text = grammar.read_expression(cursor)
     cursor.expect(")")
     return text
@@ -85,23 +85,23 @@ def _one(cursor: Cursor) -> str:
 def _count(cursor: Cursor, word: str) -> str:
     if cursor.accept("*", ")"):
         return "COUNT(1)"
-    return _plain(cursor, word)
+    return _any_call(cursor, word)
 
 
 def _modulo(cursor: Cursor, _: str) -> str:
     left = grammar.read_expression(cursor)
     cursor.expect(",")
-    return f"{left}%{_one(cursor)}"
+    return f"{left}%{_last_argument(cursor)}"
 
 
 def _row(cursor: Cursor, _: str) -> str:
-    return f"ROW({','.join(_rest(cursor))})"
+    return f"ROW({','.join(_remaining_arguments(cursor))})"
 
 
 def _char(cursor: Cursor, _: str) -> str:
-    """TiDB prints its own name of CHAR(), and the charset as the last argument."""
+    """TiDB prints CHAR() under its internal name, with the charset as the last argument."""
     codes = grammar.read_expressions(cursor)
-    charset = string(read_charset(cursor)) if cursor.accept("USING") else "NULL"
+    charset = quote_string(read_charset(cursor)) if cursor.accept("USING") else "NULL"
     cursor.expect(")")
     return f"CHAR_FUNC({', '.join(codes)}, {charset})"
 
@@ -117,7 +117,7 @@ def _cast(cursor: Cursor, _: str) -> str:
 def _convert(cursor: Cursor, _: str) -> str:
     value = grammar.read_expression(cursor)
     if cursor.accept("USING"):
-        text = f"CONVERT({value} USING {string(read_charset(cursor))})"
+        text = f"CONVERT({value} USING {quote_string(read_charset(cursor))})"
     else:
         cursor.expect(",")
         text = f"CONVERT({value}, {read_cast_type(cursor)})"
@@ -128,32 +128,32 @@ def _convert(cursor: Cursor, _: str) -> str:
 def _extract(cursor: Cursor, _: str) -> str:
     unit = read_unit(cursor)
     cursor.expect("FROM")
-    return f"EXTRACT({unit} FROM {_one(cursor)})"
+    return f"EXTRACT({unit} FROM {_last_argument(cursor)})"
 
 
 def _position(cursor: Cursor, _: str) -> str:
     part = grammar.read_arithmetic(cursor)
     cursor.expect("IN")
-    return f"POSITION({part} IN {_one(cursor)})"
+    return f"POSITION({part} IN {_last_argument(cursor)})"
 
 
 def _trim(cursor: Cursor, _: str) -> str:
     side = cursor.accept_any("BOTH", "LEADING", "TRAILING")
     if side and cursor.accept("FROM"):
-        return f"TRIM({side} {introduced_string(' ')} FROM {_one(cursor)})"
+        return f"TRIM({side} {string_with_charset(' ')} FROM {_last_argument(cursor)})"
     text = (side + " " if side else "") + grammar.read_expression(cursor)
     if cursor.accept("FROM"):
-        return f"TRIM({text} FROM {_one(cursor)})"
+        return f"TRIM({text} FROM {_last_argument(cursor)})"
     cursor.expect(")")
     return f"TRIM({text})"
 
 
 def _substring(cursor: Cursor, word: str) -> str:
-    """``SUBSTRING(x FROM y FOR z)`` is written with commas."""
+    """TiDB prints ``SUBSTRING(x FROM y FOR z)`` with commas."""
     arguments = [grammar.read_expression(cursor)]
     if not cursor.accept("FROM"):
         cursor.expect(",")
-        return f"{word}({', '.join(arguments + _rest(cursor))})"
+        return f"{word}({', '.join(arguments + _remaining_arguments(cursor))})"
     arguments.append(grammar.read_expression(cursor))
     if cursor.accept("FOR"):
         arguments.append(grammar.read_expression(cursor))
@@ -162,7 +162,7 @@ def _substring(cursor: Cursor, word: str) -> str:
 
 
 def _date_arithmetic(cursor: Cursor, word: str) -> str:
-    """ADDDATE and SUBDATE take a number of days as well."""
+    """DATE_ADD, DATE_SUB, ADDDATE and SUBDATE; the last two also accept a number of days."""
     date = grammar.read_expression(cursor)
     cursor.expect(",")
     interval = (
@@ -177,13 +177,13 @@ def _date_arithmetic(cursor: Cursor, word: str) -> str:
 def _unit_first(cursor: Cursor, word: str) -> str:
     unit = read_unit(cursor)
     cursor.expect(",")
-    return f"{word}({unit}, {', '.join(_rest(cursor))})"
+    return f"{word}({unit}, {', '.join(_remaining_arguments(cursor))})"
 
 
 def _get_format(cursor: Cursor, _: str) -> str:
     kind = cursor.accept_any("DATE", "TIME", "DATETIME", "TIMESTAMP")
     cursor.expect(",")
-    return f"GET_FORMAT({'DATETIME' if kind == 'TIMESTAMP' else kind}, {_one(cursor)})"
+    return f"GET_FORMAT({'DATETIME' if kind == 'TIMESTAMP' else kind}, {_last_argument(cursor)})"
 
 
 def _column_of(cursor: Cursor, word: str) -> str:
@@ -198,19 +198,19 @@ def _group_concat(cursor: Cursor, _: str) -> str:
     text = ", ".join(grammar.read_expressions(cursor)) + read_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
-    return f"GROUP_CONCAT({distinct}{text} SEPARATOR {string(separator)})"
+    return f"GROUP_CONCAT({distinct}{text} SEPARATOR {quote_string(separator)})"
 
 
-def _refused(cursor: Cursor, word: str) -> str:
+def _rejected(cursor: Cursor, word: str) -> str:
     raise cursor.unsupported(f"{word}()")
 
 
-_SPECIAL: dict[str, Callable[[Cursor, str], str]] = {
+_READERS: dict[str, Callable[[Cursor, str], str]] = {
     **dict.fromkeys(("SUBSTRING", "SUBSTR", "MID"), _substring),
     **dict.fromkeys(("DATE_ADD", "DATE_SUB", "ADDDATE", "SUBDATE"), _date_arithmetic),
     **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF"), _unit_first),
     **dict.fromkeys(("VALUES", "DEFAULT"), _column_of),
-    **dict.fromkeys(("WEIGHT_STRING", "MATCH", "JSON_MEMBEROF", "JSON_SUM_CRC32"), _refused),
+    **dict.fromkeys(("WEIGHT_STRING", "MATCH", "JSON_MEMBEROF", "JSON_SUM_CRC32"), _rejected),
     "COUNT": _count,
     "MOD": _modulo,
     "ROW": _row,

@@ -1,7 +1,7 @@
-"""Productions that contain each other: an expression, arithmetic, a subquery.
+"""The productions that contain each other: expression, arithmetic, subquery.
 
-The grammar is recursive: a call holds expressions, a bracket may hold a query, and a query holds expressions.
-The modules that read these three register them here, so that imports go one way.
+The grammar is recursive: a call contains expressions, brackets may contain a query, and a query contains
+expressions. The modules that read these three productions register them here, which avoids circular imports.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.names import listed
+from ticdc_producer.scenario.sql.restore.names import read_list
 
 Production: TypeAlias = Callable[[Cursor], str]
 
@@ -26,14 +26,14 @@ def production(read: Production) -> Production:
 def read_expression(cursor: Cursor) -> str:
     """Read one expression.
 
-    :raises UnsupportedSQL: for what TiDB takes and this grammar does not: variables, MATCH … AGAINST.
+    :raises UnsupportedSQL: for syntax that TiDB has and this grammar has not: variables, MATCH … AGAINST.
     """
     return _PRODUCTIONS["read_expression"](cursor)
 
 
 def read_expressions(cursor: Cursor) -> list[str]:
-    """Read one or more expressions between commas."""
-    return listed(cursor, read_expression)
+    """Read one or more expressions, separated by commas."""
+    return read_list(cursor, read_expression)
 
 
 def read_arithmetic(cursor: Cursor) -> str:
@@ -42,5 +42,5 @@ def read_arithmetic(cursor: Cursor) -> str:
 
 
 def read_subquery(cursor: Cursor) -> str:
-    """Read a query in brackets; several pairs of them are one."""
+    """Read a query in one or several pairs of brackets."""
     return _PRODUCTIONS["read_subquery"](cursor)

@@ -1,4 +1,4 @@
-"""Options of an index as TiDB prints them: in its own order, each once.
+"""Options of an index as TiDB prints them: in a fixed order, each once.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``IndexOption``, ``IndexLockAndAlgorithm``).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.expression import read_expression
-from ticdc_producer.scenario.sql.restore.names import read_name, string, tidb_comment
+from ticdc_producer.scenario.sql.restore.names import quote_string, read_name, tidb_comment
 
 _ORDER = (
     "CLUSTERED",
@@ -24,19 +24,19 @@ _ORDER = (
 
 
 def read_index_type(cursor: Cursor) -> str:
-    """``USING …``; empty without. ``TYPE`` is an older word for it."""
+    """``USING …`` or its older spelling ``TYPE …``; empty without."""
     if not cursor.accept_any("USING", "TYPE"):
         return ""
     kind = cursor.accept_any("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
     if not kind:
-        raise cursor.error("expected a kind of index")
+        raise cursor.error("expected an index type")
     return f"USING {kind}"
 
 
 def read_index_options(cursor: Cursor, kind: str = "") -> str:
-    """All options that stand here.
+    """All options that come next.
 
-    :param kind: ``USING …`` from before the columns; one among the options counts more.
+    :param kind: ``USING …`` from before the columns; one among the options overrides it.
     """
     found = {"USING": kind}
     while option := _option(cursor):
@@ -55,7 +55,7 @@ def _option(cursor: Cursor) -> dict[str, str]:
         return {"PARSER": f"WITH PARSER {read_name(cursor)}"}
     if cursor.accept("COMMENT"):
         comment = cursor.string()
-        return {"COMMENT": f"COMMENT {string(comment)}" if comment else ""}
+        return {"COMMENT": f"COMMENT {quote_string(comment)}" if comment else ""}
     if word := cursor.accept_any("VISIBLE", "INVISIBLE"):
         return {"VISIBLE": word}
     if word := cursor.accept_any("CLUSTERED", "NONCLUSTERED"):
@@ -73,14 +73,14 @@ def _rare_option(cursor: Cursor) -> dict[str, str]:
         return {"SPLIT": tidb_comment("pre_split", f"PRE_SPLIT_REGIONS = {cursor.integer()}")}
     if cursor.accept("SECONDARY_ENGINE_ATTRIBUTE"):
         cursor.accept("=")
-        return {"ENGINE": f"SECONDARY_ENGINE_ATTRIBUTE = {string(cursor.string())}"}
+        return {"ENGINE": f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(cursor.string())}"}
     if cursor.accept("WHERE"):
         return {"WHERE": f"WHERE {read_expression(cursor)}"}
     return {}
 
 
 def read_lock_and_algorithm(cursor: Cursor) -> str:
-    """ALGORITHM before LOCK; what is DEFAULT is left out."""
+    """ALGORITHM, then LOCK; the value DEFAULT is not printed."""
     found = {"ALGORITHM": "", "LOCK": ""}
     while word := cursor.accept_any("ALGORITHM", "LOCK"):
         cursor.accept("=")

@@ -13,20 +13,20 @@ _UNITS = frozenset({
     *_SIMPLE_UNITS, "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND",
     "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
 })  # fmt: skip
-_TSI = "SQL_TSI_"
+_TSI_PREFIX = "SQL_TSI_"
 
 
 def is_unit(cursor: Cursor) -> bool:
-    """Whether a unit of time stands here."""
-    return cursor.word().removeprefix(_TSI) in _UNITS
+    """Whether a unit of time comes next."""
+    return cursor.word().removeprefix(_TSI_PREFIX) in _UNITS
 
 
 def read_unit(cursor: Cursor) -> str:
-    """A unit of time."""
+    """A unit of time, without the prefix ``SQL_TSI_``."""
     if not is_unit(cursor):
         raise cursor.error("expected a unit of time")
-    unit = cursor.word().removeprefix(_TSI)
-    cursor.place += 1
+    unit = cursor.word().removeprefix(_TSI_PREFIX)
+    cursor.position += 1
     return unit
 
 

@@ -1,4 +1,4 @@
-"""Tables and joins as TiDB prints them: every join in a join gets brackets.
+"""Tables and joins as TiDB prints them: a join inside a join is in brackets.
 
 Rules: tidb ``pkg/parser/ast/dml.go`` (``Join``, ``NewCrossJoin``, ``TableSource``, ``IndexHint``);
 ``parser.y`` (``TableRefs``, ``JoinTable``).
@@ -10,8 +10,14 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
-from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name, read_table_name
-from ticdc_producer.scenario.sql.restore.subquery_ahead import starts_subquery
+from ticdc_producer.scenario.sql.restore.names import (
+    quote_name,
+    read_bracketed_list,
+    read_list,
+    read_name,
+    read_table_name,
+)
+from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 
 _AFTER_TABLE = frozenset({
     ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",
@@ -22,7 +28,10 @@ _AFTER_TABLE = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table or a query in its place."""
+    """A table, or a subquery in FROM.
+
+    :param derived: whether it is a subquery.
+    """
 
     text: str
     derived: bool = False
@@ -30,11 +39,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A join; without a right side it is the brackets or the list that hold one table.
+    """A join; without a right side, a single table in brackets or in a comma list.
 
     :param kind: `` LEFT``, `` NATURAL RIGHT`` … before the word JOIN.
+    :param straight: whether it is a STRAIGHT_JOIN.
     :param condition: `` ON …`` or `` USING …``.
-    :param closed: in brackets of the user's, which no regrouping opens.
+    :param in_brackets: whether the user wrote brackets around it; TiDB does not regroup across them.
     """
 
     left: Join | Table
@@ -42,7 +52,7 @@ class Join:
     kind: str = ""
     straight: bool = False
     condition: str = ""
-    closed: bool = False
+    in_brackets: bool = False
 
     @property
     def text(self) -> str:
@@ -59,56 +69,56 @@ class Join:
 
 
 def read_tables(cursor: Cursor) -> str:
-    """What stands between FROM and WHERE."""
+    """The tables of FROM."""
     return _tables(cursor).text
 
 
 def _tables(cursor: Cursor) -> Join:
-    first = _reference(cursor)
+    first = _table_reference(cursor)
     tables = first if isinstance(first, Join) else Join(first)
     while cursor.accept(","):
-        tables = Join(tables, _reference(cursor))
+        tables = Join(tables, _table_reference(cursor))
     return tables
 
 
-def _reference(cursor: Cursor) -> Join | Table:
-    """Tables joined without commas; an ON belongs to the last two that have none."""
-    waiting: list[tuple[Join | Table, str]] = []
-    last = _factor(cursor)
+def _table_reference(cursor: Cursor) -> Join | Table:
+    """Tables joined without commas. An ON belongs to the last two tables that have no condition yet."""
+    pending: list[tuple[Join | Table, str]] = []
+    last = _table_factor(cursor)
     while True:
         kind = _join_words(cursor)
         if kind is None:
             break
         if kind.startswith(" NATURAL"):
-            last = Join(last, _factor(cursor), kind)
+            last = Join(last, _table_factor(cursor), kind)
         elif kind == " STRAIGHT":
-            right = _factor(cursor)
+            right = _table_factor(cursor)
             last = Join(last, right, straight=True, condition=_condition(cursor))
         else:
-            waiting.append((last, kind))
-            last = _factor(cursor)
-            while waiting and (condition := _condition(cursor)):
-                left, kind = waiting.pop()
+            pending.append((last, kind))
+            last = _table_factor(cursor)
+            while pending and (condition := _condition(cursor)):
+                left, kind = pending.pop()
                 last = Join(left, last, kind, condition=condition)
-    for left, kind in reversed(waiting):
+    for left, kind in reversed(pending):
         if kind:
             raise cursor.error("expected ON or USING")
-        last = _cross(cursor, left, last)
+        last = _cross_join(cursor, left, last)
     return last
 
 
-def _cross(cursor: Cursor, left: Join | Table, right: Join | Table) -> Join:
-    """A join without a condition: TiDB regroups it so that it is done first."""
-    if not isinstance(right, Join) or right.right is None or right.closed:
+def _cross_join(cursor: Cursor, left: Join | Table, right: Join | Table) -> Join:
+    """A join without a condition, which TiDB moves to the innermost left of its right side."""
+    if not isinstance(right, Join) or right.right is None or right.in_brackets:
         return Join(left, right)
-    return _done_first(cursor, left, right)
+    return _innermost_left(cursor, left, right)
 
 
-def _done_first(cursor: Cursor, left: Join | Table, right: Join) -> Join:
-    if right.closed and "RIGHT" in right.kind:
+def _innermost_left(cursor: Cursor, left: Join | Table, right: Join) -> Join:
+    if right.in_brackets and "RIGHT" in right.kind:
         raise cursor.unsupported("a RIGHT JOIN in brackets that TiDB regroups")
     if isinstance(right.left, Join) and right.left.right is not None:
-        return replace(right, left=_done_first(cursor, left, right.left))
+        return replace(right, left=_innermost_left(cursor, left, right.left))
     return replace(right, left=Join(left, right.left))
 
 
@@ -135,17 +145,17 @@ def _condition(cursor: Cursor) -> str:
     if cursor.accept("ON"):
         return " ON " + grammar.read_expression(cursor)
     if cursor.accept("USING"):
-        return f" USING ({','.join(bracketed(cursor, read_name))})"
+        return f" USING ({','.join(read_bracketed_list(cursor, read_name))})"
     return ""
 
 
-def _factor(cursor: Cursor) -> Join | Table:
+def _table_factor(cursor: Cursor) -> Join | Table:
     if starts_subquery(cursor):
         text = grammar.read_subquery(cursor)
         cursor.accept("AS")
         return Table(f"{text} AS {read_name(cursor)}", derived=True)
     if cursor.accept("("):
-        inside = replace(_tables(cursor), closed=True)
+        inside = replace(_tables(cursor), in_brackets=True)
         cursor.expect(")")
         return inside
     if cursor.word() == "LATERAL":
@@ -156,11 +166,11 @@ def _factor(cursor: Cursor) -> Join | Table:
 def _table(cursor: Cursor) -> Table:
     text = read_table_name(cursor)
     if cursor.accept("PARTITION"):
-        text += f" PARTITION({', '.join(bracketed(cursor, read_name))})"
+        text += f" PARTITION({', '.join(read_bracketed_list(cursor, read_name))})"
     if cursor.word() == "TABLESAMPLE" or (cursor.word() == "AS" and cursor.word(1) == "OF"):
-        raise cursor.unsupported("a table as of another time, or a sample of it")
+        raise cursor.unsupported("AS OF TIMESTAMP or TABLESAMPLE")
     if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_TABLE):
-        text += " AS " + (name(cursor.string()) if cursor.is_string() else read_name(cursor))
+        text += " AS " + (quote_name(cursor.string()) if cursor.is_string() else read_name(cursor))
     while word := cursor.accept_any("USE", "IGNORE", "FORCE"):
         text += f" {word} {_index_hint(cursor)}"
     return Table(text)
@@ -171,14 +181,14 @@ def _index_hint(cursor: Cursor) -> str:
         raise cursor.error("expected INDEX")
     scope = ""
     if cursor.accept("FOR"):
-        scope = " FOR JOIN" if cursor.accept("JOIN") else f" FOR {_by(cursor)}"
+        scope = " FOR JOIN" if cursor.accept("JOIN") else f" FOR {_order_or_group_by(cursor)}"
     cursor.expect("(")
-    names = [] if cursor.word() == ")" else listed(cursor, read_name)
+    names = [] if cursor.word() == ")" else read_list(cursor, read_name)
     cursor.expect(")")
     return f"INDEX{scope} ({', '.join(names)})"
 
 
-def _by(cursor: Cursor) -> str:
+def _order_or_group_by(cursor: Cursor) -> str:
     word = cursor.accept_any("ORDER", "GROUP")
     cursor.expect("BY")
     return f"{word} BY"

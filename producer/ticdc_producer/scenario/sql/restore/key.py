@@ -10,7 +10,7 @@ from ticdc_producer.scenario.sql.restore.expression import read_expression
 from ticdc_producer.scenario.sql.restore.index_option import read_index_options, read_index_type
 from ticdc_producer.scenario.sql.restore.names import (
     accept_if_not_exists,
-    bracketed,
+    read_bracketed_list,
     read_column_name,
     read_name,
     read_table_name,
@@ -25,12 +25,12 @@ _CLUSTERED = ("CLUSTERED", "NONCLUSTERED")
 
 
 def starts_key(cursor: Cursor) -> bool:
-    """Whether a key or another constraint stands here, and not a column."""
+    """Whether a key or another constraint comes next, and not a column."""
     return cursor.word() in _STARTS
 
 
 def read_key(cursor: Cursor) -> str:
-    """``[CONSTRAINT [symbol]] …``; the symbol counts more than the index's own name."""
+    """``[CONSTRAINT [symbol]] …``; the symbol overrides the name of the index."""
     if _is_check(cursor):
         return read_check(cursor)
     symbol = ""
@@ -49,22 +49,22 @@ def read_key(cursor: Cursor) -> str:
     kind = cursor.accept_any("VECTOR", "COLUMNAR")
     if not cursor.accept_any("KEY", "INDEX"):
         raise cursor.error("expected a key")
-    absent = tidb_comment("", " IF NOT EXISTS") * accept_if_not_exists(cursor)
-    return _index(cursor, (kind + " INDEX").strip() + absent, symbol)
+    if_not_exists = tidb_comment("", " IF NOT EXISTS") * accept_if_not_exists(cursor)
+    return _index(cursor, (kind + " INDEX").strip() + if_not_exists, symbol)
 
 
 def _index(cursor: Cursor, word: str, symbol: str) -> str:
-    own = "" if cursor.word() in ("(", "USING") else read_name(cursor)
+    name = "" if cursor.word() in ("(", "USING") else read_name(cursor)
     kind = read_index_type(cursor)
-    shown = symbol or own
-    parts = ", ".join(read_parts(cursor))
+    name = symbol or name
+    parts = ", ".join(read_key_parts(cursor))
     options = read_index_options(cursor, kind)
-    return f"{word}{' ' if shown else ''}{shown}({parts}){' ' if options else ''}{options}"
+    return f"{word}{' ' if name else ''}{name}({parts}){' ' if options else ''}{options}"
 
 
-def read_parts(cursor: Cursor) -> list[str]:
+def read_key_parts(cursor: Cursor) -> list[str]:
     """The columns and expressions of an index."""
-    return bracketed(cursor, _part)
+    return read_bracketed_list(cursor, _part)
 
 
 def _part(cursor: Cursor) -> str:
@@ -80,25 +80,26 @@ def _part(cursor: Cursor) -> str:
 
 
 def read_clustered(cursor: Cursor) -> str:
-    """How a primary key's rows lie; empty where nothing says so."""
+    """`` CLUSTERED`` or `` NONCLUSTERED`` of a primary key, in a TiDB comment; empty without."""
     word = cursor.accept_any(*_CLUSTERED)
     return " " + tidb_comment("clustered_index", word) if word else ""
 
 
 def _foreign_key(cursor: Cursor, symbol: str) -> str:
-    absent = tidb_comment("", "IF NOT EXISTS ") * accept_if_not_exists(cursor)
-    own = "" if cursor.word() == "(" else read_name(cursor)
-    shown = symbol or own
-    parts = ", ".join(read_parts(cursor))
-    return f"CONSTRAINT {shown}{' ' if shown else ''}FOREIGN KEY {absent}({parts}) {read_reference(cursor)}"
+    if_not_exists = tidb_comment("", "IF NOT EXISTS ") * accept_if_not_exists(cursor)
+    name = "" if cursor.word() == "(" else read_name(cursor)
+    name = symbol or name
+    parts = ", ".join(read_key_parts(cursor))
+    reference = read_reference(cursor)
+    return f"CONSTRAINT {name}{' ' if name else ''}FOREIGN KEY {if_not_exists}({parts}) {reference}"
 
 
 def read_reference(cursor: Cursor) -> str:
-    """``REFERENCES …``; ON DELETE comes before ON UPDATE."""
+    """``REFERENCES …``; TiDB prints ON DELETE before ON UPDATE."""
     cursor.expect("REFERENCES")
     text = "REFERENCES " + read_table_name(cursor)
     if cursor.word() == "(":
-        text += f"({', '.join(read_parts(cursor))})"
+        text += f"({', '.join(read_key_parts(cursor))})"
     if cursor.accept("MATCH"):
         text += f" MATCH {cursor.identifier().upper()}"
     actions = {}
@@ -131,7 +132,7 @@ def read_check(cursor: Cursor) -> str:
     cursor.expect("CHECK", "(")
     condition = read_expression(cursor)
     cursor.expect(")")
-    lax = cursor.accept("NOT", "ENFORCED")
-    if not lax:
+    not_enforced = cursor.accept("NOT", "ENFORCED")
+    if not not_enforced:
         cursor.accept("ENFORCED")
-    return f"{symbol}CHECK({condition}) {'NOT ' * lax}ENFORCED"
+    return f"{symbol}CHECK({condition}) {'NOT ' * not_enforced}ENFORCED"

@@ -15,33 +15,36 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 _T = TypeVar("_T")
 
 
-def name(text: str) -> str:
+def quote_name(text: str) -> str:
     """A name in back quotes."""
     return "`" + text.replace("`", "``") + "`"
 
 
-def string(text: str) -> str:
-    """A plain string; backslashes stay single, so one before the closing quote breaks the statement."""
+def quote_string(text: str) -> str:
+    """A string without a charset. TiDB does not escape backslashes: one at the end breaks the DDL."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def introduced_string(text: str, charset: str = "utf8mb4") -> str:
-    """A string that is a value: with its charset in front and its backslashes doubled."""
-    return f"_{charset.upper()}{string(text.replace(chr(92), chr(92) * 2))}"
+def string_with_charset(text: str, charset: str = "utf8mb4") -> str:
+    """A string value: after its charset (``_UTF8MB4``), and with doubled backslashes."""
+    return f"_{charset.upper()}{quote_string(text.replace(chr(92), chr(92) * 2))}"
 
 
 def tidb_comment(feature: str, text: str) -> str:
-    """What only TiDB runs; a feature without a name is read by every TiDB."""
+    """A comment whose text only TiDB runs.
+
+    :param feature: the TiDB feature that the text needs; empty for text that every TiDB runs.
+    """
     return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"
 
 
 def read_name(cursor: Cursor) -> str:
     """A name without qualifier."""
-    return name(cursor.identifier())
+    return quote_name(cursor.identifier())
 
 
 def read_table_name(cursor: Cursor) -> str:
-    """``[database.]table``: qualified only if the user qualified it."""
+    """``[database.]table``, with the database only if the user wrote it."""
     return _dotted(cursor, 2)
 
 
@@ -57,35 +60,35 @@ def _dotted(cursor: Cursor, longest: int) -> str:
     return ".".join(parts)
 
 
-def listed(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
-    """One or more of the same, between commas."""
+def read_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
+    """One or more items, separated by commas."""
     items = [read(cursor)]
     while cursor.accept(","):
         items.append(read(cursor))
     return items
 
 
-def bracketed(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
-    """One or more of the same, between commas, in brackets."""
+def read_bracketed_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
+    """One or more items in brackets, separated by commas."""
     cursor.expect("(")
-    items = listed(cursor, read)
+    items = read_list(cursor, read)
     cursor.expect(")")
     return items
 
 
 def read_word_or_string(cursor: Cursor) -> str:
-    """Text that may be quoted or not: a charset, an engine."""
+    """A value that may be quoted or not, such as a charset or an engine."""
     return cursor.string() if cursor.is_string() else cursor.identifier()
 
 
 def read_charset(cursor: Cursor) -> str:
-    """A charset by the one name that TiDB knows it by."""
+    """A charset, by TiDB's name for it."""
     charset = read_word_or_string(cursor).lower()
     return CHARSET_ALIASES.get(charset, charset)
 
 
 def read_collation(cursor: Cursor) -> str:
-    """A collation by the one name that TiDB knows it by."""
+    """A collation, by TiDB's name for it."""
     return read_word_or_string(cursor).lower().replace("utf8mb3_", "utf8_")
 
 
@@ -95,8 +98,10 @@ def accept_charset_words(cursor: Cursor) -> bool:
 
 
 def accept_if_exists(cursor: Cursor) -> bool:
+    """Step over ``IF EXISTS``; whether it came next."""
     return cursor.accept("IF", "EXISTS")
 
 
 def accept_if_not_exists(cursor: Cursor) -> bool:
+    """Step over ``IF NOT EXISTS``; whether it came next."""
     return cursor.accept("IF", "NOT", "EXISTS")

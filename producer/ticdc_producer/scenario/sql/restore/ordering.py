@@ -1,4 +1,4 @@
-"""ORDER BY as TiDB prints it: ASC goes without saying.
+"""ORDER BY as TiDB prints it, without ASC.
 
 Rules: tidb ``pkg/parser/ast/dml.go`` (``OrderByClause``, ``ByItem``).
 """
@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
-from ticdc_producer.scenario.sql.restore.names import listed
+from ticdc_producer.scenario.sql.restore.names import read_list
 
 
 def read_order(cursor: Cursor) -> str:
-    """`` ORDER BY …``; empty where there is none."""
+    """`` ORDER BY …``; empty without."""
     if not cursor.accept("ORDER"):
         return ""
     cursor.expect("BY")
-    return " ORDER BY " + ",".join(listed(cursor, read_sorted))
+    return " ORDER BY " + ",".join(read_list(cursor, read_order_item))
 
 
-def read_sorted(cursor: Cursor) -> str:
+def read_order_item(cursor: Cursor) -> str:
     """An expression and its direction."""
     return grammar.read_expression(cursor) + read_direction(cursor)
 
 
 def read_direction(cursor: Cursor) -> str:
-    """`` DESC`` or nothing."""
+    """`` DESC``; empty for ASC or without a direction."""
     return " DESC" if cursor.accept_any("ASC", "DESC") == "DESC" else ""

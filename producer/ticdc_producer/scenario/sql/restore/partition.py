@@ -10,24 +10,29 @@ from typing import NamedTuple
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
-from ticdc_producer.scenario.sql.restore.names import bracketed, listed, read_column_name, read_name
+from ticdc_producer.scenario.sql.restore.names import (
+    read_bracketed_list,
+    read_column_name,
+    read_list,
+    read_name,
+)
 from ticdc_producer.scenario.sql.restore.table_option import read_table_option
 
 
 class _Definition(NamedTuple):
-    """A partition's text, and how many subpartitions are in it."""
+    """The text of a partition, and its number of subpartitions."""
 
     text: str
     subpartitions: int
 
 
 def read_partition_by(cursor: Cursor) -> str:
-    """``PARTITION BY …``; the number of partitions goes where the partitions are listed."""
+    """``PARTITION BY …``; TiDB does not print the number of partitions if it prints their list."""
     cursor.expect("PARTITION", "BY")
     method = _method(cursor)
     number = cursor.integer() if cursor.accept("PARTITIONS") else 0
     inner = _subpartition_by(cursor)
-    definitions = bracketed(cursor, _definition) if cursor.word() == "(" else []
+    definitions = read_bracketed_list(cursor, _definition) if cursor.word() == "(" else []
     if not definitions and not number and method.removeprefix("LINEAR ").startswith(("HASH", "KEY")):
         number = 1
     text = "PARTITION BY " + method
@@ -39,7 +44,7 @@ def read_partition_by(cursor: Cursor) -> str:
             text += f" SUBPARTITIONS {definitions[0].subpartitions}"
         text += f" ({','.join(definition.text for definition in definitions)})"
     if cursor.accept("UPDATE", "INDEXES"):
-        text += f" UPDATE INDEXES ({','.join(bracketed(cursor, _updated_index))})"
+        text += f" UPDATE INDEXES ({','.join(read_bracketed_list(cursor, _updated_index))})"
     return text
 
 
@@ -52,7 +57,7 @@ def _method(cursor: Cursor) -> str:
 
 def _by_columns_or_value(cursor: Cursor) -> str:
     if cursor.accept_any("COLUMNS", "FIELDS"):
-        return f" COLUMNS ({','.join(bracketed(cursor, read_column_name))})"
+        return f" COLUMNS ({','.join(read_bracketed_list(cursor, read_column_name))})"
     return " " + _in_brackets(cursor)
 
 
@@ -72,12 +77,12 @@ def _hash_or_key(cursor: Cursor) -> str:
     algorithm = ""
     if cursor.accept("ALGORITHM", "="):
         algorithm = f" ALGORITHM = {cursor.integer()}"
-    columns = [] if cursor.accept("(", ")") else bracketed(cursor, read_column_name)
+    columns = [] if cursor.accept("(", ")") else read_bracketed_list(cursor, read_column_name)
     return f"{linear}KEY{algorithm} ({','.join(columns)})"
 
 
 def _intervals(cursor: Cursor) -> str:
-    """``INTERVAL (…) FIRST PARTITION …``: TiDB lays the partitions out by itself."""
+    """``INTERVAL (…) FIRST PARTITION …``, by which TiDB makes the partitions itself."""
     if not cursor.accept("INTERVAL"):
         return ""
     cursor.expect("(")
@@ -111,8 +116,8 @@ def _updated_index(cursor: Cursor) -> str:
 
 
 def read_definitions(cursor: Cursor) -> list[str]:
-    """Partitions between brackets."""
-    return [definition.text for definition in bracketed(cursor, _definition)]
+    """Partition definitions in brackets."""
+    return [definition.text for definition in read_bracketed_list(cursor, _definition)]
 
 
 def _definition(cursor: Cursor) -> _Definition:
@@ -120,7 +125,7 @@ def _definition(cursor: Cursor) -> _Definition:
     text = f"PARTITION {read_name(cursor)}{_values(cursor)}{_options(cursor)}"
     if cursor.word() != "(":
         return _Definition(text, 0)
-    subpartitions = bracketed(cursor, _subpartition)
+    subpartitions = read_bracketed_list(cursor, _subpartition)
     return _Definition(f"{text} ({','.join(subpartitions)})", len(subpartitions))
 
 
@@ -130,7 +135,7 @@ def _subpartition(cursor: Cursor) -> str:
 
 
 def _options(cursor: Cursor) -> str:
-    """A placement leaves its space behind."""
+    """All options, each after a space; TiDB prints a placement as the space alone."""
     text = ""
     while option := read_table_option(cursor):
         text += " " + option.text
@@ -143,10 +148,10 @@ def _values(cursor: Cursor) -> str:
     if not cursor.accept("VALUES"):
         return ""
     if cursor.accept("LESS", "THAN"):
-        bounds = ["MAXVALUE"] if cursor.accept("MAXVALUE") else bracketed(cursor, _bound)
+        bounds = ["MAXVALUE"] if cursor.accept("MAXVALUE") else read_bracketed_list(cursor, _bound)
         return f" VALUES LESS THAN ({', '.join(bounds)})"
     cursor.expect("IN")
-    members = bracketed(cursor, _member)
+    members = read_bracketed_list(cursor, _member)
     return " DEFAULT" if members == ["DEFAULT"] else f" VALUES IN ({', '.join(members)})"
 
 
@@ -155,13 +160,13 @@ def _bound(cursor: Cursor) -> str:
 
 
 def _member(cursor: Cursor) -> str:
-    """One value; of several columns several in brackets, which are no ROW here."""
+    """One value, or the values of several columns in brackets, which TiDB prints without ROW here."""
     if cursor.accept("DEFAULT"):
         return "DEFAULT"
-    start = cursor.place
+    start = cursor.position
     if cursor.accept("("):
-        values = listed(cursor, read_expression)
+        values = read_list(cursor, read_expression)
         if len(values) > 1 and cursor.accept(")"):
             return f"({', '.join(values)})"
-        cursor.place = start
+        cursor.position = start
     return read_expression(cursor)

@@ -1,4 +1,4 @@
-"""SELECT, as views have it, as TiDB prints it.
+"""The SELECT of a view as TiDB prints it.
 
 Rules: tidb ``pkg/parser/ast/dml.go`` (``SelectStmt``, ``SetOprStmt``, ``WithClause``).
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar, join, window
 from ticdc_producer.scenario.sql.restore.grammar import production
-from ticdc_producer.scenario.sql.restore.names import bracketed, listed, name, read_name
-from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
-from ticdc_producer.scenario.sql.restore.subquery_ahead import SET_OPERATORS
+from ticdc_producer.scenario.sql.restore.names import quote_name, read_bracketed_list, read_list, read_name
+from ticdc_producer.scenario.sql.restore.ordering import read_order, read_order_item
+from ticdc_producer.scenario.sql.restore.subquery_lookahead import SET_OPERATORS
 
-_OPTIONS = (  # in TiDB's order; SQL_CACHE says nothing
+_OPTIONS = (  # in TiDB's order; SQL_CACHE is not printed
     "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
     "DISTINCT", "ALL", "STRAIGHT_JOIN",
 )  # fmt: skip
@@ -24,29 +24,29 @@ _AFTER_FIELDS = frozenset({
 
 @production
 def read_subquery(cursor: Cursor) -> str:
-    """A query in brackets; several pairs of them are one."""
+    """A query in one or several pairs of brackets."""
     cursor.expect("(")
     text = _with(cursor) + _term(cursor)
     if text.startswith("(") and cursor.accept(")"):
         return text
-    text = _continued(cursor, text)
+    text = _set_operation(cursor, text)
     cursor.expect(")")
     return f"({text})"
 
 
 def read_query(cursor: Cursor) -> str:
-    """A SELECT or several with UNION between them, with what orders and limits them."""
-    return _continued(cursor, _with(cursor) + _term(cursor))
+    """One SELECT, or several with set operators, and their ORDER BY and LIMIT."""
+    return _set_operation(cursor, _with(cursor) + _term(cursor))
 
 
-def _continued(cursor: Cursor, text: str) -> str:
+def _set_operation(cursor: Cursor, text: str) -> str:
     while operator := cursor.accept_any(*SET_OPERATORS):
-        everything = cursor.accept_any("ALL", "DISTINCT") == "ALL"
-        text += f" {operator}{' ALL' * everything} {_term(cursor)}"
-    return text + _ordered(cursor)
+        all_rows = cursor.accept_any("ALL", "DISTINCT") == "ALL"
+        text += f" {operator}{' ALL' * all_rows} {_term(cursor)}"
+    return text + _order_and_limit(cursor)
 
 
-def _ordered(cursor: Cursor) -> str:
+def _order_and_limit(cursor: Cursor) -> str:
     text = read_order(cursor) + _limit(cursor)
     if cursor.word() in ("FOR", "LOCK", "INTO", "FETCH"):
         raise cursor.unsupported(f"SELECT … {cursor.word()}")
@@ -69,13 +69,13 @@ def _with(cursor: Cursor) -> str:
     if not cursor.accept("WITH"):
         return ""
     recursive = "RECURSIVE " * cursor.accept("RECURSIVE")
-    return f"WITH {recursive}{', '.join(listed(cursor, _common_table))} "
+    return f"WITH {recursive}{', '.join(read_list(cursor, _common_table))} "
 
 
 def _common_table(cursor: Cursor) -> str:
     text = read_name(cursor)
     if cursor.word() == "(":
-        text += f" ({', '.join(bracketed(cursor, read_name))})"
+        text += f" ({', '.join(read_bracketed_list(cursor, read_name))})"
     cursor.expect("AS")
     return f"{text} AS {read_subquery(cursor)}"
 
@@ -89,24 +89,27 @@ def _term(cursor: Cursor) -> str:
 
 
 def _select(cursor: Cursor) -> str:
-    _refuse_hints(cursor)
+    _reject_hints(cursor)
     cursor.expect("SELECT")
-    text = "SELECT " + _options(cursor) + ",".join(listed(cursor, _field))
+    text = "SELECT " + _options(cursor) + ",".join(read_list(cursor, _field))
     text += _from(cursor)
     if cursor.accept("GROUP"):
         cursor.expect("BY")
-        text += " GROUP BY " + ",".join(listed(cursor, read_sorted))
+        text += " GROUP BY " + ",".join(read_list(cursor, read_order_item))
         text += " WITH ROLLUP" * cursor.accept("WITH", "ROLLUP")
     if cursor.accept("HAVING"):
         text += " HAVING " + grammar.read_expression(cursor)
     if cursor.accept("WINDOW"):
-        text += " WINDOW " + ",".join(listed(cursor, window.read_named_window))
-    return text + _ordered(cursor)
+        text += " WINDOW " + ",".join(read_list(cursor, window.read_named_window))
+    return text + _order_and_limit(cursor)
 
 
-def _refuse_hints(cursor: Cursor) -> None:
-    """TiDB prints optimizer hints; to the tokenizer they are comments."""
-    tokens = cursor.statement.tokens[cursor.place : cursor.place + 2]
+def _reject_hints(cursor: Cursor) -> None:
+    """TiDB prints optimizer hints, but the tokenizer drops them as comments.
+
+    :raises UnsupportedSQL: if a hint follows SELECT.
+    """
+    tokens = cursor.statement.tokens[cursor.position : cursor.position + 2]
     if len(tokens) > 1 and "/*+" in cursor.statement.sql[tokens[0].end + 1 : tokens[1].start]:
         raise cursor.unsupported("an optimizer hint")
 
@@ -119,7 +122,7 @@ def _options(cursor: Cursor) -> str:
 
 
 def _from(cursor: Cursor) -> str:
-    """Without a table the condition gets DUAL, which is left out otherwise."""
+    """FROM and WHERE. TiDB prints DUAL only for a condition without a table."""
     tables = ""
     if cursor.accept("FROM") and not cursor.accept("DUAL"):
         tables = " FROM " + join.read_tables(cursor)
@@ -134,12 +137,12 @@ def _field(cursor: Cursor) -> str:
         return star
     text = grammar.read_expression(cursor)
     if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
-        return f"{text} AS {name(cursor.string()) if cursor.is_string() else read_name(cursor)}"
+        return f"{text} AS {quote_name(cursor.string()) if cursor.is_string() else read_name(cursor)}"
     return text
 
 
 def _star(cursor: Cursor) -> str:
-    """``*``, ``table.*`` or ``database.table.*``; empty if something else stands here."""
+    """``*``, ``table.*`` or ``database.table.*``; empty for anything else."""
     for dots in range(3):
         if cursor.word(2 * dots) == "*" and all(cursor.word(2 * dot + 1) == "." for dot in range(dots)):
             qualifiers = []

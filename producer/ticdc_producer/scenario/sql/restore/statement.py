@@ -1,7 +1,7 @@
-"""A DDL statement as current TiCDC re-prints it before it is sent.
+"""Prints a DDL statement as current TiCDC does before it sends the DDL.
 
 TiCDC parses the text and prints the syntax tree: keywords in upper case, names in back quotes, strings in
-single quotes, TiDB's own features in comments, placement left out, TTL switched off. Rules: tiflow
+single quotes, TiDB's own features in comments, without placement, and with TTL disabled. Rules: tiflow
 ``cdc/owner/ddl_sink.go`` (``addSpecialComment``).
 """
 
@@ -28,44 +28,44 @@ from ticdc_producer.scenario.sql.restore.view import create_view
 from ticdc_producer.scenario.sql.statements import split_statements
 
 
-def restored(query: str) -> str:
-    """The DDL as current TiCDC re-prints it.
+def print_ddl(query: str) -> str:
+    """The text that current TiCDC sends for a DDL.
 
     :param query: one statement.
-    :raises UnsupportedSQL: for a construct that this tool does not re-print, by its name.
-    :raises ScenarioError: if it does not parse.
+    :raises UnsupportedSQL: for a construct that this tool does not print; the error names it.
+    :raises ScenarioError: if the statement does not parse.
     """
     statements = list(split_statements(query))
     if len(statements) != 1:
-        raise ScenarioError("SQL does not parse: one statement was expected", value=query[:80])
+        raise ScenarioError("SQL does not parse: expected one statement", value=query[:80])
     cursor = Cursor(statements[0])
     try:
-        text = _restored(cursor)
+        text = _print_statement(cursor)
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=statements[0].line) from None
     cursor.end()
     return text
 
 
-def _restored(cursor: Cursor) -> str:
+def _print_statement(cursor: Cursor) -> str:
     for words, read in _STATEMENTS:
         if cursor.accept(*words):
             return read(cursor)
     if cursor.accept("CREATE"):
-        return _created(cursor)
-    raise cursor.unsupported(f"re-printing {_beginning(cursor)}")
+        return _print_create(cursor)
+    raise cursor.unsupported(f"re-printing {_first_words(cursor)}")
 
 
-def _created(cursor: Cursor) -> str:
-    """Views and indexes, whose kind comes after words of their own."""
+def _print_create(cursor: Cursor) -> str:
+    """CREATE VIEW and CREATE INDEX, whose kind follows optional words."""
     if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
         return create_view(cursor)
     if "INDEX" in (cursor.word(), cursor.word(1)):
         return create_index(cursor)
-    raise cursor.unsupported(f"re-printing CREATE {_beginning(cursor)}")
+    raise cursor.unsupported(f"re-printing CREATE {_first_words(cursor)}")
 
 
-def _beginning(cursor: Cursor) -> str:
+def _first_words(cursor: Cursor) -> str:
     return " ".join(filter(None, (cursor.word(), cursor.word(1)))) or "this statement"
 
 

@@ -1,4 +1,4 @@
-"""CREATE TABLE, and what is done to a table as a whole, as TiDB prints it.
+"""CREATE TABLE and the other statements about whole tables, indexes and views, as TiDB prints them.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``CreateTableStmt``, ``DropTableStmt``, ``RenameTableStmt``,
 ``CreateIndexStmt``).
@@ -13,17 +13,17 @@ from ticdc_producer.scenario.sql.restore.index_option import (
     read_index_type,
     read_lock_and_algorithm,
 )
-from ticdc_producer.scenario.sql.restore.key import read_parts
+from ticdc_producer.scenario.sql.restore.key import read_key_parts
 from ticdc_producer.scenario.sql.restore.names import (
     accept_if_exists,
     accept_if_not_exists,
-    listed,
+    read_list,
     read_name,
     read_table_name,
     tidb_comment,
 )
 from ticdc_producer.scenario.sql.restore.partition import read_partition_by
-from ticdc_producer.scenario.sql.restore.table_option import read_table_options, with_ttl_off
+from ticdc_producer.scenario.sql.restore.table_option import read_table_options, with_ttl_disabled
 
 
 def create_table(cursor: Cursor) -> str:
@@ -37,7 +37,7 @@ def create_table(cursor: Cursor) -> str:
         return f"{text} LIKE {like}"
     if cursor.word() == "(":
         text += f" ({','.join(read_elements(cursor))})"
-    for option in with_ttl_off(read_table_options(cursor)):
+    for option in with_ttl_disabled(read_table_options(cursor)):
         text += " " + option.text
     if cursor.word() == "PARTITION":
         text += " " + read_partition_by(cursor)
@@ -48,19 +48,19 @@ def create_table(cursor: Cursor) -> str:
 
 def drop_table(cursor: Cursor) -> str:
     """``DROP TABLE``, after these words."""
-    return _dropped(cursor, "TABLE")
+    return _print_drop(cursor, "TABLE")
 
 
 def drop_view(cursor: Cursor) -> str:
     """``DROP VIEW``, after these words."""
-    return _dropped(cursor, "VIEW")
+    return _print_drop(cursor, "VIEW")
 
 
-def _dropped(cursor: Cursor, kind: str) -> str:
-    lenient = "IF EXISTS " * accept_if_exists(cursor)
-    names = ", ".join(listed(cursor, read_table_name))
+def _print_drop(cursor: Cursor, kind: str) -> str:
+    if_exists = "IF EXISTS " * accept_if_exists(cursor)
+    names = ", ".join(read_list(cursor, read_table_name))
     cursor.accept_any("RESTRICT", "CASCADE")
-    return f"DROP {kind} {lenient}{names}"
+    return f"DROP {kind} {if_exists}{names}"
 
 
 def truncate_table(cursor: Cursor) -> str:
@@ -71,10 +71,10 @@ def truncate_table(cursor: Cursor) -> str:
 
 def rename_table(cursor: Cursor) -> str:
     """``RENAME TABLE``, after these words."""
-    return "RENAME TABLE " + ", ".join(listed(cursor, _renamed))
+    return "RENAME TABLE " + ", ".join(read_list(cursor, _rename_pair))
 
 
-def _renamed(cursor: Cursor) -> str:
+def _rename_pair(cursor: Cursor) -> str:
     old = read_table_name(cursor)
     cursor.expect("TO")
     return f"{old} TO {read_table_name(cursor)}"
@@ -98,20 +98,20 @@ def create_index(cursor: Cursor) -> str:
     """``CREATE [UNIQUE …] INDEX``, after CREATE."""
     kind = cursor.accept_any("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
     cursor.expect("INDEX")
-    absent = tidb_comment("", "IF NOT EXISTS ") * accept_if_not_exists(cursor)
+    if_not_exists = tidb_comment("", "IF NOT EXISTS ") * accept_if_not_exists(cursor)
     index = read_name(cursor)
     using = read_index_type(cursor)
     cursor.expect("ON")
     table = read_table_name(cursor)
-    parts = ", ".join(read_parts(cursor))
+    parts = ", ".join(read_key_parts(cursor))
     options = read_index_options(cursor, using)
-    text = f"CREATE {kind}{' ' if kind else ''}INDEX {absent}{index} ON {table} ({parts})"
+    text = f"CREATE {kind}{' ' if kind else ''}INDEX {if_not_exists}{index} ON {table} ({parts})"
     return text + (" " + options if options else "") + read_lock_and_algorithm(cursor)
 
 
 def drop_index(cursor: Cursor) -> str:
     """``DROP INDEX``, after these words."""
-    absent = tidb_comment("", "IF EXISTS ") * accept_if_exists(cursor)
+    if_exists = tidb_comment("", "IF EXISTS ") * accept_if_exists(cursor)
     index = read_name(cursor)
     cursor.expect("ON")
-    return f"DROP INDEX {absent}{index} ON {read_table_name(cursor)}{read_lock_and_algorithm(cursor)}"
+    return f"DROP INDEX {if_exists}{index} ON {read_table_name(cursor)}{read_lock_and_algorithm(cursor)}"

@@ -14,13 +14,13 @@ from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
 from ticdc_producer.scenario.sql.restore.names import (
     accept_charset_words,
-    bracketed,
+    quote_string,
+    read_bracketed_list,
     read_charset,
     read_collation,
     read_name,
     read_table_name,
     read_word_or_string,
-    string,
     tidb_comment,
 )
 
@@ -47,9 +47,9 @@ PLACEMENT = "PLACEMENT POLICY"
 class TableOption:
     """One option.
 
-    :param kind: its words.
-    :param text: as TiDB prints it; empty for a placement, which leaves a gap.
-    :param value: of a charset or collation.
+    :param kind: its keywords.
+    :param text: as TiDB prints it; empty for a placement, of which TiDB prints only the space before it.
+    :param value: the name of a charset or collation; else empty.
     """
 
     kind: str
@@ -61,9 +61,9 @@ _TTL_OFF = TableOption("TTL_ENABLE", tidb_comment("ttl", "TTL_ENABLE = 'OFF'"))
 
 
 def read_table_options(cursor: Cursor, *, commas: bool = True) -> list[TableOption]:
-    """The options that stand here.
+    """The options that come next.
 
-    :param commas: whether a comma may stand between two of them.
+    :param commas: whether commas may separate them.
     """
     options = []
     while option := read_table_option(cursor):
@@ -73,20 +73,23 @@ def read_table_options(cursor: Cursor, *, commas: bool = True) -> list[TableOpti
     return options
 
 
-def with_ttl_off(options: list[TableOption]) -> list[TableOption]:
-    """TTL_ENABLE is dropped, and OFF beside a TTL: downstream must not expire rows by itself."""
-    shown = []
+def with_ttl_disabled(options: list[TableOption]) -> list[TableOption]:
+    """The options without TTL_ENABLE, and with ``TTL_ENABLE = 'OFF'`` after each TTL.
+
+    The downstream database must not expire rows itself.
+    """
+    printed = []
     for option in options:
         if option.kind != "TTL_ENABLE":
-            shown.append(option)
+            printed.append(option)
         if option.kind == "TTL":
-            shown.append(_TTL_OFF)
-    return shown
+            printed.append(_TTL_OFF)
+    return printed
 
 
 def read_table_option(cursor: Cursor) -> TableOption | None:
-    """The option that stands here; None if something else does."""
-    start = cursor.place
+    """The option that comes next; None for anything else."""
+    start = cursor.position
     cursor.accept("DEFAULT")
     if accept_charset_words(cursor):
         cursor.accept("=")
@@ -100,7 +103,7 @@ def read_table_option(cursor: Cursor) -> TableOption | None:
         cursor.accept("=")
         read_word_or_string(cursor)
         return TableOption(PLACEMENT, "")
-    cursor.place = start
+    cursor.position = start
     forced = cursor.word() == "FORCE" and cursor.word(1) in _FORCED_NUMBERS and cursor.accept("FORCE")
     word = cursor.word()
     for words, reader in _READERS.items():
@@ -125,11 +128,11 @@ def _random_base(cursor: Cursor, word: str) -> str:
 
 
 def _string(cursor: Cursor, word: str) -> str:
-    return f"{word} = {string(cursor.string())}"
+    return f"{word} = {quote_string(cursor.string())}"
 
 
 def _directory(cursor: Cursor, word: str) -> str:
-    return f"{word} DIRECTORY = {string(cursor.string())}"
+    return f"{word} DIRECTORY = {quote_string(cursor.string())}"
 
 
 def _plain(cursor: Cursor, word: str) -> str:
@@ -137,7 +140,7 @@ def _plain(cursor: Cursor, word: str) -> str:
 
 
 def _engine(cursor: Cursor, _: str) -> str:
-    return f"ENGINE = {read_word_or_string(cursor) or string('')}"
+    return f"ENGINE = {read_word_or_string(cursor) or quote_string('')}"
 
 
 def _upper(cursor: Cursor, word: str) -> str:
@@ -151,7 +154,7 @@ def _row_format(cursor: Cursor, word: str) -> str:
 
 
 def _not_supported(kind: str) -> Callable[[Cursor, str], str]:
-    """TiDB forgets the value and says so."""
+    """A reader of an option for which TiDB prints DEFAULT and a comment instead of its value."""
 
     def read(cursor: Cursor, word: str) -> str:
         cursor.identifier("DEFAULT or a number")
@@ -171,11 +174,11 @@ def _storage(cursor: Cursor, word: str) -> str:
 
 
 def _secondary_engine(cursor: Cursor, word: str) -> str:
-    return f"{word} = {cursor.accept_any('NULL') or string(read_word_or_string(cursor))}"
+    return f"{word} = {cursor.accept_any('NULL') or quote_string(read_word_or_string(cursor))}"
 
 
 def _union(cursor: Cursor, word: str) -> str:
-    tables = [] if cursor.accept("(", ")") else bracketed(cursor, read_table_name)
+    tables = [] if cursor.accept("(", ")") else read_bracketed_list(cursor, read_table_name)
     return f"{word} = ({','.join(tables)})"
 
 
@@ -197,7 +200,7 @@ def _ttl_string(cursor: Cursor, word: str) -> str:
 
 
 def _affinity(cursor: Cursor, word: str) -> str:
-    return tidb_comment("affinity", f"{word} = {string(read_word_or_string(cursor))}")
+    return tidb_comment("affinity", f"{word} = {quote_string(read_word_or_string(cursor))}")
 
 
 _READERS: dict[tuple[str, ...], Callable[[Cursor, str], str]] = {

@@ -1,4 +1,4 @@
-"""CREATE VIEW as TiDB prints it: with everything that goes without saying.
+"""CREATE VIEW as TiDB prints it, with all default options.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``CreateViewStmt``).
 """
@@ -6,7 +6,12 @@ Rules: tidb ``pkg/parser/ast/ddl.go`` (``CreateViewStmt``).
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.names import bracketed, name, read_name, read_table_name
+from ticdc_producer.scenario.sql.restore.names import (
+    quote_name,
+    read_bracketed_list,
+    read_name,
+    read_table_name,
+)
 from ticdc_producer.scenario.sql.restore.query import read_query
 
 
@@ -19,7 +24,7 @@ def create_view(cursor: Cursor) -> str:
     cursor.expect("VIEW")
     text += f"VIEW {read_table_name(cursor)}"
     if cursor.word() == "(":
-        text += f" ({','.join(bracketed(cursor, read_name))})"
+        text += f" ({','.join(read_bracketed_list(cursor, read_name))})"
     cursor.expect("AS")
     return f"{text} AS {read_query(cursor)}{_check_option(cursor)}"
 
@@ -42,11 +47,11 @@ def _definer(cursor: Cursor) -> str:
         cursor.accept("(", ")")
         return "CURRENT_USER"
     user = _user_part(cursor)
-    return f"{user}@{_user_part(cursor) if cursor.accept('@') else name('%')}"
+    return f"{user}@{_user_part(cursor) if cursor.accept('@') else quote_name('%')}"
 
 
 def _user_part(cursor: Cursor) -> str:
-    return name(cursor.string() if cursor.is_string() else cursor.identifier("a user"))
+    return quote_name(cursor.string() if cursor.is_string() else cursor.identifier("a user"))
 
 
 def _security(cursor: Cursor) -> str:
@@ -59,7 +64,7 @@ def _security(cursor: Cursor) -> str:
 
 
 def _check_option(cursor: Cursor) -> str:
-    """CASCADED goes without saying."""
+    """`` WITH LOCAL CHECK OPTION``; empty for CASCADED, which is the default."""
     if not cursor.accept("WITH"):
         return ""
     kind = cursor.accept_any("LOCAL", "CASCADED")

@@ -8,21 +8,24 @@ from __future__ import annotations
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.restore.interval import read_interval
-from ticdc_producer.scenario.sql.restore.names import listed, read_name
-from ticdc_producer.scenario.sql.restore.ordering import read_order, read_sorted
+from ticdc_producer.scenario.sql.restore.names import read_list, read_name
+from ticdc_producer.scenario.sql.restore.ordering import read_order, read_order_item
 
-_NULL_TREATING = ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
+_WITH_NULL_TREATMENT = ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 
 
-def read_over(cursor: Cursor, function: str) -> str:
-    """What makes a call one over a window; empty where there is nothing of it."""
+def read_window_call(cursor: Cursor, function: str) -> str:
+    """``FROM LAST``, ``IGNORE NULLS`` and ``OVER …`` after a call; empty without.
+
+    :param function: name of the called function.
+    """
     text = ""
     if function == "NTH_VALUE" and cursor.word() == "FROM" and cursor.word(1) in ("FIRST", "LAST"):
-        text += " FROM LAST" * (cursor.word(1) == "LAST")  # the first is where it starts anyway
-        cursor.place += 2
-    if function in _NULL_TREATING and cursor.word(1) == "NULLS":
+        text += " FROM LAST" * (cursor.word(1) == "LAST")  # FROM FIRST is the default
+        cursor.position += 2
+    if function in _WITH_NULL_TREATMENT and cursor.word(1) == "NULLS":
         text += " IGNORE NULLS" * (cursor.word() == "IGNORE")
-        cursor.place += 2
+        cursor.position += 2
     if not cursor.accept("OVER"):
         return text
     return f"{text} OVER " + (_specification(cursor) if cursor.word() == "(" else read_name(cursor))
@@ -41,17 +44,17 @@ def _specification(cursor: Cursor) -> str:
     if cursor.word() not in (")", "PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"):
         parts.append(read_name(cursor))
     if cursor.accept("PARTITION", "BY"):
-        parts.append("PARTITION BY " + ", ".join(listed(cursor, read_sorted)))
+        parts.append("PARTITION BY " + ", ".join(read_list(cursor, read_order_item)))
     if order := read_order(cursor):
         parts.append(order.strip())
     if unit := cursor.accept_any("ROWS", "RANGE"):
-        parts.append(f"{unit} {_extent(cursor)}")
+        parts.append(f"{unit} {_frame(cursor)}")
     cursor.expect(")")
     return f"({' '.join(parts)})"
 
 
-def _extent(cursor: Cursor) -> str:
-    """A frame with one bound ends at the current row, and TiDB says so."""
+def _frame(cursor: Cursor) -> str:
+    """A frame; TiDB prints one with a single bound as ``BETWEEN … AND CURRENT ROW``."""
     if not cursor.accept("BETWEEN"):
         return f"BETWEEN {_bound(cursor)} AND CURRENT ROW"
     start = _bound(cursor)

@@ -1,0 +1,84 @@
+"""Detection of the protocol: correct for every golden message, and None for everything else."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.golden_events import GOLDEN
+from tests.protocols.golden_messages import Compared, load_messages
+from ticdc_producer.protocols.detection import SIGNATURES, detect_protocol
+from ticdc_producer.protocols.registry import decoder
+
+PROTOCOLS = {
+    "open": "open-protocol",
+    "craft": "craft",
+    "canal-json": "canal-json",
+    "debezium": "debezium",
+    "simple": "simple",
+}
+
+
+def _files(variant: str) -> list[Path]:
+    """All message files of a protocol, except Avro, which cannot be detected from a message."""
+    found = [path for form in (variant, f"new-{variant}") for path in GOLDEN.glob(f"*/*.{form}.*jsonl")]
+    return [path for path in found if not path.name.endswith((".claims.jsonl", ".avro.jsonl"))]
+
+
+@pytest.mark.parametrize("variant", PROTOCOLS)
+def test_every_golden_message_is_detected(variant: str, compared: Compared) -> None:
+    messages = [message for path in _files(variant) for message in load_messages(path) if not message.error]
+    detected = [detect_protocol(message.key, message.value) for message in messages]
+    assert detected == [PROTOCOLS[variant]] * len(messages)
+    assert len(messages) > 1000
+    compared(f"{PROTOCOLS[variant]}, recognised", len(messages))
+
+
+def test_every_detected_protocol_has_a_decoder() -> None:
+    assert set(SIGNATURES) == set(PROTOCOLS.values())
+    for protocol in SIGNATURES:
+        assert decoder(protocol, {})
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=80))
+def test_arbitrary_bytes_match_no_protocol(key: bytes | None, value: bytes | None) -> None:
+    assert detect_protocol(key, value) is None
+    assert detect_protocol(None, b"\x01" + (value or b"")) is None
+
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=6)
+_NAMES = st.sampled_from(["payload", "schema", "source", "op", "isDdl", "type", "es", "database", "data"])
+_JSON = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=6)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.none() | _JSON, _JSON)
+def test_other_json_matches_no_protocol(key: object, value: object) -> None:
+    text = json.dumps(value).encode()
+    assert detect_protocol(None if key is None else json.dumps(key).encode(), text) is None
+
+
+OTHERS = {
+    "Maxwell": (struct.pack(">Q", 1), b'{"database":"s","table":"t","type":"insert","ts":1,"data":{"id":1}}'),
+    "CSV": (None, b'"I","t","s",429918007904436226,1,"a"\r\n'),
+    "Avro": (b"\x00\x00\x00\x00\x01\x02", b"\x00\x00\x00\x00\x02\x02\x02a"),
+    "Canal of Protocol Buffers": (None, b"\x10\x01\x18\x07*\x0b\x01\x12\x08\n\x06*\x05UTF-8"),
+    "Debezium of MySQL": (b'{"payload":{"id":1}}', b'{"payload":{"after":{},"op":"c","source":{"pos":4}}}'),
+    "a tombstone": (b'{"payload":{"id":1}}', None),
+    "nothing": (None, None),
+    "Open Protocol of version 2": (struct.pack(">QQ", 2, 2) + b"{}", bytes(8)),
+    "deep JSON": (b"[" * 10_000, b"[" * 100_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_messages_of_other_protocols_match_none(name: str) -> None:
+    assert detect_protocol(*OTHERS[name]) is None

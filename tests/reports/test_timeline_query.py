@@ -1,0 +1,87 @@
+"""The timeline of a stream: every event is counted once, and outliers are not lost."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from tests.reports.verdicts import event, finding
+from tests.verifier.topic import SCHEMA, Topic, account, ts
+from ticdc_producer.reports import timeline_query as module
+from ticdc_producer.reports.timeline_query import timeline_query
+
+
+def small() -> Topic:
+    """Partition 0: a DDL, resolved events and rows; partition 1: a DDL, resolved events and damage."""
+    topic = Topic().ddl(ts(0), "CREATE TABLE bank.accounts (id BIGINT)").resolved(ts(0))
+    for second in (1, 2, 3):
+        topic.row(0, ts(second), before=account(1, second - 1), after=account(1, second))
+    topic.resolved(ts(3))
+    return topic.add(1, "error", error="OPEN-KEY-SHORT", error_byte=3, error_expected="8 bytes (key)")
+
+
+def test_every_message_is_counted_once(spark: SparkSession) -> None:
+    topic = small()
+    topic.row(0, ts(4), after=account(2), offset=6, index=0, events=2, size=5000)
+    topic.row(0, ts(4), after=account(3), offset=6, index=1, events=2, size=5000)
+    result = timeline_query(topic.frame(spark), [])
+    first, second = result.partitions
+    assert (first.topic, first.partition, first.first, first.last) == ("bank", 0, 0, 6)
+    assert (first.messages, first.rows, first.ddls, first.resolved, first.errors) == (7, 5, 1, 2, 0)
+    assert first.size == 6 * 100 + 5000, "a message's size counts once, however many events it has"
+    assert (second.messages, second.rows, second.ddls, second.resolved, second.errors) == (4, 0, 1, 2, 1)
+    assert result.sizes == {7: 10, 13: 1}, "64 to 127 bytes, and 4096 to 8191"
+
+
+def test_of_few_messages_each_is_its_own_bucket(spark: SparkSession) -> None:
+    buckets = timeline_query(small().frame(spark), []).buckets
+    rows = [(one.first, one.lowest, one.highest) for one in buckets["bank", 0] if one.lowest is not None]
+    assert rows == [(2, ts(1), ts(1)), (3, ts(2), ts(2)), (4, ts(3), ts(3))]
+    assert [one.ddl_offset for one in buckets["bank", 0]] == [0, None, None, None, None, None]
+    assert [one.resolved for one in buckets["bank", 0] if one.resolved] == [(ts(0), 1), (ts(3), 5)]
+    assert [one.error_offset for one in buckets["bank", 1]] == [None, None, None, 3]
+
+
+def test_many_messages_are_thinned_without_losing_the_outliers(spark: SparkSession) -> None:
+    """Ten thousand rows from offset 500,000 on, with one that is late, in 500 buckets."""
+    made = {"topic": "'big'", "partition": "0", "offset": "500000 + id", "index": "0", "events": "1",
+            "size": "100", "kind": "'row'", "commit_ts": "if(id = 7777, 5L, 1000 + id)"}  # fmt: skip
+    typed = (field.split("` ", 1) for field in SCHEMA.lstrip("`").split(", `"))
+    columns = [sf.expr(made.get(name, "null")).cast(kind).alias(name) for name, kind in typed]
+    result = timeline_query(spark.range(10_000).select(*columns), [])
+    buckets = result.buckets["big", 0]
+    assert len(buckets) == 500
+    assert buckets[0].first == 500_000
+    assert min(one.lowest or 0 for one in buckets) == 5
+    assert [one.first for one in buckets if one.lowest == 5] == [507_760]
+    assert result.partitions[0].messages == 10_000
+
+
+def test_partitions_that_findings_name_are_drawn_first(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "DRAWN", 1)
+    stream = Topic(partitions=3).resolved(ts(0)).frame(spark)
+    assert set(timeline_query(stream, []).buckets) == {("bank", 0)}
+    named = timeline_query(
+        stream, [finding("INV-RESOLVED", "error", 1, dataclasses.replace(event(0), partition=2))]
+    )
+    assert set(named.buckets) == {("bank", 2)}
+    assert len(named.partitions) == 3, "all are counted"
+
+
+def test_events_of_findings_are_reported_with_their_values(spark: SparkSession) -> None:
+    examples = timeline_query(
+        small().frame(spark), [finding("INV-RESOLVED", "error", 1, event(3), event(99))]
+    ).examples
+    assert set(examples) == {("bank", 0, 3, 0)}
+    assert "balance='2'" in examples["bank", 0, 3, 0]
+    assert "was balance='1'" in examples["bank", 0, 3, 0]
+
+
+def test_an_empty_stream(spark: SparkSession) -> None:
+    result = timeline_query(Topic().frame(spark), [finding("INV-FRAME", "not checked", 0)])
+    assert (result.partitions, result.buckets, result.sizes) == ((), {}, {})

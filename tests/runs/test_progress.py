@@ -1,0 +1,41 @@
+"""Progress of a run, measured in its topic."""
+
+from __future__ import annotations
+
+from confluent_kafka import Producer
+
+from ticdc_producer.config import resolve
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.protocols import registry
+from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.progress import Progress, current_progress
+from ticdc_producer.targets.kafka.topics import Topics
+
+TS = 429918007904436226
+
+
+def _write(kafka: EmbeddedKafka, partition: int, *times: int) -> None:
+    encoder = registry.encoder("open-protocol", {})
+    client = Producer({"bootstrap.servers": kafka.bootstrap})
+    for ts in times:
+        message = encoder.resolved(ts)
+        assert message is not None
+        client.produce("watched", key=message.key, value=message.value, partition=partition)
+    assert client.flush(60) == 0
+
+
+def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_the_time(
+    kafka: EmbeddedKafka,
+) -> None:
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/watched?protocol=open-protocol&partition-num=2", None)
+    empty = Topics(kafka.bootstrap).prepare(changefeed, ["watched"], append=False)
+    _write(kafka, 0, TS - 5)
+    target = KafkaTarget(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
+    assert current_progress(target, 10) == Progress(0, 10, 0)
+    _write(kafka, 0, TS, TS + 7)
+    assert current_progress(target, 10) == Progress(2, 10, 0), "partition 1 is empty yet"
+    _write(kafka, 1, TS, TS + 2)
+    assert current_progress(target, 10) == Progress(4, 10, TS + 2)
+    # An extrapolated total: 7 and 2 of 18 units of time gave four messages.
+    assert current_progress(target, (TS, TS + 18)) == Progress(4, 16, TS + 2)
+    assert current_progress(target, (TS + 7, TS + 18)) == Progress(4, None, TS + 2)

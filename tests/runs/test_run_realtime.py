@@ -1,0 +1,188 @@
+"""Runs in real time: what is written when, and that it equals the messages of a plain run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from tests.kafka_topic import read_topic
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model import tso
+from ticdc_producer.runs.rate import first_realtime_commit, read_rate, realtime_job, with_clock_start
+from ticdc_producer.runs.slices import Slice, slices
+
+START = 429918007904436224
+SCENARIO = f"""\
+version: 1
+clock: {{start: {START}}}
+changefeed:
+  sink: {{dispatchers: [{{matcher: ['*.*'], partition: index-value}}]}}
+steps:
+  - sql: CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20));
+  - generate: {{table: a, rows: 20, transactions: 1000, rows-per-transaction: 2}}
+"""
+
+
+class FakeClock:
+    """A clock that jumps to the end of each wait.
+
+    :param ends: milliseconds after which the end of the run is requested.
+    :param each: milliseconds that the writing of a slice takes.
+    """
+
+    def __init__(self, ends: int | None = None, each: int = 0) -> None:
+        self.ends = ends
+        self.each = each
+        self.now = 0
+
+    def start(self) -> int:
+        return 1_700_000_000_000
+
+    def elapsed_ms(self) -> int:
+        return self.now
+
+    def wait_until(self, elapsed_ms: int) -> bool:
+        self.now = max(self.now + self.each, elapsed_ms)
+        return self.ends is None or self.now <= self.ends
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "realtime.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def _seconds(found: list[Slice]) -> list[int]:
+    return [tso.physical(part.end_ts) - tso.physical(START) for part in found]
+
+
+@pytest.mark.parametrize(("text", "rate"), [("5000/s", 5000), ("7", 7), ("300/m", 5), ("3600/h", 1)])
+def test_a_rate_is_row_changes_by_time(text: str, rate: float) -> None:
+    assert read_rate(text) == rate
+
+
+@pytest.mark.parametrize("text", ["0/s", "x", "5/d", "-1", ""])
+def test_an_invalid_rate_is_rejected(text: str) -> None:
+    with pytest.raises(ScenarioError, match="is not a rate"):
+        read_rate(text)
+
+
+def test_rate_and_duration_make_the_clock_and_the_number_of_transactions(scenario: Path) -> None:
+    job = realtime_job(scenario, "5000/s", "10s")
+    plan = job.history.generated[0]
+    assert plan.transactions == 25_000
+    assert plan.events == 50_000 + 20
+    clock = job.stream.resolved.clock
+    first, last = clock.ts(first_realtime_commit(job)), clock.ts(job.history.commits - 1)
+    assert tso.physical(last - first) == 9999
+    assert job.stream.resolved.every_ms == 1000
+
+
+def test_the_clock_starts_now_unless_the_scenario_sets_its_start(scenario: Path, tmp_path: Path) -> None:
+    given = realtime_job(scenario, "10/s", None)
+    assert with_clock_start(given, 1_700_000_000_000).scenario.start == START
+    other = tmp_path / "other.yaml"
+    other.write_text(SCENARIO.replace(f"clock: {{start: {START}}}\n", ""))
+    job = with_clock_start(realtime_job(other, "10/s", None), 1_700_000_000_000)
+    assert tso.physical(job.stream.resolved.clock.ts(first_realtime_commit(job))) == 1_700_000_000_000
+
+
+def test_a_slice_ends_with_each_resolved_event_when_its_time_has_come(scenario: Path) -> None:
+    job = realtime_job(scenario, "10/s", "5s")  # table, load and 25 transactions, each 200 ms
+    found = list(slices(job, FakeClock()))
+    assert [part.after_ts for part in found] == [-1, *(part.end_ts for part in found[:-1])]
+    assert _seconds(found) == [1000, 2000, 3000, 4000, 5000, 5200]
+
+
+def test_what_was_missed_while_writing_comes_in_one_slice(scenario: Path) -> None:
+    job = realtime_job(scenario, "10/s", "5s")
+    assert _seconds(list(slices(job, FakeClock(each=2500)))) == [2000, 5000, 5200]
+
+
+@pytest.mark.parametrize("ends", [0, 1500])
+def test_a_run_with_an_end_request_ends_after_a_resolved_event(scenario: Path, ends: int) -> None:
+    job = realtime_job(scenario, "10/s", "5s")
+    assert _seconds(list(slices(job, FakeClock(ends)))) == {0: [1000], 1500: [1000]}[ends]
+
+
+def test_scenarios_that_cannot_run_in_real_time_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="ends with a generate step"):
+        realtime_job("seed_t1", "10/s", None)
+    with pytest.raises(ScenarioError, match="cannot be combined with faults of events"):
+        realtime_job("sysbench", "10/s", None, overrides=["faults.lost-row=null"])
+    path = tmp_path / "pinned.yaml"
+    path.write_text(
+        SCENARIO.replace(f"{{start: {START}}}", "{every: 1s}").replace(
+            "(20));\n", f"(20));\n    commit-ts: {START}\n"
+        )
+    )
+    with pytest.raises(ScenarioError, match="fixes its time stamps"):
+        realtime_job(path, "10/s", None)
+
+
+def _uri(kafka: EmbeddedKafka, topic: str) -> str:
+    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=2"
+
+
+def test_a_run_with_an_end_request_is_complete_and_verifies(
+    spark: SparkSession, kafka: EmbeddedKafka, scenario: Path
+) -> None:
+    report = ticdc_producer.run_realtime(
+        scenario, "10/s", "20s", sink_uri=_uri(kafka, "ended"), wall_clock=FakeClock(ends=2500, each=2000)
+    )
+    assert report.ok, report.to_json()
+    assert len(_last(kafka, "ended")) == 1, "all partitions end with the same resolved event"
+    assert report.counts.by_kind()["row"]["events"] < 100
+
+
+def _last(kafka: EmbeddedKafka, topic: str) -> set[tuple[bytes | None, bytes | None]]:
+    return {messages[-1][:2] for messages in read_topic(kafka.bootstrap, topic).values()}
+
+
+@pytest.mark.slow
+def test_a_run_in_real_time_writes_what_a_plain_one_does(
+    spark: SparkSession, kafka: EmbeddedKafka, scenario: Path
+) -> None:
+    report = ticdc_producer.run_realtime(
+        scenario, "10/s", "5s", sink_uri=_uri(kafka, "realtime"), wall_clock=FakeClock(each=1500)
+    )
+    assert report.ok, report.to_json()
+    overrides = ["clock.every=200ms", "resolved.every=1s", "steps[1].generate.transactions=25"]
+    assert ticdc_producer.run(scenario, sink_uri=_uri(kafka, "plain"), overrides=overrides).ok
+    assert read_topic(kafka.bootstrap, "realtime") == read_topic(kafka.bootstrap, "plain")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_in_real_time_after_verification(kafka: EmbeddedKafka, scenario: Path) -> None:
+    uri = _uri(kafka, "interrupted")
+    command = [
+        sys.executable,
+        "-m",
+        "ticdc_producer",
+        "run",
+        str(scenario),
+        "--rate",
+        "20/s",
+        "--duration",
+        "10m",
+    ]
+    process = subprocess.Popen(
+        [*command, "--sink-uri", uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("written"):
+            break
+    process.send_signal(signal.SIGINT)
+    out, output = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    assert out.splitlines()[-1].startswith("verified")
+    assert len(_last(kafka, "interrupted")) == 1
