@@ -1,15 +1,22 @@
-"""The sink URI of a test: the scenario's with another protocol."""
+"""The runs behind the fixtures: their sink URI, and whether they are verified."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from tests.reports.verdicts import finding, verdict
+from ticdc_producer import api
 from ticdc_producer.config import resolve
+from ticdc_producer.errors import FolderError
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.testing.marker import MarkerArguments
-from ticdc_producer.testing.runs import own_protocol, sink_uri
+from ticdc_producer.testing.runs import Runs, own_protocol, sink_uri
 
 SCENARIO = """\
 version: 1
@@ -57,3 +64,39 @@ def test_a_scenario_without_a_uri_has_the_default_one(tmp_path: Path) -> None:
 def test_a_scenario_in_the_folder_of_the_test_comes_first(scenario: Path) -> None:
     assert own_protocol(MarkerArguments(scenario="mine.yaml"), test_folder=scenario.parent) == "canal-json"
     assert own_protocol(MarkerArguments(scenario="seed_t1"), test_folder=scenario.parent) == "open-protocol"
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[api.RunReport]:
+    """The reports of all runs of a test."""
+    found: list[api.RunReport] = []
+    real: Callable[..., api.RunReport] = api.run
+
+    def run(*arguments: Any, **options: Any) -> api.RunReport:
+        found.append(real(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(api, "run", run)
+    return found
+
+
+def test_a_run_is_verified_on_request_only(
+    spark: SparkSession, reports: list[api.RunReport], tmp_path: Path
+) -> None:
+    seed = MarkerArguments(scenario="seed_t1")
+    plain = Runs(lambda: tmp_path).golden(seed, "", test_folder=tmp_path)
+    verified = Runs(lambda: tmp_path / "verified", verify=True).golden(seed, "", test_folder=tmp_path)
+    assert [report.verdict is None for report in reports] == [True, False]
+    assert [record.value for record in plain.records] == [record.value for record in verified.records]
+
+
+def test_messages_that_violate_an_invariant_are_named(
+    monkeypatch: pytest.MonkeyPatch, reports: list[api.RunReport], spark: SparkSession, tmp_path: Path
+) -> None:
+    wrong = verdict(finding("INV-RESOLVED", "error", 1))
+    run = api.run
+    monkeypatch.setattr(api, "run", lambda *one, **two: replace(run(*one, **two), verdict=wrong))
+    with pytest.raises(FolderError, match="INV-RESOLVED"):
+        Runs(lambda: tmp_path, verify=True).golden(
+            MarkerArguments(scenario="seed_t1"), "", test_folder=tmp_path
+        )

@@ -33,7 +33,7 @@ _MARKER = "ticdc"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--ticdc-bootstrap``, ``--ticdc-client`` and ``--ticdc-protocol``."""
+    """``--ticdc-bootstrap``, ``--ticdc-client``, ``--ticdc-protocol`` and ``--ticdc-verify``."""
     group = parser.getgroup(_MARKER, "topics of TiCDC's messages")
     group.addoption(
         "--ticdc-bootstrap", metavar="HOST:PORT", help="use this running Kafka instead of an embedded one"
@@ -51,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="PROTOCOL",
         help="skip tests of other protocols; may be given more than once",
+    )
+    group.addoption(
+        "--ticdc-verify",
+        action="store_true",
+        help="read the messages of each scenario again and verify them before its first test",
     )
 
 
@@ -115,10 +120,11 @@ def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def _ticdc_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def _ticdc_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     from ticdc_producer.testing.runs import Runs
 
-    return Runs(lambda: tmp_path_factory.mktemp(_MARKER))
+    verify = bool(request.config.getoption("--ticdc-verify"))
+    return Runs(lambda: tmp_path_factory.mktemp(_MARKER), verify=verify)
 
 
 @pytest.fixture(scope="session")

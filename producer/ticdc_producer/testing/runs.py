@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
+from ticdc_producer.errors import FolderError
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.testing.golden import Golden
 from ticdc_producer.testing.marker import MarkerArguments, protocol_name
+
+if TYPE_CHECKING:
+    from ticdc_producer.api import RunReport
 
 _Key: TypeAlias = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
@@ -23,9 +27,11 @@ class Runs:
     """The golden folders of one pytest process.
 
     :param new_folder: creates an empty folder.
+    :param verify: read each folder's messages again and verify them.
     """
 
     new_folder: Callable[[], Path]
+    verify: bool = False
     _made: dict[_Key, Golden] = field(default_factory=dict)
 
     def golden(self, arguments: MarkerArguments, protocol: str, *, test_folder: Path) -> Golden:
@@ -34,6 +40,7 @@ class Runs:
         :param protocol: a name, optionally followed by parameters; empty for the scenario's own.
         :param test_folder: folder of the test, which is searched first for a scenario file.
         :raises ProducerError: if the scenario or one of the arguments is wrong, or Spark does not start.
+        :raises FolderError: if the folder was verified and violates an invariant or its expectations.
         """
         scenario = _find_scenario(arguments.scenario, test_folder)
         key = (scenario, protocol, arguments.traps, arguments.overrides)
@@ -42,9 +49,25 @@ class Runs:
 
             uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)
             folder = self.new_folder() / "golden"
-            run(scenario, sink_uri=uri, out=folder, overrides=arguments.overrides, inject=arguments.traps)
+            report = run(
+                scenario,
+                sink_uri=uri,
+                out=folder,
+                overrides=arguments.overrides,
+                inject=arguments.traps,
+                verify_output=self.verify,
+            )
+            if not report.ok:
+                raise _violation(report, folder)
             self._made[key] = Golden(folder)
         return self._made[key]
+
+
+def _violation(report: RunReport, folder: Path) -> FolderError:
+    findings = [] if report.verdict is None else report.verdict.of_severity("error")
+    names = ", ".join(finding.id for finding in findings) or "differences to the scenario"
+    what = f"the messages of scenario {report.scenario} are not correct: {names}"
+    return FolderError(what, path=str(folder), hint=f"ticdc-producer verify --in {folder}")
 
 
 def own_protocol(arguments: MarkerArguments, *, test_folder: Path) -> str:
