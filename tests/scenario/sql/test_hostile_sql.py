@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ScenarioError
@@ -30,6 +30,7 @@ _STATEMENTS = st.sampled_from(
 )
 
 
+@example(["update t set v = 'b' limit 1", "#"], "")
 @given(st.lists(_FRAGMENTS | _STATEMENTS, max_size=15), st.sampled_from([" ", "", "\n"]))
 def test_nothing_but_scenario_errors(fragments: list[str], between: str) -> None:
     session = Session(file="a.sql")

@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.dialect import words
 Lexeme: TypeAlias = tuple[str, str, int]
 """Kind (a group name of the pattern below), text, and end offset in the script."""
 
-_AFTER = r"(?=[\s,;()=<>+*/%&|^-]|\Z)"
+_AFTER = r"(?=[\s,;()=<>+*/%&|^\#-]|\Z)"
 """What may follow a number; digits followed by anything else are part of a name."""
 _NUMBER = rf"\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?{_AFTER}"
 _HEX = rf"(?:[xX]'[0-9a-fA-F]*+'|0[xX][0-9a-fA-F]++{_AFTER})"
