@@ -1,11 +1,15 @@
-"""``python -m ticdc_producer``, and the program for ``spark-submit``."""
+"""``python -m ticdc_producer``, and the program that ``spark-submit`` is given."""
 
 import sys
 from pathlib import Path
 
-# spark-submit puts a program's own folder on the path; `kafka` and `spark` would then be our packages.
-sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
 
-from ticdc_producer.cli import main  # noqa: E402
+def _main() -> int:
+    # spark-submit puts a program's own folder on the path: `kafka` and `spark` would be packages of ours.
+    sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
+    from ticdc_producer.cli import main
 
-sys.exit(main())
+    return main()
+
+
+sys.exit(_main())
