@@ -14,8 +14,9 @@ from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.execute import checked_target, execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
-from ticdc_producer.runs.run import RunOptions, checked_target, execute
+from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.run_storage import check_storage, run_storage
 from ticdc_producer.scenario.dataframe import Tables
@@ -85,7 +86,7 @@ def run_changes(
     folder = None if storage else checked_target(job, out, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
     if storage is not None:
-        return run_storage(job, ChangeLog(shifted), storage, dry_run=dry_run, on_status=on_status)
+        return run_storage(job, ChangeLog(shifted), storage, options)
     return execute(job, ChangeLog(shifted), folder, options)
 
 

@@ -18,12 +18,13 @@ from ticdc_producer.model import tso
 from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import ChangeLog, change_log
 from ticdc_producer.runs.counts import count, discarded
+from ticdc_producer.runs.execute import attach_verdict, checked_target
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import prepare_topics
 from ticdc_producer.runs.rate import realtime_job, with_clock_start
 from ticdc_producer.runs.rejected_rows import rejected_rows
-from ticdc_producer.runs.run import RunOptions, attach_verdict, checked_target
+from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.slices import Slice, slices
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict

@@ -18,9 +18,9 @@ from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.kafka_target import check_speculation
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
-from ticdc_producer.runs.run_report import OnStatus, RunReport
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.storage_verification import storage_verdict
-from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.targets.encoding.event_offsets import event_offsets
 from ticdc_producer.targets.encoding.messages import messages
@@ -67,20 +67,11 @@ def layout_of(job: Job) -> StoragePlan:
     )
 
 
-def run_storage(
-    job: Job,
-    committed: ChangeLog,
-    plan: StoragePlan,
-    *,
-    dry_run: bool,
-    verify_output: bool = True,
-    on_status: OnStatus,
-    on_verdict: OnVerdict = ignore_verdict,
-) -> RunReport:
+def run_storage(job: Job, committed: ChangeLog, plan: StoragePlan, options: RunOptions) -> RunReport:
     """Write a job's files, after everything was encoded once.
 
     :param plan: result of ``check_storage``.
-    :param verify_output: read the written files again and verify them.
+    :param options: those that ``check_storage`` rejects have no effect.
     """
     root = job.changefeed.sink_uri.path
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
@@ -89,24 +80,24 @@ def run_storage(
         encoded = messages(events, encode_plan)
         counts = count(encoded)
         skipped = skipped_events(job, encoded, counts.rejected)
-        on_status(f"encoded {sum(counts.events.values())} rows")
+        options.on_status(f"encoded {sum(counts.events.values())} rows")
         report = RunReport(
             scenario=job.scenario.name,
-            target="" if dry_run else root,
-            dry_run=dry_run,
+            target="" if options.dry_run else root,
+            dry_run=options.dry_run,
             counts=counts,
             discarded=discarded(job),
             skipped=skipped,
             warnings=job.changefeed.warnings,
         )
         files = plan.used({topic for topic, *_ in counts.messages})
-        if dry_run:
+        if options.dry_run:
             return report
-        on_status(f"writing {root}")
+        options.on_status(f"writing {root}")
         report = replace(report, counts=_written(job, events, files))
-        if not verify_output:
+        if not options.verify_output:
             return report
-        on_status("reading the files again and verifying them")
+        options.on_status("reading the files again and verifying them")
         verdict = storage_verdict(
             committed.spark,
             job.changefeed,
@@ -114,7 +105,7 @@ def run_storage(
             lambda: expected_events(job, events, event_offsets(events, encode_plan)),
             row_columns(job, plan),
             scenario=job.scenario.name,
-            on_verdict=on_verdict,
+            on_verdict=options.on_verdict,
         )
         return replace(report, verdict=verdict)
 

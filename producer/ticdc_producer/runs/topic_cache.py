@@ -17,8 +17,9 @@ from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.change_log import ChangeLog, change_log
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
+from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.run import RunOptions, execute
+from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario
