@@ -9,6 +9,8 @@ import sys
 import grimp
 import pytest
 
+from ticdc_producer.runs import topic_cache
+
 EVERYWHERE = {"errors"}
 MAY_IMPORT = {
     # The ground floor: needed by everything else.
@@ -118,3 +120,8 @@ def test_a_conformance_case_loads_no_spark() -> None:
 @pytest.mark.parametrize("codec", ["open_protocol", "craft", "canal_json", "debezium", "simple", "avro"])
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
     assert _loads(f"import ticdc_producer.protocols.{codec}.decoder") == set()
+
+
+def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
+    transport = {"cache", "kafka", "spark", "verifier"}  # carries, checks or stores messages; makes none
+    assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

@@ -47,7 +47,7 @@ class Reports:
         for path in (self.junit_xml, self.html):
             if path is not None and not self.verified:
                 raise ReportError(
-                    "a report requires a verified run", path=str(path), hint="leave --dry-run or --only out"
+                    "a report requires a verified run", path=str(path), hint="leave out --dry-run or --only"
                 )
             if path is not None:
                 check_target(path)

@@ -43,9 +43,7 @@ class _Edit:
     several: bool = False
 
 
-def illegal_faults(
-    events: DataFrame, plan: FaultPlan, table_metadata: TableFacts, partitions: int
-) -> DataFrame:
+def illegal_faults(events: DataFrame, plan: FaultPlan, facts: TableFacts, partitions: int) -> DataFrame:
     """Inject each illegal fault into one event of its segments.
 
     Removed events remain, with the kind ``DROPPED``.
@@ -58,8 +56,8 @@ def illegal_faults(
     owners = spark.createDataFrame(reserved, "segment long, trap string, number int")
     joined = (
         events.join(F.broadcast(owners), "segment")
-        .join(F.broadcast(table_metadata.tables), "table_version", "left")
-        .join(F.broadcast(table_metadata.ddls), "ddl", "left")
+        .join(F.broadcast(facts.tables), "table_version", "left")
+        .join(F.broadcast(facts.ddls), "ddl", "left")
         .withColumns({"table_name": F.coalesce("table_name", "ddl_table"), "partitions": F.lit(partitions)})
     )
     edits = {one.trap: _EDITS[one.trap]() for one in plan.illegal if one.trap in _EDITS}

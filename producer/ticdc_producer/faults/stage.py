@@ -48,6 +48,6 @@ class EventFaults:
         if plan.repeats:
             in_reserved = in_reserved.withColumn("restart_epoch", (F.col("segment") * 2).cast("int"))
         if self.illegal:
-            table_metadata = table_facts(events.sparkSession, self.catalog)
-            in_reserved = illegal_faults(in_reserved, plan, table_metadata, self.partitions)
+            facts = table_facts(events.sparkSession, self.catalog)
+            in_reserved = illegal_faults(in_reserved, plan, facts, self.partitions)
         return faulty.select(*columns).unionByName(in_reserved.select(*columns))

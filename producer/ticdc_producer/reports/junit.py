@@ -46,13 +46,13 @@ def _invariant(classname: str, name: str, findings: list[Finding]) -> TestCase:
     """Failed if violated, else skipped if it could not be checked completely, else passed."""
     case = passed_case(classname, name)
     errors = [one for one in findings if one.severity == "error"]
-    unmet = [one for one in findings if one.severity == "not checked"]
+    not_checked = [one for one in findings if one.severity == "not checked"]
     remarks = [one for one in findings if one.severity in ("warning", "info")]
     if errors:
         set_failed(case, errors[0].statement, [line for one in errors for line in finding_lines(one)])
-        remarks += unmet
-    elif unmet:
-        set_skipped(case, "; ".join(gap_reason(one) for one in unmet))
+        remarks += not_checked
+    elif not_checked:
+        set_skipped(case, "; ".join(gap_reason(one) for one in not_checked))
     if remarks:
         set_output(case, (line for one in remarks for line in finding_lines(one)))
     return case

@@ -113,17 +113,17 @@ def run(
         on_verdict=on_verdict,
     )
     folder = None if storage else checked_target(job, out, options)
-    executed = job.history
-    on_status(f"scenario {job.scenario.name}: {executed.commits} commits, {executed.row_changes} row changes")
+    history = job.history
+    on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     on_status("starting Spark")
-    light = executed.commits + executed.row_changes < LIGHT_CHANGES and not executed.data
+    light = history.commits + history.row_changes < LIGHT_CHANGES and not history.data
     on_class_archive = partial(
         on_status,
         "saving an archive of Spark's classes: this run takes 15 s longer, later runs start faster",
     )
     spark = spark_session(
         light=light,
-        rows=executed.row_changes,
+        rows=history.row_changes,
         preload=PRELOADED_MODULES,
         on_class_archive=None if dry_run else on_class_archive,
     )

@@ -27,7 +27,7 @@ from ticdc_producer.spark.session import spark_session
 
 _GOLDEN, _STATES = "golden", "consumer_state.json"
 _END = "end"
-_PACKAGES = ("config", "dispatch", "faults", "model", "pipeline", "protocols", "runs", "scenario", "targets")
+PACKAGES = ("config", "dispatch", "faults", "model", "pipeline", "protocols", "runs", "scenario", "targets")
 """Packages whose code determines the bytes of a topic."""
 
 
@@ -108,7 +108,7 @@ def _program() -> str:
     """A digest of the code that determines the bytes of topics."""
     package = Path(__file__).parents[1]
     found = sha256()
-    for path in sorted(path for name in _PACKAGES for path in (package / name).rglob("*.py")):
+    for path in sorted(path for name in PACKAGES for path in (package / name).rglob("*.py")):
         found.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return found.hexdigest()
 

@@ -55,15 +55,15 @@ def handle_key_rows(options: VerifyOptions, stats: StreamStats) -> Iterator[Unme
         yield Unmet("rows of tables without handle key cannot be distinguished", unkeyed)
 
 
-def exact_commit_ts(unmet: Preconditions) -> Preconditions:
-    """Requires exact commit-ts, which distinguish transactions, in addition to ``unmet``."""
+def exact_commit_ts(preconditions: Preconditions) -> Preconditions:
+    """Requires exact commit-ts, which distinguish transactions, in addition to other preconditions."""
 
     def both(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
         if options.commit_ts != "exact":
             yield Unmet(
                 "the protocol sends commit-ts in milliseconds only; enable-tidb-extension sends it exactly"
             )
-        yield from unmet(options, stats)
+        yield from preconditions(options, stats)
 
     return both
 
@@ -118,9 +118,9 @@ def any_events(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:  
 
 
 def requires_option(
-    missing: Callable[[VerifyOptions], bool], reason: str, unmet: Preconditions
+    missing: Callable[[VerifyOptions], bool], reason: str, preconditions: Preconditions
 ) -> Preconditions:
-    """Requires an option, in addition to ``unmet``.
+    """Requires an option, in addition to other preconditions.
 
     :param missing: whether the option is missing.
     :param reason: the reason to report in that case.
@@ -130,13 +130,13 @@ def requires_option(
         if missing(options):
             yield Unmet(reason)
         else:
-            yield from unmet(options, stats)
+            yield from preconditions(options, stats)
 
     return both
 
 
-def tracked_tables(unmet: Preconditions) -> Preconditions:
-    """Requires tables whose rows and columns can be tracked from DDL to DDL, in addition to ``unmet``."""
+def tracked_tables(preconditions: Preconditions) -> Preconditions:
+    """Requires tables that can be tracked from DDL to DDL, in addition to other preconditions."""
 
     def both(options: VerifyOptions, stats: StreamStats) -> Iterator[Unmet]:
         if options.untracked is None:
@@ -144,7 +144,7 @@ def tracked_tables(unmet: Preconditions) -> Preconditions:
                 "the protocol sends no DDL events, so changes of rows and columns by a DDL are not visible"
             )
             return
-        yield from unmet(options, stats)
+        yield from preconditions(options, stats)
         if rows := stats.rows("untracked"):
             yield Unmet("rows of the table were left out, or a DDL of it is not visible", rows)
 

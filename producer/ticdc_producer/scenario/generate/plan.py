@@ -152,8 +152,8 @@ class GeneratePlan:
             return self.table
         if commits is None:
             return self.versions[-1]
-        executed = (commits - self.first_transaction) // (self.ddl_every + 1)
-        return self.versions[min(max(executed, 0), len(self.versions) - 1)]
+        alterations = (commits - self.first_transaction) // (self.ddl_every + 1)
+        return self.versions[min(max(alterations, 0), len(self.versions) - 1)]
 
     @cached_property
     def truncate_generation(self) -> tuple[int, ...]:
