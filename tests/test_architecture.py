@@ -20,15 +20,16 @@ MAY_IMPORT = {
     "cache": set(),
     "java": {"cache"},
     "kafka": {"cache", "java"},
-    "spark": {"cache", "java"},
     "config": {"kafka", "model"},
     # The way out: scenario → change log → pipeline → protocol → target.
     "scenario": {"config", "model", "resources", "spark"},
     "dispatch": {"config", "model"},
     "pipeline": {"config", "dispatch", "model"},
     "protocols": {"model"},
-    "faults": {"model", "protocols", "resources"},
+    "faults": {"model", "pipeline", "protocols", "resources"},
     "targets": {"config", "kafka", "model", "protocols"},
+    # Distributes the rules of the way out; its session is what every Spark job runs in.
+    "spark": {"cache", "dispatch", "faults", "java", "model", "pipeline"},
     # The way back: target → protocol → verifier.
     "verifier": {"model", "spark"},
     "runs": {

@@ -7,31 +7,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.golden_events import GOLDEN, load_rows
+from tests.pipeline.small_changes import Image, images, op_of
 from ticdc_producer.config import resolve
-from ticdc_producer.dispatch import spark as rules
+from ticdc_producer.dispatch import partition
 from ticdc_producer.dispatch.rules import Route, Router
+from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.dispatch import dispatch
+from ticdc_producer.pipeline.event_stream import committed
 from ticdc_producer.pipeline.go_sort_order import go_sort_order
-from ticdc_producer.pipeline.mutations import mutations
+from ticdc_producer.pipeline.mutations import collapse, in_key_order
 from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.table_metadata import join_table_metadata, table_metadata
 from ticdc_producer.pipeline.topic_partitions import TopicPartitions
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import change_batch
 
 TOPIC = "scenario"
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
 Result: TypeAlias = dict[str, Any]
 Rule: TypeAlias = tuple[str, tuple[str, ...]]
 COUNTS = (1, 2, 3, 4, 7, 16)
-STAGE = 7
 
 
 def golden_dispatch(path: Path) -> dict[int, dict[str, Result]]:
@@ -97,53 +98,71 @@ def _route(table: TableInfo, rule: Rule | None) -> Route:
     return Router(resolve(None, {"sink": {"dispatchers": [dispatcher]}})).route(table)
 
 
-def _with_order_key(spark: SparkSession, job: Job) -> DataFrame:
-    """What the dispatch stage takes; the same under every rule, so computed once."""
-    known = table_metadata(spark, job.stream.replicated, job.stream.routes)
-    committed = commit(change_log(spark, job.history).changes, job.stream.resolved.clock)
-    return go_sort_order(split(mutations(committed), known), job.stream.large_transactions).localCheckpoint()
+def _with_order_key(job: Job) -> pa.RecordBatch:
+    """What the dispatch stage takes, in the order of the stream; the same under every rule."""
+    plan = job.stream
+    mutations = collapse(in_key_order(committed(change_batch(job.history.changes), plan)))
+    rows = go_sort_order(split(mutations, plan.replicated), plan.large_transactions)
+    return rows.sort_by([("commit_ts", "ascending"), ("txn_order_key", "ascending")])
 
 
-def _dispatched(changes: DataFrame, job: Job, routes: dict[int, Route]) -> DataFrame:
-    """Row events in the order of the stream, with their partition under every count beside them."""
-    known = table_metadata(changes.sparkSession, job.stream.replicated, routes)
-    events = dispatch(changes, known, TopicPartitions(job.stream.topic_partitions.topics, STAGE))
-    # The stage knows one count; what it computes for the others is the same expression.
-    rule, ts = F.col("rule"), F.col("commit_ts")
-    hashed = F.when(rule == "table", F.col("base_hash")).otherwise(F.col("dispatch_key").cast("long"))
-    counts = [rules.partition(rule, hashed, ts, count).alias(f"of_{count}") for count in COUNTS]
-    columns = ("commit_ts", "txn_order_key", "partition", "dispatch_key", *counts)
-    return (
-        join_table_metadata(events, known.rows, "rule", "base_hash")
-        .select(*columns)
-        .orderBy("commit_ts", "txn_order_key")
-    )
-
-
-FEW = {"keys", "partition", "nokey_force", "generated_defaults", "fuzz02", "fuzz04"}
-"""Keys of every kind, partitions, no key, virtual columns, NULLs, odd names."""
-
-
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=() if path.stem in FEW else pytest.mark.slow, id=path.stem) for path in FILES],
-)
-def test_partition_and_key_under_every_rule_and_count(
-    spark: SparkSession, tmp_path: Path, path: Path
-) -> None:
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_partition_and_key_under_every_rule_and_count(tmp_path: Path, path: Path) -> None:
     config = tmp_path / "changefeed.toml"
     config.write_text(f"force-replicate = {str('-- oracle: force' in path.read_text()).lower()}\n")
     job = prepare(path, sink_uri=f"kafka:///{TOPIC}?protocol=open-protocol", config=config)
-    changes = _with_order_key(spark, job)
-    known = table_metadata(spark, job.stream.replicated, job.stream.routes)
-    in_order = join_table_metadata(changes, known.rows, "rule").orderBy("commit_ts", "txn_order_key")
-    versions = [row["table_version"] for row in in_order.select("table_version").collect()]
+    rows = _with_order_key(job)
+    versions = rows["table_version"].to_pylist()
     golden = golden_dispatch(path)
     results = [golden[event.seq] for event in load_rows(path.with_suffix(".events.jsonl"))]
     for rules_of in _rounds(job.history.catalog.tables, versions, results):
         wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]
-        events = _dispatched(changes, job, _routes(job, rules_of)).collect()
-        assert [row["dispatch_key"] for row in events] == [one["key"] for one in wanted], rules_of
-        assert [row["partition"] for row in events] == [one["partition"][str(STAGE)] for one in wanted]
         for count in COUNTS:
-            assert [row[f"of_{count}"] for row in events] == [one["partition"][str(count)] for one in wanted]
+            events = dispatch(rows, _routes(job, rules_of), TopicPartitions((TOPIC,), count))
+            assert events["dispatch_key"].to_pylist() == [one["key"] for one in wanted], rules_of
+            assert events["partition"].to_pylist() == [one["partition"][str(count)] for one in wanted]
+
+
+ROUTES = {
+    0: Route(topic="a", rule="table", key_columns=(), base_hash=7, table_key="s.t"),
+    1: Route(topic="b", rule="ts", key_columns=(), base_hash=8, table_key="s.u"),
+    2: Route(topic="b", rule="columns", key_columns=(("x", 1), ("y", 0)), base_hash=9, table_key="s.v"),
+    3: Route(
+        topic="a",
+        rule="index-value",
+        key_columns=(("y", 1),),
+        base_hash=1 << 31,
+        table_key="",
+        skips_null=True,
+    ),
+    4: Route(topic="a", rule="index-value", key_columns=(), base_hash=11, table_key="s.w"),
+}
+VALUES = st.none() | st.binary(max_size=3)
+IMAGES = st.lists(VALUES, min_size=2, max_size=2)
+PAIRS = st.tuples(st.none() | IMAGES, IMAGES) | st.tuples(IMAGES, st.none())
+CHANGES = st.lists(st.tuples(st.sampled_from(sorted(ROUTES)), st.integers(1, (1 << 63) - 1), PAIRS))
+
+
+@given(CHANGES, st.integers(1, 9))
+def test_many_rows_are_dispatched_as_single_rows_are(
+    drawn: list[tuple[int, int, tuple[Image, Image]]], count: int
+) -> None:
+    changes = pa.record_batch(
+        {
+            "table_version": pa.array([version for version, _, _ in drawn], pa.int32()),
+            "commit_ts": pa.array([ts for _, ts, _ in drawn], pa.int64()),
+            "op": pa.array([int(op_of(*pair)) for _, _, pair in drawn], pa.int8()),
+            "before": images([before for _, _, (before, _) in drawn]),
+            "after": images([after for _, _, (_, after) in drawn]),
+        }
+    )
+    events = dispatch(changes, ROUTES, TopicPartitions(("a", "b"), count))
+    assert events.schema == EVENT_STREAM
+    wanted = []
+    for version, ts, (before, after) in drawn:
+        route, image = ROUTES[version], before if after is None else after
+        assert image is not None
+        number, key = partition.dispatch(route, image, ts, count)
+        wanted.append((route.topic, number, "ab".index(route.topic) * count + number, key))
+    columns = ("topic", "partition", "partition_index", "dispatch_key")
+    assert [tuple(row[name] for name in columns) for row in events.to_pylist()] == wanted

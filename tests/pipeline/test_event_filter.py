@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.pipeline.small_changes import change
+from ticdc_producer.config.filter_section import FilterSection
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.clock import Clock
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.event_filter import event_filter
-from ticdc_producer.pipeline.mutations import mutations
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.select import select
-from ticdc_producer.pipeline.value_condition import check_expression, value_condition
-from ticdc_producer.runs.change_log import change_log
+from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.scenario.history import Change
 
 TABLE = """
 CREATE TABLE test.t (
@@ -75,23 +88,21 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_conditions_hold_as_in_mysql(spark: SparkSession, table: Path) -> None:
+@pytest.mark.parametrize(("expression", "wanted"), HOLDS, ids=[expression for expression, _ in HOLDS])
+def test_conditions_hold_as_in_mysql(table: Path, expression: str, wanted: set[int]) -> None:
     job = prepare(table)
-    info = job.history.catalog.tables[0]
-    rows = change_log(spark, job.history).changes.where("after is not null")
-    columns = [value_condition(sql, info, "after").alias(str(n)) for n, (sql, _) in enumerate(HOLDS)]
-    found = rows.select("row_id", *columns).collect()
-    for n, (sql, wanted) in enumerate(HOLDS):
-        assert {row["row_id"] for row in found if row[str(n)]} == wanted, sql
+    changes = change_batch(job.history.changes)
+    rows = np.flatnonzero(changes["after"].is_valid())
+    holds = value_condition(expression, job.history.catalog.tables[0])
+    found = holds(partial(column_values, changes["after"], rows), len(rows))
+    assert {changes["row_id"][row].as_py() for row in rows[found]} == wanted
 
 
 @pytest.mark.parametrize(("expression", "message"), REFUSED, ids=[expression for expression, _ in REFUSED])
-def test_what_is_not_evaluated_is_refused_by_name_without_spark(
-    table: Path, expression: str, message: str
-) -> None:
+def test_what_is_not_evaluated_is_refused_by_name(table: Path, expression: str, message: str) -> None:
     info = prepare(table).history.catalog.tables[0]
     with pytest.raises(ChangefeedError) as rejected:
-        check_expression(expression, info)
+        value_condition(expression, info)
     assert message in str(rejected.value)
     assert expression in rejected.value.where
 
@@ -128,19 +139,16 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return script, config
 
 
-def test_ignored_rows_and_columns_are_gone_and_others_stay(
-    spark: SparkSession, files: tuple[Path, Path]
-) -> None:
+def test_ignored_rows_and_columns_are_gone_and_others_stay(files: tuple[Path, Path]) -> None:
     job = prepare(files[0], config=files[1])
-    net = mutations(commit(change_log(spark, job.history).changes, job.stream.resolved.clock))
-    remaining = event_filter(net, job.stream.replicated, job.changefeed.filter)
+    committed = commit(change_batch(job.history.changes), job.stream.resolved.clock)
+    mutations = collapse(in_key_order(split_moved(committed)))
+    remaining = event_filter(mutations, job.stream.replicated, job.changefeed.filter)
     selected = select(remaining, job.stream.replicated, job.stream.selection)
-    rows = selected.orderBy("commit_ts", "table_id", "row_key").collect()
+    rows = selected.sort_by([(name, "ascending") for name in ("commit_ts", "table_id", "row_key")])
     images = [
-        tuple(
-            row[name] and tuple(value and bytes(value) for value in row[name]) for name in ("before", "after")
-        )
-        for row in rows
+        tuple(image and tuple(image) for image in pair)
+        for pair in zip(rows["before"].to_pylist(), rows["after"].to_pylist(), strict=True)
     ]
     assert images == [
         (None, (b"1", b"1")),
@@ -149,6 +157,73 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(
         ((b"1", b"1"), (b"1", b"10")),
         ((b"1", b"1"), None),
     ]
+
+
+def _left(changes: Sequence[Change], tables: Sequence[TableInfo], **section: Any) -> list[bytes]:
+    """The row keys of the changes that a filter does not ignore."""
+    mutations = collapse(in_key_order(split_moved(commit(change_batch(changes), Clock()))))
+    filtered = event_filter(mutations, tables, FilterSection.model_validate(section))
+    keys: list[bytes] = filtered["row_key"].to_pylist()
+    return keys
+
+
+SMALL = TableInfo(
+    schema="test",
+    name="t",
+    table_id=100,
+    columns=(
+        ColumnInfo(name="id", type=MySQLType.LONG),
+        ColumnInfo(name="v", type=MySQLType.LONG),
+        ColumnInfo(name="s", type=MySQLType.VARCHAR),
+    ),
+)
+OLD, NEW = [b"1", None, b"a"], [b"2", None, b"b"]
+CHANGES = (change(b"insert", None, NEW), change(b"update", OLD, NEW), change(b"delete", OLD, None))
+
+
+def _rule(**rule: Any) -> dict[str, Any]:
+    rule = {name.replace("_", "-"): value for name, value in rule.items()}
+    return {"event-filters": [{"matcher": ["test.t"], **rule}]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        ({}, [b"delete", b"insert", b"update"]),
+        ({"ignore_event": ["insert", "DELETE"]}, [b"update"]),
+        ({"ignore_event": ["all dml"]}, []),
+        ({"ignore_event": ["all dml"], "matcher": ["test.other"]}, [b"delete", b"insert", b"update"]),
+        ({"ignore_insert_value_expr": "id = 2"}, [b"delete", b"update"]),
+        ({"ignore_insert_value_expr": "id = 1"}, [b"delete", b"insert", b"update"]),
+        ({"ignore_update_old_value_expr": "id = 1"}, [b"delete", b"insert"]),
+        ({"ignore_update_new_value_expr": "id = 1"}, [b"delete", b"insert", b"update"]),
+        ({"ignore_update_new_value_expr": "id = 2"}, [b"delete", b"insert"]),
+        ({"ignore_delete_value_expr": "s = 'a'"}, [b"insert", b"update"]),
+        # A condition that is unknown does not hide another one.
+        (
+            {"ignore_update_old_value_expr": "v = 1", "ignore_update_new_value_expr": "id = 2"},
+            [b"delete", b"insert"],
+        ),
+        ({"ignore_insert_value_expr": "NOT v = 1"}, [b"delete", b"insert", b"update"]),
+        ({"ignore_insert_value_expr": "1 = 1"}, [b"delete", b"update"]),
+    ],
+)
+def test_a_rule_ignores_the_rows_of_its_operations(rule: dict[str, Any], left: list[bytes]) -> None:
+    assert _left(CHANGES, [SMALL], **_rule(**rule)) == left
+
+
+def test_only_replicated_versions_of_matching_tables_are_concerned() -> None:
+    other = replace(SMALL, name="other", version=1)
+    changes = [*CHANGES, change(b"of other", None, NEW, table_version=1, table_id=101)]
+    assert _left(changes, [SMALL, other], **_rule(ignore_insert_value_expr="id = 2")) == [
+        b"delete", b"update", b"of other"
+    ]  # fmt: skip
+
+
+def test_transactions_are_ignored_by_their_start_ts() -> None:
+    changes = [change(b"%d" % number, None, NEW, commit_seq=number) for number in range(4)]
+    ignored = [Clock().ts(1) - 1, Clock().ts(2), (1 << 64) - 1]
+    assert _left(changes, [SMALL], **{"ignore-txn-start-ts": ignored}) == [b"0", b"2", b"3"]
 
 
 @pytest.mark.slow

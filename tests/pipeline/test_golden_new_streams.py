@@ -1,4 +1,4 @@
-"""SQL in, the newer TiCDC's own bytes out: its golden files through engine, Spark stages and encoders."""
+"""SQL in, the newer TiCDC's own bytes out: its golden files through engine, stages and encoders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
 from tests.new_events import raw_events
@@ -19,17 +18,12 @@ from tests.protocols.large_messages import files
 from tests.protocols.test_open_golden import nameless
 from ticdc_producer.model.event import Kind, Op
 
-ALWAYS = ("keys", "partition")
-"""Files in which the newer program differs from the classic one; the others are for the slow tier."""
 SQL = sorted((GOLDEN / "visible").glob("*.sql"))
-PARAMS = [pytest.param(path, marks=[] if path.stem in ALWAYS else pytest.mark.slow) for path in SQL]
 
 
-@pytest.fixture(scope="module", params=PARAMS, ids=lambda path: path.stem)
-def stream(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Stream:
-    return stream_of(request.param, spark, tmp_path_factory.mktemp("changefeed"), profile="new")
+@pytest.fixture(scope="module", params=SQL, ids=lambda path: path.stem)
+def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stream:
+    return stream_of(request.param, tmp_path_factory.mktemp("changefeed"), profile="new")
 
 
 def _golden(stream: Stream, variant: str) -> Path:

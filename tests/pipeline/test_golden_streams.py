@@ -1,4 +1,4 @@
-"""SQL in, TiCDC's own bytes out: every golden file through the engine, the Spark stages and the encoder.
+"""SQL in, TiCDC's own bytes out: every golden file through the engine, the stages and the encoder.
 
 The event stream of a file is computed once; every option file of every protocol is encoded from it by the
 function that the workers run.
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN, GoldenRow, load_events
 from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
@@ -23,8 +22,8 @@ from tests.protocols.craft_golden import without
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
@@ -36,7 +35,7 @@ class Stream:
 
     path: Path
     job: Job
-    events: pa.Table
+    events: pa.RecordBatch
 
     def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
         events = without_idle_resolved(self.events) if ".merge" in variant else self.events
@@ -45,13 +44,13 @@ class Stream:
         if kind.protocol == "avro":
             options["schema_ids"] = Registry.golden(self.golden(variant)).of_parts
         encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
-        return encoder.messages(events.to_batches())
+        return encoder.messages([events])
 
     def golden(self, variant: str) -> Path:
         return self.path.with_name(f"{self.path.stem}.{variant}.jsonl")
 
 
-def without_idle_resolved(events: pa.Table) -> pa.Table:
+def without_idle_resolved(events: pa.RecordBatch) -> pa.RecordBatch:
     """``.merge`` files lack the resolved events that are followed by a row at once."""
     kinds = [*events["kind"].to_pylist(), None]
     pairs = pairwise(kinds)
@@ -59,13 +58,11 @@ def without_idle_resolved(events: pa.Table) -> pa.Table:
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
-def stream(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Stream:
-    return stream_of(request.param, spark, tmp_path_factory.mktemp("changefeed"))
+def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stream:
+    return stream_of(request.param, tmp_path_factory.mktemp("changefeed"))
 
 
-def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "classic") -> Stream:
+def stream_of(path: Path, folder: Path, *, profile: str = "classic") -> Stream:
     """The event stream of a SQL file, as either TiCDC makes it.
 
     :param folder: takes the changefeed file.
@@ -78,8 +75,7 @@ def stream_of(path: Path, spark: SparkSession, folder: Path, *, profile: str = "
     config = folder / "changefeed.toml"
     config.write_text(f"force-replicate = {str(force).lower()}\n")
     job = prepare(path, sink_uri=uri, config=config)
-    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
-    return Stream(path, job, events.toArrow())
+    return Stream(path, job, event_stream(change_batch(job.history.changes), job.stream))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

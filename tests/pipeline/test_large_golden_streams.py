@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
 from tests.pipeline.test_golden_streams import without_idle_resolved
@@ -31,28 +30,24 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.registry import ENCODERS, Options, known
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "debezium"}
-FAST = ("strings",)
 STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(stem, marks=() if stem in FAST else pytest.mark.slow) for stem in STEMS],
-)
-def stream(request: pytest.FixtureRequest, spark: SparkSession) -> tuple[Job, pa.Table]:
+@pytest.fixture(scope="module", params=STEMS)
+def stream(request: pytest.FixtureRequest) -> tuple[Job, pa.RecordBatch]:
     uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
     job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri)
-    return job, event_stream(spark, change_log(spark, job.history).changes, job.stream).toArrow()
+    return job, event_stream(change_batch(job.history.changes), job.stream)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_messages_are_ticdcs(
-    stream: tuple[Job, pa.Table], protocol: str, monkeypatch: pytest.MonkeyPatch, compared: Compared
+    stream: tuple[Job, pa.RecordBatch], protocol: str, monkeypatch: pytest.MonkeyPatch, compared: Compared
 ) -> None:
     job, events = stream
     stem = Path(job.scenario.file).stem
@@ -64,14 +59,14 @@ def test_messages_are_ticdcs(
         compared(f"{PROTOCOLS[protocol]}, large, from SQL", count)
 
 
-def check_file(file: LargeFile, job: Job, events: pa.Table, monkeypatch: pytest.MonkeyPatch) -> int:
+def check_file(file: LargeFile, job: Job, events: pa.RecordBatch, monkeypatch: pytest.MonkeyPatch) -> int:
     """Compare what comes of an event stream with one golden file; how many messages it has."""
     with monkeypatch.context() as patch:
         if file.compression != "none":
             patch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
         patch.setitem(ENCODERS, PROTOCOLS[file.protocol], partial(_with_golden_names, file))
         wanted = without_idle_resolved(events) if ".merge" in file.variant else events
-        made = list(_encoder(job, file).messages(wanted.to_batches()))
+        made = list(_encoder(job, file).messages([wanted]))
     _check(made, file)
     return len(made)
 

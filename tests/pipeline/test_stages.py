@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import DELIVERY_KEY
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import change_batch
 
 CREATE = """
 CREATE TABLE test.c (id INT PRIMARY KEY, v VARCHAR(9));
@@ -39,17 +40,22 @@ TRANSACTIONS: list[tuple[str, list[str]]] = [
 
 
 @pytest.fixture
-def execute(spark: SparkSession, tmp_path: Path) -> Any:
-    def _execute(sql: str, **options: Any) -> tuple[Job, DataFrame]:
+def execute(tmp_path: Path) -> Any:
+    def _execute(sql: str, **options: Any) -> tuple[Job, pa.RecordBatch]:
         path = tmp_path / "script.sql"
         path.write_text(sql)
         job = prepare(path, **options)
-        return job, event_stream(spark, change_log(spark, job.history).changes, job.stream)
+        return job, event_stream(change_batch(job.history.changes), job.stream)
 
     return _execute
 
 
-def _as_text(row: Row) -> str:
+def _of_kind(events: pa.RecordBatch, kind: Kind) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = events.filter(pc.equal(events["kind"], int(kind))).to_pylist()
+    return rows
+
+
+def _as_text(row: dict[str, Any]) -> str:
     before, after = (_image(row[name]) for name in ("before", "after"))
     return {Op.INSERT: f"+{after}", Op.DELETE: f"-{before}", Op.UPDATE: f"{before}>{after}"}[row["op"]]
 
@@ -57,18 +63,14 @@ def _as_text(row: Row) -> str:
 def _image(values: Sequence[bytes] | None) -> str:
     if values is None:
         return ""
-    *numbers, text = (bytes(value).decode() for value in values)
+    *numbers, text = (value.decode() for value in values)
     return ",".join(numbers) + text
 
 
 def test_a_transaction_gives_one_net_change_per_row_in_ticdcs_order(execute: Any) -> None:
     script = CREATE + "".join(f"BEGIN; {sql} COMMIT;\n" for sql, _ in TRANSACTIONS)
     job, events = execute(script, sink_uri="kafka:///t?partition-num=1")
-    rows = (
-        events.where(F.col("kind") == Kind.ROW)
-        .orderBy("deliver_after_ts", "kind_order", "txn_order_key")
-        .collect()
-    )
+    rows = _of_kind(events, Kind.ROW)
     clock = job.stream.resolved.clock
     for n, (sql, wanted) in enumerate(TRANSACTIONS, start=4):
         assert [_as_text(row) for row in rows if row["commit_ts"] == clock.ts(n)] == wanted, sql
@@ -78,14 +80,17 @@ def test_output_raw_change_event_splits_nothing(execute: Any, tmp_path: Path) ->
     script = CREATE + "UPDATE test.n SET u = u + 1;\n"
     job, split = execute(script)
     _, raw = execute(script, overrides=["changefeed.sink.kafka-config.output-raw-change-event=true"])
-    last = f"kind = 1 and commit_ts = {job.stream.resolved.clock.ts(4)}"
-    ops = [sorted(row["op"] for row in events.where(last).collect()) for events in (split, raw)]
-    assert ops == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
+    last = job.stream.resolved.clock.ts(4)
+    ops = [
+        [row["op"] for row in _of_kind(events, Kind.ROW) if row["commit_ts"] == last]
+        for events in (split, raw)
+    ]
+    assert [sorted(found) for found in ops] == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
 
 
 def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time(execute: Any) -> None:
     _, events = execute(CREATE, sink_uri="kafka:///t?partition-num=3")
-    rows = events.select("partition", "kind", "commit_ts", "deliver_after_ts", "kind_order").collect()
+    rows = events.to_pylist()
     for kind in (Kind.DDL, Kind.RESOLVED):
         by_partition = {
             n: sorted(row["commit_ts"] for row in rows if row["kind"] == kind and row["partition"] == n)
@@ -111,10 +116,7 @@ def test_resolved_every(execute: Any, every: str, wanted: list[str]) -> None:
     clock = job.stream.resolved.clock
     start_ms = clock.start >> 18
     names = {clock.ts(n): f"ddl {n}" for n in (0, 1)} | {clock.ts(3): "last 3"}
-    times = [
-        row["commit_ts"]
-        for row in events.where(F.col("kind") == Kind.RESOLVED).orderBy("deliver_after_ts").collect()
-    ]
+    times = [row["commit_ts"] for row in _of_kind(events, Kind.RESOLVED)]
     assert [names.get(ts, f"tick {(ts >> 18) - start_ms}") for ts in times] == wanted
 
 
@@ -125,24 +127,26 @@ def test_timestamps_in_the_changefeeds_time_zone(execute: Any) -> None:
         " (3, '2021-01-01 23:30:00', '2021-01-01 23:30:00');\n"
     )
     _, events = execute(script, sink_uri="kafka:///t?partition-num=1&time-zone=Europe/Berlin")
-    rows = events.where(F.col("kind") == Kind.ROW).orderBy("txn_order_key").collect()
-    assert [[value and bytes(value).decode() for value in row["after"]] for row in rows] == [
+    assert [[value and value.decode() for value in row["after"]] for row in _of_kind(events, Kind.ROW)] == [
         ["1", "2021-07-01 14:00:00.500", "2021-07-01 12:00:00"],
         ["2", None, None],
         ["3", "2021-01-02 00:30:00.000", "2021-01-01 23:30:00"],
     ]
 
 
-def test_pinned_commit_ts_and_explicit_resolved(spark: SparkSession) -> None:
+def test_events_come_by_partition_and_delivery_key(execute: Any) -> None:
+    script = CREATE + "".join(f"BEGIN; {sql} COMMIT;\n" for sql, _ in TRANSACTIONS)
+    rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: index-value}]"
+    _, events = execute(script, sink_uri="kafka:///t?partition-num=3", overrides=[rule])
+    keys = [tuple(row[name] for name in ("partition_index", *DELIVERY_KEY)) for row in events.to_pylist()]
+    assert keys == sorted(set(keys))
+    assert {row["partition_index"] for row in _of_kind(events, Kind.ROW)} == {0, 1, 2}
+
+
+def test_pinned_commit_ts_and_explicit_resolved() -> None:
     job = prepare("seed_t1")
-    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
-    first = (
-        events.where("partition = 0")
-        .orderBy("deliver_after_ts", "kind_order", "txn_order_key")
-        .select("kind", "commit_ts")
-        .collect()
-    )
-    assert [tuple(row) for row in first] == [
+    events = event_stream(change_batch(job.history.changes), job.stream)
+    assert [(row["kind"], row["commit_ts"]) for row in events.to_pylist() if row["partition"] == 0] == [
         (Kind.DDL, 415508856908021766),
         (Kind.RESOLVED, 415508856908021766),
         (Kind.ROW, 415508881418485761),
@@ -162,18 +166,3 @@ def test_a_commit_ts_that_does_not_grow_and_a_rule_for_a_missing_column_are_refu
     rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: columns, columns: [nix]}]"
     with pytest.raises(ChangefeedError, match="nix"):
         prepare("seed_t1", overrides=[rule])
-
-
-def test_without_faults_events_come_in_the_order_of_the_whole_delivery_key(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    job = prepare("ddl-mix")
-    committed = change_log(spark, job.history)
-    quick, whole = (
-        [row.asDict() for row in committed.events(job.stream, faults).collect()] for faults in (None, _none)
-    )
-    assert quick == whole
-
-
-def _none(events: DataFrame) -> DataFrame:
-    return events

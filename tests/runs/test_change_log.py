@@ -8,9 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.runs.test_generate import SCENARIO
-from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.spark.event_stream import ordered_events
+from ticdc_producer.spark.row_events import row_events
 
 OVERRIDES = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]
 
@@ -18,7 +19,8 @@ OVERRIDES = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]
 def assert_same(spark: SparkSession, scenario: str | Path, overrides: list[str]) -> None:
     job = prepare(scenario, overrides=overrides)
     committed = change_log(spark, job.history)
-    short, whole = committed.events(job.stream), event_stream(spark, committed.changes, job.stream)
+    short = committed.events(job.stream)
+    whole = ordered_events(row_events(committed.changes, job.stream), job.stream)
     assert committed.changes.count() == job.history.row_changes
     assert short.toArrow().equals(whole.toArrow())
 

@@ -13,7 +13,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
-from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.targets.encoding.messages import messages
@@ -28,7 +27,7 @@ def digest(
 ) -> str:
     """SHA-256 over all messages in (topic, partition, offset) order."""
     job = prepare(scenario, sink_uri=SINK_URI, config=config, overrides=overrides)
-    stream = event_stream(spark, change_log(spark, job.history).changes, job.stream)
+    stream = change_log(spark, job.history).events(job.stream)
     frame = messages(stream, job.encode_plan(skip_refused=False))
     total = hashlib.sha256()
     for row in frame.orderBy("topic", "partition", "offset").collect():

@@ -107,14 +107,14 @@ def test_topics_by_expression_each_get_their_events(
 def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path
 ) -> None:
-    from ticdc_producer.pipeline.event_stream import event_stream
+
     from ticdc_producer.runs.change_log import change_log
     from ticdc_producer.runs.prepare import prepare
     from ticdc_producer.targets.kafka.write import deliver
 
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
-    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
+    events = change_log(spark, job.history).events(job.stream)
     properties = job.changefeed.producer_properties(kafka.bootstrap)
     work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
     accounts = [sorted(work.collect()) for _ in range(2)]

@@ -13,7 +13,6 @@ import ticdc_producer
 from tests.kafka_topic import Message, read_topic
 from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.prepare_topics import prepare_topics
@@ -56,7 +55,7 @@ def undisturbed(spark: SparkSession, folder: Path) -> Topic:
     """The messages of a run; they do not contain the topic's name."""
     uri = "kafka:///any?protocol=open-protocol&partition-num=3"
     job = prepare(folder / "script.sql", sink_uri=uri, config=folder / "changefeed.toml")
-    events = event_stream(spark, change_log(spark, job.history).changes, job.stream)
+    events = change_log(spark, job.history).events(job.stream)
     rows = messages(events, job.encode_plan(skip_refused=True)).orderBy("partition", "offset").collect()
     expected: Topic = {0: [], 1: [], 2: []}
     for row in rows:

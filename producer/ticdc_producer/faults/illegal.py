@@ -8,229 +8,208 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.faults.plan import FaultPlan
+from ticdc_producer.faults.event_columns import Columns, chosen, has_op, integers, is_kind, replaced
+from ticdc_producer.faults.neighbours import Neighbours
+from ticdc_producer.faults.plan import IllegalFault
 from ticdc_producer.faults.seeded_hash import seeded_hash
 from ticdc_producer.faults.table_facts import TableFacts
-from ticdc_producer.model.dataframes import DELIVERY_KEY
 from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import DELIVERY_KEY
+from ticdc_producer.pipeline.row_images import Flags, column_values, same_values
 
 DROPPED = 0
 """``kind`` of an event that a fault removed: the row marks the position and is not sent."""
 _AFTER_ORIGINAL = 100
 """``delivery_no`` that sorts an event directly after the one whose delivery key it copies."""
-_TABLE_AND_KINDS = 10
-"""Bytes of ``txn_order_key`` before the row key: table id (8), kind order after and before the split."""
-_POSITION = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key")
+_FIRST = {"kind_order": -1, "txn_order_key": b""}
+"""The part of the delivery key that sorts an event before all others of its commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """What an illegal fault changes.
 
-    :param fits: condition on the event.
-    :param changes: new values of columns.
+    :param fits: which events meet its condition.
+    :param changes: new values of columns, for the number of an event.
     :param adds: whether the changed event is added after the original instead of replacing it.
     :param several: whether the topic needs several partitions for the fault to be visible.
     """
 
-    fits: Column
-    changes: Mapping[str, Column]
+    fits: Flags
+    changes: Callable[[int], Columns]
     adds: bool = False
     several: bool = False
 
 
-def illegal_faults(events: DataFrame, plan: FaultPlan, facts: TableFacts, partitions: int) -> DataFrame:
-    """Inject each illegal fault into one event of its segments.
+def illegal_fault(
+    events: pa.RecordBatch, fault: IllegalFault, seed: int, facts: TableFacts, partitions: int
+) -> pa.RecordBatch:
+    """Inject an illegal fault into one event of its segments, if any fits.
 
-    Removed events remain, with the kind ``DROPPED``.
+    A removed event remains, with the kind ``DROPPED``.
 
-    :param events: the event stream in any order with ``segment``, limited to the reserved segments.
+    :param events: all events of the segments that are reserved for the fault (shape ``EVENT_STREAM``).
     :param partitions: number of partitions of a topic.
     """
-    spark = events.sparkSession
-    reserved = [(number, one.trap, one.number) for one in plan.illegal for number in one.segments]
-    owners = spark.createDataFrame(reserved, "segment long, trap string, number int")
-    joined = (
-        events.join(F.broadcast(owners), "segment")
-        .join(F.broadcast(facts.tables), "table_version", "left")
-        .join(F.broadcast(facts.ddls), "ddl", "left")
-        .withColumns({"table_name": F.coalesce("table_name", "ddl_table"), "partitions": F.lit(partitions)})
-    )
-    edits = {one.trap: _EDITS[one.trap]() for one in plan.illegal if one.trap in _EDITS}
-    return _edited(_drawn(_with_neighbours(joined), edits, plan.seed), edits, events.columns)
+    make = _EDITS.get(fault.trap)
+    if make is None or not events.num_rows:
+        return events
+    group = _Group(events, facts, partitions)
+    edit = make(group)
+    if edit.several and partitions == 1:
+        return events
+    drawn = group.first_drawn(edit.fits, fault, seed)
+    if drawn is None:
+        return events
+    changed = replaced(events.slice(drawn, 1), {**edit.changes(drawn), "fault": fault.trap})
+    gone = np.zeros(events.num_rows, bool)
+    gone[drawn] = not edit.adds
+    parts = [changed]
+    if fault.trap == "unsplit":
+        partner = group.neighbours.partners(drawn) & has_op(events, Op.DELETE)
+        parts.append(replaced(events.filter(pa.array(partner)), {"kind": DROPPED, "fault": fault.trap}))
+        gone |= partner
+    return pa.concat_batches([chosen(events, ~gone), *parts])
 
 
-def _with_neighbours(events: DataFrame) -> DataFrame:
-    """Add what the edits need to know of the events before and after in the same partition."""
-    row = F.col("kind") == Kind.ROW
-    image = F.when(F.col("op") == Op.DELETE, F.col("before")).otherwise(F.col("after"))
-    keyed = events.withColumns(
-        {
-            "row_key": F.when(row, F.transform("handle_indexes", lambda number: F.get(image, number))),
-            "pair": F.when(row, F.expr(f"substring(txn_order_key, {_TABLE_AND_KINDS + 1})")),
-        }
-    )
-    own = Window.partitionBy("trap", "number", "partition_index")
-    by_key = own.partitionBy("trap", "number", "partition_index", "table_id", "row_key").orderBy(
-        *DELIVERY_KEY
-    )
-    earlier = _before(own.partitionBy("trap", "number", "partition_index"))
-    earlier_in_table = _before(own.partitionBy("trap", "number", "partition_index", "table_name"))
-    by_kind = own.partitionBy("trap", "number", "partition_index", "kind").orderBy("deliver_after_ts")
-    row_position = F.when(row, F.struct("deliver_after_ts", "restart_epoch"))
-    deleted = F.max(F.when(F.col("op") == Op.DELETE, F.col("before"))).over(_one_update())
-    return keyed.withColumns(
-        {
-            "next": F.lead(F.struct(*_POSITION)).over(by_key),
-            "row_before": F.max(row_position).over(earlier),
-            "table_row_before": F.max(row_position).over(earlier_in_table),
-            "next_of_kind": F.lead("commit_ts").over(by_kind),
-            "deleted": F.when(_is_split_half(), deleted),
-        }
-    )
+@dataclass(frozen=True)
+class _Group:
+    """The events of the segments of one fault."""
+
+    events: pa.RecordBatch
+    facts: TableFacts
+    partitions: int
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        return Neighbours(self.events, self.facts)
+
+    def first_drawn(self, fits: Flags, fault: IllegalFault, seed: int) -> int | None:
+        """The event that is changed; None if none fits."""
+        keys = (self.events.column(name) for name in ("partition_index", "deliver_after_ts", "txn_order_key"))
+        hashes = seeded_hash(seed, "illegal", len(fits), fault.trap, fault.number, *keys)
+        candidates = np.flatnonzero(fits)
+        if not len(candidates):
+            return None
+        least = candidates[hashes[candidates] == hashes[candidates].min()]
+        tied = self.events.select(DELIVERY_KEY).take(pa.array(least))
+        return int(least[pc.sort_indices(tied, [(name, "ascending") for name in DELIVERY_KEY])[0].as_py()])
+
+    def rows(self, *ops: Op) -> Flags:
+        return has_op(self.events, *ops or Op)
+
+    def value(self, name: str, number: int) -> pa.Array:
+        return self.events.column(name).slice(number, 1)
+
+    def differs(self) -> Flags:
+        """Which updates change a column that is in no index."""
+        versions, found = integers(self.events, "table_version"), np.zeros(self.events.num_rows, bool)
+        updates = self.rows(Op.UPDATE)
+        for version in np.unique(versions[updates]).tolist():
+            rows = np.flatnonzero(updates & (versions == version))
+            for index in self.facts.unindexed[version]:
+                values = [
+                    column_values(self.events.column(name), rows, index) for name in ("before", "after")
+                ]
+                found[rows] |= ~same_values(*values)
+        return found
 
 
-def _before(group: WindowSpec) -> WindowSpec:
-    return group.orderBy("deliver_after_ts").rangeBetween(Window.unboundedPreceding, -1)
+def _removal(fits: Flags, *, several: bool = False) -> _Edit:
+    return _Edit(fits, lambda _: {"kind": DROPPED}, several=several)
 
 
-def _one_update() -> WindowSpec:
-    """The two halves of an update that was split."""
-    return Window.partitionBy("trap", "number", "commit_ts", "table_id", "pair")
+def _early_resolved(group: _Group) -> _Edit:
+    times, epochs = group.neighbours.row_before
+    fits = is_kind(group.events, Kind.RESOLVED) & (times >= 0)
+    return _Edit(fits, lambda n: _moved_before(times[n], epochs[n]))
 
 
-def _is_split_half() -> Column:
-    """Whether a row is one half of a split update, which ``split`` encodes in ``txn_order_key``."""
-    was_update = F.expr(f"substring(txn_order_key, {_TABLE_AND_KINDS}, 1) = X'01'")
-    return (F.col("kind") == Kind.ROW) & (F.col("op") != Op.UPDATE) & was_update
+def _ddl_before_its_rows(group: _Group) -> _Edit:
+    times, epochs = group.neighbours.table_row_before
+    fits = is_kind(group.events, Kind.DDL) & (times >= 0)
+    return _Edit(fits, lambda n: _moved_before(times[n], epochs[n]))
 
 
-def _row(*ops: Op) -> Column:
-    return (F.col("kind") == Kind.ROW) & F.col("op").isin([int(op) for op in ops or Op])
+def _moved_before(after_ts: int, restart_epoch: int) -> Columns:
+    """The delivery key of an event that precedes all rows of an earlier commit."""
+    first: Columns = {name: pa.array([value]) for name, value in _FIRST.items()}
+    return {**first, "deliver_after_ts": int(after_ts), "restart_epoch": int(restart_epoch)}
 
 
-def _differs() -> Column:
-    """Whether an update changes a column that is in no index."""
-    return F.exists("unindexed", lambda number: ~F.get("before", number).eqNullSafe(F.get("after", number)))
+def _reordered_key(group: _Group) -> _Edit:
+    following = group.neighbours.next_of_row
+    times = integers(group.events, "deliver_after_ts")
+    fits = (following >= 0) & (times[following] > times)
+
+    def changes(number: int) -> Columns:
+        position: Columns = {name: group.value(name, int(following[number])) for name in DELIVERY_KEY}
+        return {**position, "delivery_no": _AFTER_ORIGINAL}
+
+    return _Edit(fits, changes)
 
 
-def _removal(fits: Column, *, several: bool = False) -> _Edit:
-    return _Edit(fits, {"kind": F.lit(DROPPED)}, several=several)
+def _wrong_partition(group: _Group) -> _Edit:
+    partition = integers(group.events, "partition")
+    index = integers(group.events, "partition_index")
+
+    def changes(number: int) -> Columns:
+        other = int(partition[number] + 1) % group.partitions
+        return {"partition": other, "partition_index": int(index[number] - partition[number]) + other}
+
+    return _Edit(group.rows(), changes, several=True)
 
 
-def _moved_before(kind: Kind, row: str) -> _Edit:
-    """Move a DDL or resolved event before all rows of an earlier commit."""
-    position = {
-        "deliver_after_ts": F.col(row)["deliver_after_ts"],
-        "restart_epoch": F.col(row)["restart_epoch"],
-        "kind_order": F.lit(-1),
-        "txn_order_key": F.lit(b""),
-    }
-    return _Edit((F.col("kind") == kind) & F.col(row).isNotNull(), position)
+def _changed_duplicate(group: _Group) -> _Edit:
+    def changes(number: int) -> Columns:
+        return {"after": group.value("before", number), "delivery_no": _AFTER_ORIGINAL}
+
+    return _Edit(group.differs(), changes, adds=True)
 
 
-def _reordered_key() -> _Edit:
-    after_next = {name: F.col("next")[name] for name in _POSITION}
-    later = F.col("next").isNotNull() & (F.col("next")["deliver_after_ts"] > F.col("deliver_after_ts"))
-    fits = _row() & (F.size("row_key") > 0) & later
-    return _Edit(fits, {**after_next, "delivery_no": F.lit(_AFTER_ORIGINAL)})
+def _uncollapsed(group: _Group) -> _Edit:
+    def changes(number: int) -> Columns:
+        image = group.value("after", number)
+        return {"op": int(Op.UPDATE), "before": image, "delivery_no": _AFTER_ORIGINAL}
+
+    return _Edit(group.rows(Op.INSERT) & ~group.neighbours.split_halves, changes, adds=True)
 
 
-def _wrong_partition() -> _Edit:
-    other = F.pmod(F.col("partition") + 1, F.col("partitions"))
-    moved = {
-        "partition": other,
-        "partition_index": F.col("partition_index") - F.col("partition") + other,
-    }
-    return _Edit(_row(), moved, several=True)
+def _unsplit(group: _Group) -> _Edit:
+    deleted = group.neighbours.deleted_half
+
+    def changes(number: int) -> Columns:
+        return {"op": int(Op.UPDATE), "before": group.value("before", int(deleted[number]))}
+
+    return _Edit(group.rows(Op.INSERT) & (deleted >= 0), changes)
 
 
-def _changed_duplicate() -> _Edit:
-    changes = {"after": F.col("before"), "delivery_no": F.lit(_AFTER_ORIGINAL)}
-    return _Edit(_row(Op.UPDATE) & _differs(), changes, adds=True)
+def _schema_drift(group: _Group) -> _Edit:
+    versions = integers(group.events, "table_version")
+    fits = group.rows() & np.isin(versions, list(group.facts.drifted))
+    return _Edit(fits, lambda number: {"table_version": group.facts.drifted[int(versions[number])]})
 
 
-def _uncollapsed() -> _Edit:
-    update = {
-        "op": F.lit(int(Op.UPDATE)),
-        "before": F.col("after"),
-        "delivery_no": F.lit(_AFTER_ORIGINAL),
-    }
-    return _Edit(_row(Op.INSERT) & ~_is_split_half(), update, adds=True)
-
-
-def _unsplit() -> _Edit:
-    update = {"op": F.lit(int(Op.UPDATE)), "before": F.col("deleted")}
-    return _Edit(_row(Op.INSERT) & F.col("deleted").isNotNull(), update)
-
-
-_EDITS: Mapping[str, Callable[[], _Edit]] = {
-    "lost-row": lambda: _removal(_row()),
+_EDITS: Mapping[str, Callable[[_Group], _Edit]] = {
+    "lost-row": lambda group: _removal(group.rows()),
     "reordered-key": _reordered_key,
     "wrong-partition": _wrong_partition,
-    "early-resolved": lambda: _moved_before(Kind.RESOLVED, "row_before"),
+    "early-resolved": _early_resolved,
     # A later resolved event shows that the partition did not merely end.
-    "missing-resolved": lambda: _removal(
-        (F.col("kind") == Kind.RESOLVED) & F.col("next_of_kind").isNotNull(), several=True
-    ),
-    "missing-ddl": lambda: _removal(F.col("kind") == Kind.DDL, several=True),
-    "ddl-before-its-rows": lambda: _moved_before(Kind.DDL, "table_row_before"),
+    "missing-resolved": lambda group: _removal(group.neighbours.has_later_resolved, several=True),
+    "missing-ddl": lambda group: _removal(is_kind(group.events, Kind.DDL), several=True),
+    "ddl-before-its-rows": _ddl_before_its_rows,
     "changed-duplicate": _changed_duplicate,
-    "stale-before-image": lambda: _Edit(_row(Op.UPDATE) & _differs(), {"before": F.col("after")}),
+    "stale-before-image": lambda group: _Edit(
+        group.differs(), lambda number: {"before": group.value("after", number)}
+    ),
     "uncollapsed": _uncollapsed,
     "unsplit": _unsplit,
-    "schema-drift": lambda: _Edit(
-        _row() & F.col("drifted_version").isNotNull(), {"table_version": F.col("drifted_version")}
-    ),
+    "schema-drift": _schema_drift,
 }
-
-
-def _drawn(events: DataFrame, edits: Mapping[str, _Edit], seed: int) -> DataFrame:
-    """Add ``hit``, whether the fault changes this event, and ``partner_hit``, whether it changes the other
-    half of the event's update.
-    """
-    fits = F.lit(False)
-    for name, edit in edits.items():
-        enough = F.col("partitions") > (1 if edit.several else 0)
-        fits = F.when(F.col("trap") == name, edit.fits & enough).otherwise(fits)
-    order = seeded_hash(
-        seed,
-        "illegal",
-        F.col("trap"),
-        F.col("number"),
-        F.col("partition_index"),
-        F.col("deliver_after_ts"),
-        F.col("txn_order_key"),
-    )
-    fitting = events.withColumn("fits", F.coalesce(fits, F.lit(False)))
-    candidates = Window.partitionBy("trap", "number", "fits").orderBy(order, *DELIVERY_KEY)
-    hit = fitting.withColumn("hit", F.col("fits") & (F.row_number().over(candidates) == 1))
-    partner = (F.col("trap") == "unsplit") & _is_split_half() & (F.col("op") == Op.DELETE)
-    return hit.withColumn("partner_hit", partner & F.max("hit").over(_one_update()))
-
-
-def _edited(events: DataFrame, edits: Mapping[str, _Edit], columns: list[str]) -> DataFrame:
-    """Apply the edits to the events that were drawn."""
-    types = {name: events.schema[name].dataType for name in columns}
-
-    def changed(name: str) -> Column:
-        value = (
-            F.when(F.col("partner_hit"), DROPPED).otherwise(F.col(name)) if name == "kind" else F.col(name)
-        )
-        for trap, edit in edits.items():
-            if name in edit.changes:
-                here = F.col("hit") & (F.col("trap") == trap)
-                value = F.when(here, edit.changes[name].cast(types[name])).otherwise(value)
-        if name == "fault":
-            value = F.when(F.col("hit") | F.col("partner_hit"), F.col("trap")).otherwise(value)
-        return value.cast(types[name]).alias(name)
-
-    adding = [name for name, edit in edits.items() if edit.adds]
-    added = F.col("hit") & F.col("trap").isin(adding)
-    original = F.when(added, F.struct(*columns))
-    copies = F.array_compact(F.array(F.struct(*map(changed, columns)), original))
-    return events.select(F.inline(copies))

@@ -7,182 +7,192 @@ epoch 2n + 1. The checkpoint to which a restart returns is the beginning of the 
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from ticdc_producer.faults.event_columns import Columns, chosen, integers, is_kind, replaced
 from ticdc_producer.faults.plan import SEGMENT_FAULTS, WITHOUT_DDL, FaultPlan
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind
+from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _DUPLICATE = 2
 """Added to ``delivery_no`` of a duplicate; 1 is the repetition after a restart."""
 _ONE_TABLE = "replay-one-table"
-_KEY = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key", "delivery_no", "fault")
 
 
-def legal_faults(events: DataFrame, plan: FaultPlan, partitions: int) -> DataFrame:
-    """The event stream with its legal faults.
+def legal_faults(
+    events: pa.RecordBatch, plan: FaultPlan, partitions: int, moved: Mapping[int, int]
+) -> pa.RecordBatch:
+    """Events with their legal faults. Needs no other events.
 
-    :param events: the event stream in any order, with ``segment``, without the segments that are reserved for
-        illegal faults.
+    :param events: shape ``EVENT_STREAM``, in any order, without the segments that are reserved for illegal
+        faults.
     :param partitions: number of partitions of a topic.
+    :param moved: the result of ``moved_tables`` for all events.
     """
     if plan.repeats:
-        events = _with_restarts(events, plan, partitions)
-    events = _with_duplicates(events, plan)
-    return _with_batch_boundaries(events, plan)
+        events = _with_restarts(events, plan, partitions, moved)
+    return _with_batch_boundaries(_with_duplicates(events, plan), plan)
 
 
-def _with_restarts(events: DataFrame, plan: FaultPlan, partitions: int) -> DataFrame:
+def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int, tuple[int, int]]:
+    """The table that moves to another node in each segment with that fault: one of those with rows in it.
+
+    :param batches: events as for ``legal_faults``.
+    :return: by segment, the hash by which the table was drawn, and its id. The lowest pair of several
+        results counts.
+    """
+    drawn: dict[int, tuple[int, int]] = {}
+    if _ONE_TABLE not in {*plan.rates, *plan.fixed.values()}:
+        return drawn
+    for events in batches:
+        segments = plan.segments.numbers(integers(events, "deliver_after_ts"))
+        rows = is_kind(events, Kind.ROW) & (_segment_faults(plan, segments) == _ONE_TABLE)
+        tables = np.stack([segments[rows], integers(events, "table_id")[rows]], axis=1)
+        pairs = np.unique(tables, axis=0)
+        hashes = seeded_hash(plan.seed, "table", len(pairs), *map(pa.array, pairs.T))
+        for (segment, table_id), value in zip(pairs.tolist(), hashes.tolist(), strict=True):
+            drawn[segment] = min((value, table_id), drawn.get(segment, (value, table_id)))
+    return drawn
+
+
+def _with_restarts(
+    events: pa.RecordBatch, plan: FaultPlan, partitions: int, moved: Mapping[int, int]
+) -> pa.RecordBatch:
     """Put events into the restart epochs of their segments, and repeat what a restart repeats."""
-    assigned = _with_moved_table(events.withColumn("segment_fault", _segment_fault(plan)), plan)
-    segment = F.col("segment")
-    lags = _lags(plan, partitions)
-    first = F.struct(
-        (segment * 2).cast("int").alias("restart_epoch"),
-        F.when(lags, plan.segments.end(segment))
-        .otherwise(F.col("deliver_after_ts"))
-        .alias("deliver_after_ts"),
-        "kind_order",
-        "txn_order_key",
-        F.lit(0).alias("delivery_no"),
-        F.when(lags, F.col("segment_fault")).alias("fault"),
-    )
-    second = F.struct(
-        (segment * 2 + 1).cast("int").alias("restart_epoch"),
-        "deliver_after_ts",
-        "kind_order",
-        "txn_order_key",
-        F.lit(1).alias("delivery_no"),
-        F.col("segment_fault").alias("fault"),
-    )
-    deliveries = F.array(F.when(_delivered(plan), first), F.when(_repeated(), second))
-    others = [name for name in events.columns if name not in _KEY]
-    return assigned.select(*others, F.inline(F.array_compact(deliveries)))
+    after = integers(events, "deliver_after_ts")
+    segments = plan.segments.numbers(after)
+    faults = _segment_faults(plan, segments)
+    lags = _lags(events, plan, partitions, segments, faults)
+    first: Columns = {
+        "restart_epoch": segments * 2,
+        "deliver_after_ts": np.where(lags, plan.segments.end(segments), after),
+        "delivery_no": 0,
+        "fault": pc.if_else(pa.array(lags), pa.array(faults, pa.string()), None),
+    }
+    second: Columns = {
+        "restart_epoch": segments * 2 + 1,
+        "delivery_no": 1,
+        "fault": pa.array(faults, pa.string()),
+    }
+    deliveries = [
+        chosen(replaced(events, first), _delivered(events, plan, segments, faults)),
+        chosen(replaced(events, second), _repeated(events, segments, faults, moved)),
+    ]
+    return pa.concat_batches(deliveries)
 
 
-def _segment_fault(plan: FaultPlan) -> Column:
-    """The id of the trap that a segment has; NULL for none."""
-    segment = F.col("segment")
+def _segment_faults(plan: FaultPlan, segments: Numbers) -> npt.NDArray[np.object_]:
+    """The id of the trap that the segment of each event has; None for none."""
     with_rate = [name for name in reversed(SEGMENT_FAULTS) if name in plan.rates]
-    value, fault = seeded_hash(plan.seed, "again", segment), F.lit(None).cast("string")
+    values = seeded_hash(plan.seed, "again", len(segments), pa.array(segments))
+    faults = np.full(len(segments), None, object)
     limits = list(zip(with_rate, accumulate(plan.rates[name] for name in with_rate), strict=True))
+    has_ddl = np.isin(segments, sorted(plan.ddl_segments))
     for name, limit in reversed(limits):
-        excluded = F.lit(False)
-        if name in WITHOUT_DDL:
-            excluded = segment.isin(sorted(plan.ddl_segments))
-        fault = F.when((value < threshold(limit)) & ~excluded, name).otherwise(fault)
-    for name in sorted(set(plan.fixed.values())):
-        segments = sorted(number for number, fixed in plan.fixed.items() if fixed == name)
-        fault = F.when(segment.isin(segments), name).otherwise(fault)
-    return fault
+        hit = values < threshold(limit)
+        faults[hit & ~has_ddl if name in WITHOUT_DDL else hit] = name
+    for segment, name in plan.fixed.items():
+        faults[segments == segment] = name
+    return faults
 
 
-def _is(*kinds: Kind) -> Column:
-    return reduce(lambda one, other: one | other, [F.col("kind") == int(kind) for kind in kinds])
-
-
-def _lags(plan: FaultPlan, partitions: int) -> Column:
+def _lags(
+    events: pa.RecordBatch,
+    plan: FaultPlan,
+    partitions: int,
+    segments: Numbers,
+    faults: npt.NDArray[np.object_],
+) -> Flags:
     """Whether a resolved event is delayed: those of one partition in a segment with resolved-lag."""
-    lagging = F.pmod(seeded_hash(plan.seed, "lag", F.col("segment")), F.lit(partitions))
-    in_partition = F.col("partition") == lagging
-    return F.col("segment_fault").eqNullSafe("resolved-lag") & _is(Kind.RESOLVED) & in_partition
+    lagging = seeded_hash(plan.seed, "lag", len(segments), pa.array(segments)) % partitions
+    in_partition = integers(events, "partition") == lagging
+    lags: Flags = (faults == "resolved-lag") & is_kind(events, Kind.RESOLVED) & in_partition
+    return lags
 
 
-def _delivered(plan: FaultPlan) -> Column:
+def _delivered(
+    events: pa.RecordBatch, plan: FaultPlan, segments: Numbers, faults: npt.NDArray[np.object_]
+) -> Flags:
     """Whether an event is delivered before the restart.
 
     With replay-partial, rows are delivered up to the point that their partition reached, and no resolved
     event is, because not all rows were acknowledged.
     """
-    partial = F.col("segment_fault").eqNullSafe("replay-partial")
-    share = F.pmod(
-        seeded_hash(plan.seed, "delivered", F.col("partition_index"), F.col("segment")),
-        F.lit(plan.segments.length),
-    )
-    start = F.lit(plan.segments.start) + F.col("segment") * plan.segments.length
-    reached = F.col("deliver_after_ts") <= start + share
-    return ~partial | (_is(Kind.ROW) & reached)
+    keys = events.column("partition_index"), pa.array(segments)
+    share = seeded_hash(plan.seed, "delivered", len(segments), *keys) % plan.segments.length
+    start = plan.segments.start + segments * plan.segments.length
+    reached = integers(events, "deliver_after_ts") <= start + share
+    delivered: Flags = (faults != "replay-partial") | (is_kind(events, Kind.ROW) & reached)
+    return delivered
 
 
-def _with_moved_table(assigned: DataFrame, plan: FaultPlan) -> DataFrame:
-    """Add ``moved``: the table that moves to another node in a segment, one of those that have rows in it."""
-    if _ONE_TABLE not in {*plan.rates, *plan.fixed.values()}:
-        return assigned.withColumn("moved", F.lit(None).cast("long"))
-    table_hash = seeded_hash(plan.seed, "table", F.col("segment"), F.col("table_id"))
-    rows = assigned.where(_is(Kind.ROW) & F.col("segment_fault").eqNullSafe(_ONE_TABLE))
-    moved = rows.groupBy("segment").agg(F.min_by("table_id", table_hash).alias("moved"))
-    return assigned.join(F.broadcast(moved), "segment", "left")
-
-
-def _repeated() -> Column:
+def _repeated(
+    events: pa.RecordBatch, segments: Numbers, faults: npt.NDArray[np.object_], moved: Mapping[int, int]
+) -> Flags:
     """Whether an event is delivered again after the restart."""
-    fault, is_resolved = F.col("segment_fault"), _is(Kind.RESOLVED)
-    moved = _is(Kind.ROW) & F.col("table_id").eqNullSafe(F.col("moved"))
-    return (
-        F.when(fault.isin("replay-suffix", "replay-partial"), F.lit(True))
-        .when(fault == _ONE_TABLE, moved)
-        .when(fault == "resolved-fallback", is_resolved)
-        .otherwise(F.lit(False))
-    )
+    repeated: Flags = (faults == "replay-suffix") | (faults == "replay-partial")
+    repeated |= (faults == "resolved-fallback") & is_kind(events, Kind.RESOLVED)
+    rows = is_kind(events, Kind.ROW) & (faults == _ONE_TABLE)
+    tables = integers(events, "table_id")
+    for segment in np.unique(segments[rows]).tolist():
+        repeated |= rows & (segments == segment) & (tables == moved[segment])
+    return repeated
 
 
-def _with_duplicates(events: DataFrame, plan: FaultPlan) -> DataFrame:
+def _with_duplicates(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
     """Repeat single events: a retry follows its first delivery; a resolved event also precedes its DDL."""
-    duplicates: list[Column] = []
+    duplicates = [events]
+    count, again = events.num_rows, integers(events, "delivery_no") + _DUPLICATE
     if "duplicate-event" in plan.rates:
-        value = seeded_hash(
-            plan.seed,
-            "duplicate-event",
-            F.col("partition_index"),
-            F.col("commit_ts"),
-            F.col("txn_order_key"),
-        )
-        hit = _is(Kind.ROW) & (value < threshold(plan.rates["duplicate-event"]))
-        duplicates.append(F.when(hit, _duplicate("duplicate-event")))
+        hit = is_kind(events, Kind.ROW) & _drawn(events, plan, "duplicate-event")
+        duplicates.append(_duplicates(events, hit, {"delivery_no": again, "fault": "duplicate-event"}))
     if "duplicate-ddl" in plan.rates:
-        value = seeded_hash(plan.seed, "duplicate-ddl", F.col("ddl"))
-        hit = _is(Kind.DDL) & (value < threshold(plan.rates["duplicate-ddl"]))
-        duplicates.append(F.when(hit, _duplicate("duplicate-ddl")))
+        values = seeded_hash(plan.seed, "duplicate-ddl", count, events.column("ddl"))
+        hit = is_kind(events, Kind.DDL) & (values < threshold(plan.rates["duplicate-ddl"]))
+        duplicates.append(_duplicates(events, hit, {"delivery_no": again, "fault": "duplicate-ddl"}))
     if "ddl-at-resolved-ts" in plan.rates and plan.ddl_ts:
-        value = seeded_hash(plan.seed, "ddl-at-resolved-ts", F.col("commit_ts"))
-        at_ddl = _is(Kind.RESOLVED) & F.col("commit_ts").isin(list(plan.ddl_ts)) & (F.col("delivery_no") == 0)
-        hit = at_ddl & (value < threshold(plan.rates["ddl-at-resolved-ts"]))
-        before_ddl = _duplicate("ddl-at-resolved-ts", kind_order=F.lit(1), txn_order_key=F.lit(b""))
-        duplicates.append(F.when(hit, before_ddl))
-    if not duplicates:
-        return events
-    once = F.struct(*_KEY)
-    others = [name for name in events.columns if name not in _KEY]
-    return events.select(*others, F.inline(F.array_compact(F.array(once, *duplicates))))
+        values = seeded_hash(plan.seed, "ddl-at-resolved-ts", count, events.column("commit_ts"))
+        at_ddl = np.isin(integers(events, "commit_ts"), plan.ddl_ts) & (again == _DUPLICATE)
+        hit = is_kind(events, Kind.RESOLVED) & at_ddl & (values < threshold(plan.rates["ddl-at-resolved-ts"]))
+        before_ddl: Columns = {"kind_order": 1, "txn_order_key": pa.repeat(pa.scalar(b""), count)}
+        before_ddl |= {"delivery_no": again, "fault": "ddl-at-resolved-ts"}
+        duplicates.append(_duplicates(events, hit, before_ddl))
+    return pa.concat_batches(duplicates)
 
 
-def _duplicate(name: str, *, kind_order: Column | None = None, txn_order_key: Column | None = None) -> Column:
-    return F.struct(
-        "restart_epoch",
-        "deliver_after_ts",
-        (F.col("kind_order") if kind_order is None else kind_order.cast("byte")).alias("kind_order"),
-        (F.col("txn_order_key") if txn_order_key is None else txn_order_key).alias("txn_order_key"),
-        (F.col("delivery_no") + _DUPLICATE).alias("delivery_no"),
-        F.lit(name).alias("fault"),
-    )
+def _duplicates(events: pa.RecordBatch, hit: Flags, changes: Columns) -> pa.RecordBatch:
+    return chosen(replaced(events, changes), hit)
 
 
-def _with_batch_boundaries(events: DataFrame, plan: FaultPlan) -> DataFrame:
+def _drawn(events: pa.RecordBatch, plan: FaultPlan, name: str) -> Flags:
+    """Which events a fault with a rate draws by their position in the stream."""
+    keys = (events.column(column) for column in ("partition_index", "commit_ts", "txn_order_key"))
+    return seeded_hash(plan.seed, name, events.num_rows, *keys) < threshold(plan.rates[name])
+
+
+def _with_batch_boundaries(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
     """Give some rows a unique dispatch key: the batcher groups by it, so each gets its own message."""
     if "batch-boundaries" not in plan.rates:
         return events
-    value = seeded_hash(
-        plan.seed, "batch-boundaries", F.col("partition_index"), F.col("commit_ts"), F.col("txn_order_key")
-    )
-    hit = _is(Kind.ROW) & (value < threshold(plan.rates["batch-boundaries"])) & F.col("fault").isNull()
-    unique_key = F.concat(F.coalesce("dispatch_key", F.lit("")), F.lit("#"), F.hex("txn_order_key"))
-    return events.withColumns(
+    unchanged = events.column("fault").is_null().to_numpy(zero_copy_only=False)
+    hit = is_kind(events, Kind.ROW) & unchanged & _drawn(events, plan, "batch-boundaries")
+    keys = [
+        key.hex().upper() if is_hit else None
+        for key, is_hit in zip(events.column("txn_order_key").to_pylist(), hit.tolist(), strict=True)
+    ]
+    prefix = pc.fill_null(events.column("dispatch_key"), "")
+    unique_keys = pc.binary_join_element_wise(prefix, pa.array(keys, pa.string()), "#")
+    return replaced(
+        events,
         {
-            "dispatch_key": F.when(hit, unique_key).otherwise(F.col("dispatch_key")),
-            "fault": F.when(hit, "batch-boundaries").otherwise(F.col("fault")),
-        }
+            "dispatch_key": pc.if_else(pa.array(hit), unique_keys, events.column("dispatch_key")),
+            "fault": pc.if_else(pa.array(hit), "batch-boundaries", events.column("fault")),
+        },
     )

@@ -7,53 +7,142 @@ before it (docs/stream-semantics.md §8).
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.faults.event_columns import integers, is_kind, replaced
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
-from ticdc_producer.model.dataframes import DELIVERY_KEY
+from ticdc_producer.faults.xx_hash import xx_hash
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.pipeline.order import in_delivery_order
+from ticdc_producer.pipeline.row_images import Flags, Numbers
+from ticdc_producer.pipeline.split import eight_bytes
+from ticdc_producer.pipeline.whole_groups import whole_groups
 
 ROUND = 2048
+_ROUND_KEY = ("partition_index", "restart_epoch", "run", "round", "reserved")
 
 
-def regrouped(events: DataFrame, seed: int, rate: float) -> DataFrame:
-    """The event stream with the rows of some rounds grouped by dispatch key.
+@dataclass(frozen=True)
+class Regrouping:
+    """Groups the rows of some rounds by dispatch key.
 
-    :param events: the event stream in any order, without removed events.
     :param rate: share of the rounds.
+    :param reserved: which events are in segments in which nothing is reordered.
     """
-    by_partition = Window.partitionBy("partition_index").orderBy(*DELIVERY_KEY)
-    barrier = (F.col("kind") != Kind.ROW).cast("int")
-    up_to_here = by_partition.rowsBetween(Window.unboundedPreceding, 0)
-    rounds = events.withColumn("run", F.sum(barrier).over(up_to_here))
-    run = ("partition_index", "restart_epoch", "run")
-    in_run = F.row_number().over(Window.partitionBy(*run).orderBy(*DELIVERY_KEY))
-    rounds = rounds.withColumn("round", F.floor((in_run - 1) / ROUND).cast("int"))
-    row = F.col("kind") == Kind.ROW
-    round_hash = seeded_hash(
-        seed, "regrouped", F.col("partition_index"), F.col("restart_epoch"), F.col("run"), F.col("round")
-    )
-    rounds = rounds.withColumns(
-        {
-            "last": F.max(F.when(row, F.col("deliver_after_ts"))).over(Window.partitionBy(*run)),
-            "mixed": (round_hash < threshold(rate)) & row,
-        }
-    )
-    group = F.when(F.col("mixed"), F.xxhash64(F.lit(seed), "round", "dispatch_key")).otherwise(F.lit(0))
-    order_key = F.concat(
-        _bytes(F.col("round")), _bytes(group), _bytes(F.col("deliver_after_ts")), F.col("txn_order_key")
-    )
-    is_fault = F.col("mixed") & F.col("fault").isNull()
-    reordered = rounds.withColumns(
-        {
-            "txn_order_key": F.when(row, order_key).otherwise(F.col("txn_order_key")),
-            "deliver_after_ts": F.when(row, F.col("last")).otherwise(F.col("deliver_after_ts")),
-            "fault": F.when(is_fault, "regrouped-batches").otherwise(F.col("fault")),
-        }
-    )
-    return reordered.select(*events.columns)
+
+    seed: int
+    rate: float
+    reserved: Callable[[pa.RecordBatch], Flags]
+
+    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Events in their new order.
+
+        :param batches: whole partitions in delivery order (shape ``EVENT_STREAM``).
+        """
+        for batch in whole_groups(_with_rounds(batches, self.reserved), _ROUND_KEY):
+            yield in_delivery_order(self._reordered(batch))
+
+    def _reordered(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Give the events of whole rounds the delivery keys of their new positions."""
+        row = is_kind(events, Kind.ROW) & (integers(events, "reserved") == 0)
+        run, after = integers(events, "run"), integers(events, "deliver_after_ts")
+        rounds = pa.array(integers(events, "round"), pa.int32())
+        keys = events.column("partition_index"), events.column("restart_epoch"), pa.array(run), rounds
+        count = events.num_rows
+        mixed = (seeded_hash(self.seed, "regrouped", count, *keys) < threshold(self.rate)) & row
+        groups = xx_hash(count, self.seed, rounds, events.column("dispatch_key")).astype(np.int64)
+        order_key = pc.binary_join_element_wise(
+            eight_bytes(integers(events, "round")),
+            eight_bytes(np.where(mixed, groups, 0)),
+            eight_bytes(after),
+            events.column("txn_order_key"),
+            b"",
+        )
+        is_fault = pc.and_(pa.array(mixed), events.column("fault").is_null())
+        return replaced(
+            events.select(EVENT_STREAM.names),
+            {
+                "txn_order_key": pc.if_else(pa.array(row), order_key, events.column("txn_order_key")),
+                "deliver_after_ts": np.where(row, integers(events, "run_start"), after),
+                "fault": pc.if_else(is_fault, "regrouped-batches", events.column("fault")),
+            },
+        )
 
 
-def _bytes(number: Column) -> Column:
-    return F.unhex(F.lpad(F.hex(number), 16, "0"))
+@dataclass
+class _Position:
+    """Where the previous batch ended.
+
+    :param barriers: number of DDL and resolved events of the partition so far.
+    :param rows: number of events of the run so far.
+    :param run_start: ``deliver_after_ts`` of the run's first row; -1 if it has none yet.
+    """
+
+    key: tuple[int, int, int, int] = (-1, -1, -1, -1)
+    barriers: int = 0
+    rows: int = 0
+    run_start: int = -1
+
+
+def _with_rounds(
+    batches: Iterable[pa.RecordBatch], reserved: Callable[[pa.RecordBatch], Flags]
+) -> Iterator[pa.RecordBatch]:
+    """Add the number of the run between two barriers, of the round in it, and the run's first time."""
+    position = _Position()
+    for events in batches:
+        if events.num_rows:
+            yield _batch_with_rounds(events, reserved(events), position)
+
+
+def _batch_with_rounds(events: pa.RecordBatch, reserved: Flags, position: _Position) -> pa.RecordBatch:
+    count = events.num_rows
+    partition, epoch = (integers(events, name) for name in ("partition_index", "restart_epoch"))
+    run = _runs(partition, ~is_kind(events, Kind.ROW) & ~reserved, position)
+    key = np.stack([partition, epoch, run, reserved.astype(np.int64)])
+    starts = np.flatnonzero((np.diff(key, axis=1, prepend=np.array(position.key)[:, None]) != 0).any(axis=0))
+    continued = not len(starts) or bool(starts[0])  # the batch begins in the middle of a run
+    first = np.concatenate([[0], starts]) if continued else starts
+    before = position.rows if continued else 0
+    sizes = np.diff(np.append(first, count))
+    number = np.arange(count) - np.repeat(first, sizes)
+    number[: sizes[0]] += before
+    run_starts = _first_rows(events, first, sizes)
+    if continued and position.run_start >= 0:
+        run_starts[0] = position.run_start
+    position.key = tuple(key[:, -1].tolist())
+    position.rows, position.run_start = int(number[-1]) + 1, int(run_starts[-1])
+    columns = {
+        "run": run,
+        "round": number // ROUND,
+        "reserved": reserved.astype(np.int64),
+        "run_start": np.repeat(run_starts, sizes),
+    }
+    for name, values in columns.items():
+        events = events.append_column(name, pa.array(values, pa.int64()))
+    return events
+
+
+def _first_rows(events: pa.RecordBatch, first: Numbers, sizes: Numbers) -> Numbers:
+    """``deliver_after_ts`` of the first row of each run, which may begin with a barrier; -1 without a row."""
+    after = np.append(integers(events, "deliver_after_ts"), -1)
+    is_row = is_kind(events, Kind.ROW)[first]
+    return np.where(is_row, after[first], np.where(sizes > 1, after[first + 1], -1))
+
+
+def _runs(partition: Numbers, barriers: Flags, position: _Position) -> Numbers:
+    """The number of barriers of the partition up to each event."""
+    total = np.cumsum(barriers)
+    starts = np.flatnonzero(np.diff(partition, prepend=position.key[0]))
+    base = np.zeros(len(partition), np.int64)
+    base[: starts[0] if len(starts) else None] = -position.barriers
+    for start in starts.tolist():
+        base[start:] = total[start] - barriers[start]
+    runs: Numbers = total - base
+    position.barriers = int(runs[-1])
+    return runs

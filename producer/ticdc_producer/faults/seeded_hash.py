@@ -8,24 +8,27 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
+from ticdc_producer.faults.xx_hash import xx_hash
 from ticdc_producer.protocols.arrow_text import Numbers
 
 _BITS = 53
 
 
-def seeded_hash(seed: int, purpose: str, *parts: Column) -> Column:
-    """Hash of some columns: an integer from 0 to 2^53 - 1."""
+def seeded_hash(seed: int, purpose: str, rows: int, *parts: pa.Array | int | str) -> Numbers:
+    """Hash of some columns, row by row: integers from 0 to 2^53 - 1.
+
+    :param parts: columns, or values that all rows share; the width of integers matters.
+    """
     salt = int.from_bytes(blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest(), "big", signed=True)
-    return F.shiftrightunsigned(F.xxhash64(F.lit(salt), *parts), 64 - _BITS)
+    return (xx_hash(rows, salt, *parts) >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
-def threshold(rate: float) -> Column:
+def threshold(rate: float) -> int:
     """The bound below which the share ``rate`` of all values of ``seeded_hash`` lies."""
-    return F.lit(round(rate * (1 << _BITS)))
+    return round(rate * (1 << _BITS))
 
 
 def seeded_integer(seed: int, purpose: str, number: int) -> int:

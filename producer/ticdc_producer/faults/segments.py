@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import numpy as np
+
+from ticdc_producer.protocols.arrow_text import Numbers
 
 MAX_SEGMENTS = 1 << 30
 """Restart epochs are 32-bit integers, and each segment needs two."""
@@ -33,12 +34,10 @@ class Segments:
         """Number of the segment that contains a TSO."""
         return min(max(0, (ts - self.start) // self.length), self.count - 1)
 
-    def number(self, ts: Column) -> Column:
-        """``of`` for a column of TSOs."""
-        number = F.floor((ts - F.lit(self.start)) / F.lit(self.length))
-        exact = F.expr("bigint(0)") if self.count == 1 else number
-        return F.least(F.greatest(exact, F.lit(0)), F.lit(self.count - 1)).cast("long")
+    def numbers(self, ts: Numbers) -> Numbers:
+        """``of`` for many TSOs."""
+        return np.clip((ts - self.start) // self.length, 0, self.count - 1)
 
-    def end(self, number: Column) -> Column:
-        """The last TSO of a segment."""
-        return F.lit(self.start - 1) + (number + 1) * F.lit(self.length)
+    def end(self, numbers: Numbers) -> Numbers:
+        """The last TSO of some segments."""
+        return self.start - 1 + (numbers + 1) * self.length

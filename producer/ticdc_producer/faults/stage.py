@@ -1,21 +1,25 @@
-"""Stage 6: injects faults into the event stream, just before it is ordered."""
+"""Stage: injects faults into the event stream, just before it is ordered."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
-from ticdc_producer.faults.illegal import illegal_faults
-from ticdc_producer.faults.legal import legal_faults
+from ticdc_producer.faults.event_columns import chosen, integers, replaced
+from ticdc_producer.faults.illegal import illegal_fault
+from ticdc_producer.faults.legal import legal_faults, moved_tables
 from ticdc_producer.faults.plan import FaultPlan
-from ticdc_producer.faults.regroup import regrouped
-from ticdc_producer.faults.table_facts import table_facts
+from ticdc_producer.faults.regroup import Regrouping
+from ticdc_producer.faults.table_facts import TableFacts, table_facts
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.pipeline.row_images import Flags
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventFaults:
     """Injects the faults of a plan into an event stream.
 
@@ -30,24 +34,76 @@ class EventFaults:
     partitions: int
     illegal: bool = True
 
-    def __call__(self, events: DataFrame) -> DataFrame:
-        """The events with faults, unordered. Removed events remain, with the kind ``illegal.DROPPED``.
+    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """All events with faults, unordered; ``regrouped`` follows when they are sorted. Removed events remain, with the kind ``illegal.DROPPED``.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         """
-        plan, columns = self.plan, events.columns
-        segmented = events.withColumn("segment", plan.segments.number(F.col("deliver_after_ts")))
-        reserved = F.col("segment").isin(sorted(plan.reserved))
-        unreserved = segmented.where(~reserved) if plan.reserved else segmented
-        faulty = legal_faults(unreserved, plan, self.partitions)
-        if "regrouped-batches" in plan.rates:
-            faulty = regrouped(faulty, plan.seed, plan.rates["regrouped-batches"])
-        if not plan.reserved:
-            return faulty.select(*columns)
-        in_reserved = segmented.where(reserved)
-        if plan.repeats:
-            in_reserved = in_reserved.withColumn("restart_epoch", (F.col("segment") * 2).cast("int"))
-        if self.illegal:
-            facts = table_facts(events.sparkSession, self.catalog)
-            in_reserved = illegal_faults(in_reserved, plan, facts, self.partitions)
-        return faulty.select(*columns).unionByName(in_reserved.select(*columns))
+        reserved = self.reserved(events)
+        unreserved = chosen(events, ~reserved)
+        moved = {segment: table for segment, (_, table) in moved_tables([unreserved], self.plan).items()}
+        faulty = self.with_legal_faults(unreserved, moved)
+        return pa.concat_batches([faulty, *self._with_illegal_faults(chosen(events, reserved))])
+
+    def reserved(self, events: pa.RecordBatch) -> Flags:
+        """Which events are in segments that are reserved for illegal faults."""
+        return np.isin(self._segments(events), sorted(self.plan.reserved))
+
+    def fault_numbers(self, events: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """For each event, which illegal fault its segment is reserved for; -1 for none."""
+        segments = self._segments(events)
+        found = np.full(events.num_rows, -1)
+        for number, fault in enumerate(self.plan.illegal):
+            found[(segments >= fault.segments.start) & (segments < fault.segments.stop)] = number
+        return found
+
+    def with_legal_faults(self, events: pa.RecordBatch, moved: dict[int, int]) -> pa.RecordBatch:
+        """Events of segments that are not reserved, with the legal faults other than reordered batches.
+
+        :param moved: the table that moves in each segment that has the fault replay-one-table.
+        """
+        return legal_faults(events, self.plan, self.partitions, moved)
+
+    @property
+    def moves_tables(self) -> bool:
+        """Whether a table moves to another node in any segment."""
+        return "replay-one-table" in {*self.plan.rates, *self.plan.fixed.values()}
+
+    @property
+    def regroups(self) -> bool:
+        """Whether batches are reordered, after the events were sorted."""
+        return "regrouped-batches" in self.plan.rates
+
+    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Sorted events with reordered batches.
+
+        :param batches: whole partitions in delivery order, with the other faults.
+        """
+        rate = self.plan.rates["regrouped-batches"]
+        return Regrouping(self.plan.seed, rate, self.reserved).regrouped(batches)
+
+    def with_illegal_fault(self, events: pa.RecordBatch, number: int) -> pa.RecordBatch:
+        """All events of the segments that are reserved for one illegal fault, with this fault.
+
+        :param number: index of the fault in the plan.
+        """
+        if self.plan.repeats:
+            events = replaced(events, {"restart_epoch": self._segments(events) * 2})
+        if not self.illegal:
+            return events
+        return illegal_fault(events, self.plan.illegal[number], self.plan.seed, self._facts, self.partitions)
+
+    def _with_illegal_faults(self, reserved: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """All reserved events with the illegal faults; segments of legal faults by number are in none."""
+        owners = self.fault_numbers(reserved)
+        return [
+            self.with_illegal_fault(chosen(reserved, owners == number), number)
+            for number in np.unique(owners).tolist()
+        ]
+
+    def _segments(self, events: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return self.plan.segments.numbers(integers(events, "deliver_after_ts"))
+
+    @cached_property
+    def _facts(self) -> TableFacts:
+        return table_facts(self.catalog)

@@ -1,19 +1,13 @@
-"""What the faults need to know of each table version and DDL, as small DataFrames."""
+"""What the faults need to know of each table version and DDL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
 
-_TABLES = (
-    "table_version int, table_name string, handle_indexes array<int>, unindexed array<int>, "
-    "drifted_version int"
-)
-_DDLS = "ddl int, ddl_table string"
 _DRIFT_SUFFIX = "_drifted"
 
 
@@ -21,13 +15,18 @@ _DRIFT_SUFFIX = "_drifted"
 class TableFacts:
     """Facts of all table versions and DDLs.
 
-    :param tables: one row per table version: its name; the image indexes of the handle key columns and of the
-        columns in no index; and the version that schema-drift replaces it with, or NULL.
-    :param ddls: one row per DDL of a single table that keeps its name.
+    :param names: ``schema.table`` of each table version.
+    :param handle_indexes: image indexes of the handle key columns of each version.
+    :param unindexed: image indexes of the columns in no index of each version.
+    :param drifted: the version that schema-drift replaces a version with.
+    :param ddl_tables: ``schema.table`` of the DDLs of a single table that keeps its name, by DDL.
     """
 
-    tables: DataFrame
-    ddls: DataFrame
+    names: Sequence[str]
+    handle_indexes: Sequence[Sequence[int]]
+    unindexed: Sequence[Sequence[int]]
+    drifted: Mapping[int, int]
+    ddl_tables: Mapping[int, str]
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
@@ -62,26 +61,20 @@ def handle_indexes(table: TableInfo) -> list[int]:
     return [number for number in found if number is not None]
 
 
-def table_facts(spark: SparkSession, catalog: Catalog) -> TableFacts:
+def table_facts(catalog: Catalog) -> TableFacts:
     """The facts of a catalog.
 
     :param catalog: without the tables that ``with_drifted`` adds.
     """
     with_unindexed = [table.version for table in catalog.tables if unindexed_columns(table)]
-    drifted = {version: len(catalog.tables) + number for number, version in enumerate(with_unindexed)}
-    tables = [
-        (
-            table.version,
-            table.qualified_name,
-            handle_indexes(table),
-            unindexed_columns(table),
-            drifted.get(table.version),
-        )
-        for table in catalog.tables
-    ]
-    ddls = [
-        (number, f"{job.schema}.{job.table}")
-        for number, job in enumerate(catalog.ddls)
-        if job.table and (job.old_schema, job.old_table) == (job.schema, job.table)
-    ]
-    return TableFacts(spark.createDataFrame(tables, _TABLES), spark.createDataFrame(ddls, _DDLS))
+    return TableFacts(
+        names=[table.qualified_name for table in catalog.tables],
+        handle_indexes=[handle_indexes(table) for table in catalog.tables],
+        unindexed=[unindexed_columns(table) for table in catalog.tables],
+        drifted={version: len(catalog.tables) + number for number, version in enumerate(with_unindexed)},
+        ddl_tables={
+            number: f"{job.schema}.{job.table}"
+            for number, job in enumerate(catalog.ddls)
+            if job.table and (job.old_schema, job.old_table) == (job.schema, job.table)
+        },
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ticdc_producer.model import tso
@@ -28,12 +28,19 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
         line["columns"] = [[column["name"], column["type"], column["flag"]] for column in row["columns"]]
     for image in ("before", "after"):
         if row.get(image) is not None:
-            line[image] = {name: to_json(_bytes(value)) for name, value in _items(row[image])}
+            line[image] = _in_column_order(row[image], line["columns"] or ())
     if row.get("handle_key_only"):
         line["handle_key_only"] = True
     if row["kind"] == "error":
         line.update({key: row[key] for key in _ERROR_KEYS})
     return line
+
+
+def _in_column_order(image: Any, columns: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    """An image as JSON. Spark returns the members of a map in an order of its own."""
+    positions = {name: position for position, (name, *_) in enumerate(columns)}
+    members = sorted(_items(image), key=lambda member: positions.get(member[0], len(positions)))
+    return {name: to_json(_bytes(value)) for name, value in members}
 
 
 def event_text(row: Mapping[str, Any]) -> str:

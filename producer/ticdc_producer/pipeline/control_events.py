@@ -1,4 +1,4 @@
-"""Stage 5: DDL events and resolved events, for every partition that receives them.
+"""Stage: DDL events and resolved events, for every partition that receives them.
 
 A DDL is sent to all partitions of its topic, with Canal-JSON to partition 0 only. A resolved event is sent
 to all partitions of every topic that is active at that time, and of the default topic. Both follow the rows
@@ -8,18 +8,21 @@ DDL. Source: tiflow ``mq_ddl_sink.go``, ``ddl_manager.go``.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.clock import Clock
-from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
 from ticdc_producer.model.event import Kind
 from ticdc_producer.pipeline.commit import commit_ts
+from ticdc_producer.pipeline.dispatch import event_batch
+from ticdc_producer.pipeline.row_images import Numbers
+from ticdc_producer.pipeline.split import eight_bytes
 from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
 KIND_ORDER = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
@@ -65,90 +68,141 @@ class ResolvedPlan:
     explicit: tuple[tuple[int, int], ...] = ()
     sent: bool = True
 
+    @cached_property
+    def last(self) -> int:
+        """Commit-ts of the last commit."""
+        return self.clock.ts(self.commits - 1)
+
+    @property
+    def regular(self) -> int:
+        """The number of resolved events at each commit or tick, in one partition."""
+        if not self.sent or self.commits == 0:
+            return 0
+        if self.after_transaction:
+            return self.commits
+        return max(0, (tso.physical(self.last) - tso.physical(self.clock.start)) // self.every_ms)
+
+    def regular_ts(self, numbers: Numbers) -> Numbers:
+        """The resolved-ts of some of the regular resolved events, which are numbered from 0."""
+        if self.after_transaction:
+            return commit_ts(self.clock, numbers)
+        return tso.physical(self.clock.start) + (numbers + 1) * self.every_ms << tso.LOGICAL_BITS
+
+    def is_regular(self, ts: int) -> bool:
+        """Whether a regular resolved event has this resolved-ts."""
+        if not self.regular:
+            return False
+        if self.after_transaction:
+            until = bisect_right(range(self.commits), ts, key=self.clock.ts)
+            return until > 0 and self.clock.ts(until - 1) == ts
+        ticks, rest = divmod(tso.physical(ts) - tso.physical(self.clock.start), self.every_ms)
+        on_tick = ts == tso.compose(tso.physical(ts)) and not rest
+        return on_tick and 0 < ticks <= self.regular
+
+    def single(self, ddl_ts: Iterable[int]) -> dict[int, int]:
+        """The other resolved events: resolved-ts, and the TSO after whose commits it is delivered.
+
+        If several have one resolved-ts, the one that is delivered first is sent.
+
+        :param ddl_ts: commit-ts of the DDLs that are sent.
+        """
+        if not self.sent:
+            return {}
+        at_commits = () if self.after_transaction or not self.commits else {*ddl_ts, self.last}
+        first: dict[int, int] = {}
+        for ts, after in (*self.explicit, *((ts, ts) for ts in at_commits)):
+            first[ts] = min(after, first.get(ts, after))
+        return {ts: after for ts, after in first.items() if not self.is_regular(ts)}
+
 
 def ddl_events(
-    spark: SparkSession, routes: Sequence[DDLRoute], topic_partitions: TopicPartitions, *, to_all: bool = True
-) -> DataFrame:
+    routes: Sequence[DDLRoute], topic_partitions: TopicPartitions, *, to_all: bool = True
+) -> pa.RecordBatch:
     """DDL events of the event stream.
 
     :param to_all: whether to send DDLs to all partitions of their topic; otherwise to partition 0.
     """
-    rows = [
-        (partition_index, route.commit_ts, route.index, route.seq.to_bytes(8, "big"))
+    sent = [
+        (partition_index, route)
         for route in routes
         for partition_index in topic_partitions.of(route.topic)[: None if to_all else 1]
     ]
-    events = spark.createDataFrame(rows, "partition_index int, commit_ts long, ddl int, txn_order_key binary")
-    return _shaped(events, topic_partitions, Kind.DDL)
+    order_keys = [route.seq.to_bytes(8, "big") for _, route in sent]
+    times = np.array([route.commit_ts for _, route in sent], np.int64)
+    columns = {
+        "commit_ts": times,
+        "deliver_after_ts": times,
+        "ddl": np.array([route.index for _, route in sent], np.int64),
+        "txn_order_key": pa.array(order_keys, pa.binary()),
+    }
+    return _control_events(
+        columns, np.array([index for index, _ in sent], np.int64), Kind.DDL, topic_partitions
+    )
 
 
-def resolved_events(
-    spark: SparkSession,
+def single_resolved_events(
     plan: ResolvedPlan,
     ddl_ts: Iterable[int],
     topics: Sequence[ActiveTopic],
     topic_partitions: TopicPartitions,
-) -> DataFrame:
-    """Resolved events of the event stream, without duplicates.
+) -> pa.RecordBatch:
+    """The resolved events at DDLs, at the end, and the explicit ones.
 
     :param ddl_ts: commit-ts of the DDLs that are sent.
     """
-    times = reduce(DataFrame.unionByName, _times(spark, plan, ddl_ts))
-    # If several have one resolved-ts, send the one that is delivered first.
-    times = times.groupBy("commit_ts").agg(F.min("deliver_after_ts").alias("deliver_after_ts"))
-    rows = [(index, active.since) for active in topics for index in topic_partitions.of(active.topic)]
-    active = spark.createDataFrame(rows, "partition_index int, since long")
-    events = times.join(F.broadcast(active), F.col("since") <= F.col("deliver_after_ts")).drop("since")
-    # Several explicit ones may follow the same commit; the lowest is sent first.
-    order_key = F.unhex(F.lpad(F.hex("commit_ts"), 16, "0"))
-    return _shaped(events.withColumn("txn_order_key", order_key), topic_partitions, Kind.RESOLVED)
+    single = plan.single(ddl_ts)
+    times, after = (np.array([*column], np.int64) for column in (single, single.values()))
+    return _resolved_events(times, after, topics, topic_partitions)
 
 
-def _times(spark: SparkSession, plan: ResolvedPlan, ddl_ts: Iterable[int]) -> list[DataFrame]:
-    """``commit_ts`` and ``deliver_after_ts`` of the resolved events, a DataFrame per reason."""
-    if not plan.sent:
-        return [spark.createDataFrame([], "commit_ts long, deliver_after_ts long")]
-    explicit = spark.createDataFrame(list(plan.explicit), "commit_ts long, deliver_after_ts long")
-    if plan.commits == 0:
-        return [explicit]
-    if plan.after_transaction:
-        commits = spark.range(plan.commits).select(commit_ts(plan.clock, F.col("id")).alias("commit_ts"))
-        return [explicit, commits.withColumn("deliver_after_ts", F.col("commit_ts"))]
-    last = plan.clock.ts(plan.commits - 1)
-    single = [(ts, ts) for ts in {*ddl_ts, last}]
-    return [
-        explicit,
-        spark.createDataFrame(single, "commit_ts long, deliver_after_ts long"),
-        _ticks(spark, plan, last),
-    ]
+def regular_resolved_events(
+    plan: ResolvedPlan,
+    numbers: Numbers,
+    topics: Sequence[ActiveTopic],
+    topic_partitions: TopicPartitions,
+) -> pa.RecordBatch:
+    """The resolved events after each commit, or at each tick of the clock.
+
+    :param numbers: which of them; less than ``plan.regular``.
+    """
+    times = plan.regular_ts(numbers)
+    return _resolved_events(times, times, topics, topic_partitions)
 
 
-def _ticks(spark: SparkSession, plan: ResolvedPlan, last: int) -> DataFrame:
-    start = tso.physical(plan.clock.start)
-    count = (tso.physical(last) - start) // plan.every_ms
-    physical = F.lit(start) + (F.col("id") + 1) * F.lit(plan.every_ms)
-    ticks = spark.range(count).select(F.shiftleft(physical, tso.LOGICAL_BITS).alias("commit_ts"))
-    return ticks.where(F.col("commit_ts") <= last).withColumn("deliver_after_ts", F.col("commit_ts"))
-
-
-def _shaped(events: DataFrame, topic_partitions: TopicPartitions, kind: Kind) -> DataFrame:
-    """Add the columns of ``EVENT_STREAM`` that these events lack."""
-    given: dict[str, Column] = {
-        **topic_partitions.named(F.col("partition_index")),
-        "kind": F.lit(int(kind)).cast("byte"),
-        "kind_order": F.lit(KIND_ORDER[kind]).cast("byte"),
-        "deliver_after_ts": F.col("deliver_after_ts")
-        if "deliver_after_ts" in events.columns
-        else F.col("commit_ts"),
-        "restart_epoch": F.lit(0),
-        "delivery_no": F.lit(0),
+def _resolved_events(
+    times: Numbers, after: Numbers, topics: Sequence[ActiveTopic], topic_partitions: TopicPartitions
+) -> pa.RecordBatch:
+    """Resolved events in every partition of the topics that are active at their time."""
+    partitions = [(index, active.since) for active in topics for index in topic_partitions.of(active.topic)]
+    found = [np.flatnonzero(after >= since) for _, since in partitions]
+    rows = np.concatenate([np.zeros(0, np.int64), *found])
+    indexes = np.repeat([index for index, _ in partitions], [len(one) for one in found])
+    columns = {
+        "commit_ts": times[rows],
+        "deliver_after_ts": after[rows],
+        # Several explicit ones may follow the same commit; the lowest is sent first.
+        "txn_order_key": eight_bytes(times[rows]),
     }
-    columns = [
-        given[field.name].alias(field.name)
-        if field.name in given
-        else F.col(field.name)
-        if field.name in events.columns
-        else F.lit(None).cast(field.dataType).alias(field.name)
-        for field in EVENT_STREAM.fields
-    ]
-    return in_shape(events.select(*columns), EVENT_STREAM)
+    return _control_events(columns, indexes, Kind.RESOLVED, topic_partitions)
+
+
+def _control_events(
+    columns: dict[str, pa.Array | Numbers], indexes: Numbers, kind: Kind, topic_partitions: TopicPartitions
+) -> pa.RecordBatch:
+    """Add the columns that DDL and resolved events have in common.
+
+    :param indexes: partition index of each event.
+    """
+    rows = len(indexes)
+    topics = pa.array(topic_partitions.topics, pa.string())
+    zeros = np.zeros(rows, np.int64)
+    given = {
+        "partition_index": indexes,
+        "topic": topics.take(pa.array(indexes // topic_partitions.partitions)),
+        "partition": indexes % topic_partitions.partitions,
+        "kind": zeros + int(kind),
+        "kind_order": zeros + KIND_ORDER[kind],
+        "restart_epoch": zeros,
+        "delivery_no": zeros,
+    }
+    return event_batch({**columns, **given}, rows)

@@ -1,57 +1,81 @@
-"""Stage 4: determine the topic and partition of every row change."""
+"""Stage: the topic and partition of every row change, as a row event of the event stream."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Mapping
 
-from ticdc_producer.dispatch import spark as rules
-from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
-from ticdc_producer.model.event import Kind
-from ticdc_producer.model.profile import Profile
-from ticdc_producer.pipeline.table_metadata import TableMetadata, join_table_metadata
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.dispatch.row_hashes import value_hashes
+from ticdc_producer.dispatch.rules import Route
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers
 from ticdc_producer.pipeline.topic_partitions import TopicPartitions
-
-_NEEDED = ("topic", "rule", "base_hash", "base_text", "key_columns")
 
 
 def dispatch(
-    changes: DataFrame,
-    table_metadata: TableMetadata,
-    topic_partitions: TopicPartitions,
-    *,
-    profile: Profile = "classic",
-) -> DataFrame:
-    """Turn row changes with ``txn_order_key`` into row events of the event stream."""
-    skips_null = profile == "new"
-    joined = join_table_metadata(changes, table_metadata.rows, *_NEEDED)
-    image = F.coalesce("after", "before")
-    # `table` has no key columns, so its hash is that of schema and table alone.
-    keys = [F.get("key_columns", F.lit(number)) for number in range(table_metadata.key_columns)]
-    hashed = rules.row_hash(image, F.col("base_hash"), keys, skips_null=skips_null)
-    rule, ts = F.col("rule"), F.col("commit_ts")
-    dispatched = joined.withColumn(
-        "partition", rules.partition(rule, hashed, ts, topic_partitions.partitions)
-    )
-    events = dispatched.select(
-        topic_partitions.number(F.col("topic"), F.col("partition")).alias("partition_index"),
-        "topic",
-        "partition",
-        "commit_ts",
-        F.lit(Kind.ROW).cast("byte").alias("kind"),
-        "table_version",
-        "table_id",
-        "row_id",
-        "op",
-        "before",
-        "after",
-        rules.dispatch_key(rule, hashed, F.col("base_text"), ts).alias("dispatch_key"),
-        F.lit(None).cast("int").alias("ddl"),
-        F.lit(None).cast("string").alias("fault"),
-        F.lit(0).alias("restart_epoch"),
-        F.col("commit_ts").alias("deliver_after_ts"),
-        F.lit(0).cast("byte").alias("kind_order"),
-        "txn_order_key",
-        F.lit(0).alias("delivery_no"),
-    )
-    return in_shape(events, EVENT_STREAM)
+    changes: pa.RecordBatch, routes: Mapping[int, Route], topic_partitions: TopicPartitions
+) -> pa.RecordBatch:
+    """Turn row changes with ``txn_order_key`` into row events (shape ``EVENT_STREAM``).
+
+    :param routes: the route of each table version.
+    """
+    rows = changes.num_rows
+    versions, commit_ts = (numbers(changes.column(name)) for name in ("table_version", "commit_ts"))
+    topic = np.zeros(rows, np.int64)
+    partition = np.zeros(rows, np.int64)
+    keys, order = [pa.array([], pa.string())], [np.zeros(0, np.int64)]
+    for version in np.unique(versions).tolist():
+        route, concerned = routes[version], np.flatnonzero(versions == version)
+        hashed = _hashes(changes, route, concerned, commit_ts)
+        topic[concerned] = topic_partitions.topics.index(route.topic)
+        partition[concerned] = hashed % topic_partitions.partitions
+        by_table = route.rule == "table"
+        keys.append(
+            pa.repeat(route.table_key, len(concerned)) if by_table else pa.array(hashed).cast(pa.string())
+        )
+        order.append(concerned)
+    given = {
+        "partition_index": topic * topic_partitions.partitions + partition,
+        "topic": pa.array(topic_partitions.topics, pa.string()).take(pa.array(topic)),
+        "partition": partition,
+        "kind": np.full(rows, int(Kind.ROW)),
+        "dispatch_key": pa.concat_arrays(keys).take(pa.array(np.argsort(np.concatenate(order)))),
+        "deliver_after_ts": changes.column("commit_ts"),
+        **dict.fromkeys(("restart_epoch", "kind_order", "delivery_no"), np.zeros(rows, np.int64)),
+    }
+    return event_batch({**{name: changes.column(name) for name in changes.schema.names}, **given}, rows)
+
+
+def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> pa.RecordBatch:
+    """A batch of the event stream; columns that are not given are NULL."""
+    arrays = []
+    for field in EVENT_STREAM:
+        column = columns.get(field.name)
+        if column is None:
+            arrays.append(pa.nulls(rows, field.type))
+        elif isinstance(column, np.ndarray):
+            arrays.append(pa.array(column).cast(field.type))
+        else:
+            arrays.append(column.cast(field.type))
+    return pa.record_batch(arrays, schema=EVENT_STREAM)
+
+
+def _hashes(changes: pa.RecordBatch, route: Route, rows: Numbers, commit_ts: Numbers) -> Numbers:
+    """The number of each row whose remainder is its partition."""
+    if route.rule == "ts":
+        return commit_ts[rows]
+    hashed = np.full(len(rows), route.base_hash, np.uint32)
+    if route.key_columns:
+        deleted = numbers(changes.column("op"))[rows] == Op.DELETE
+        before, after = changes.column("before"), changes.column("after")
+        for name, index in route.key_columns:
+            values = pa.concat_arrays(
+                [column_values(before, rows[deleted], index), column_values(after, rows[~deleted], index)]
+            )
+            hashes = value_hashes(name, values, skips_null=route.skips_null)
+            hashed[deleted] ^= hashes[: int(deleted.sum())]
+            hashed[~deleted] ^= hashes[int(deleted.sum()) :]
+    return hashed.astype(np.int64)

@@ -6,32 +6,37 @@ Source: tiflow ``cdc/entry/mounter.go``, ``pkg/filter`` (``sql_event_filter.go``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
-from operator import or_
+from functools import partial
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
 from ticdc_producer.config.filter_section import EventFilter, FilterSection
 from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.value_condition import check_expression, value_condition
+from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.pipeline.row_images import Flags, column_values, numbers
+from ticdc_producer.pipeline.value_condition import value_condition
 
 _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), "all dml": tuple(Op)}
 
 
-def event_filter(mutations: DataFrame, tables: Iterable[TableInfo], section: FilterSection) -> DataFrame:
+def event_filter(
+    mutations: pa.RecordBatch, tables: Iterable[TableInfo], section: FilterSection
+) -> pa.RecordBatch:
     """Remove the mutations that an event filter ignores.
 
     :param mutations: with ``commit_ts``, TIMESTAMP values in the changefeed's zone.
     :param tables: the versions that are replicated.
     :raises ChangefeedError: for a value expression that cannot be evaluated.
     """
-    ignored = [*_ignored(tuple(tables), section)]
-    if not ignored:
+    if not section.event_filters and not section.ignore_txn_start_ts:
         return mutations
-    return mutations.where(~F.coalesce(reduce(or_, ignored), F.lit(False)))
+    ignored = np.zeros(mutations.num_rows, bool)
+    for found in _ignored(mutations, tuple(tables), section):
+        ignored |= found
+    return mutations.filter(pa.array(~ignored)) if ignored.any() else mutations
 
 
 def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iterator[TableInfo]:
@@ -43,7 +48,7 @@ def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iter
 
 
 def check_expressions(table: TableInfo, section: FilterSection) -> None:
-    """Check the value expressions for one table without Spark.
+    """Check the value expressions for one table.
 
     :raises ChangefeedError: for one that cannot be evaluated.
     """
@@ -51,7 +56,7 @@ def check_expressions(table: TableInfo, section: FilterSection) -> None:
         if _matcher(rule).accepts(table.schema, table.name):
             for _, _, expression in _expressions(rule):
                 if expression:
-                    check_expression(expression, table)
+                    value_condition(expression, table)
 
 
 def drops_rows(rule: EventFilter) -> bool:
@@ -59,22 +64,27 @@ def drops_rows(rule: EventFilter) -> bool:
     return bool(_ops(rule)) or any(expression for _, _, expression in _expressions(rule))
 
 
-def _ignored(tables: Sequence[TableInfo], section: FilterSection) -> Iterator[Column]:
+def _ignored(
+    mutations: pa.RecordBatch, tables: Sequence[TableInfo], section: FilterSection
+) -> Iterator[Flags]:
+    versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     if section.ignore_txn_start_ts:
-        yield (F.col("commit_ts") - 1).isin(*section.ignore_txn_start_ts)
+        start_ts = numbers(mutations.column("commit_ts")) - 1
+        possible = [ts for ts in section.ignore_txn_start_ts if 0 <= ts <= MAX_TS]
+        yield np.isin(start_ts, np.array(possible, np.int64))
     for rule in section.event_filters:
         matcher = _matcher(rule)
         concerned = [table for table in tables if matcher.accepts(table.schema, table.name)]
-        if concerned and (ops := _ops(rule)):
-            of_tables = F.col("table_version").isin(*(table.version for table in concerned))
-            yield of_tables & F.col("op").isin(*map(int, ops))
+        of_tables = np.isin(versions, [table.version for table in concerned])
+        yield of_tables & np.isin(ops, [int(op) for op in _ops(rule)])
         for table in concerned:
             for op, image, expression in _expressions(rule):
-                if expression:
-                    of_table = (F.col("table_version") == table.version) & (F.col("op") == int(op))
-                    # A condition that is NULL must not hide the result of another one.
-                    holds = F.coalesce(value_condition(expression, table, image), F.lit(False))
-                    yield F.when(of_table, holds).otherwise(F.lit(False))
+                found = (versions == table.version) & (ops == int(op))
+                if expression and found.any():
+                    rows = np.flatnonzero(found)
+                    columns = partial(column_values, mutations.column(image), rows)
+                    found[rows] = value_condition(expression, table)(columns, len(rows))
+                    yield found
 
 
 def _matcher(rule: EventFilter) -> Matcher:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.column_selection import ColumnSelection
@@ -15,22 +17,23 @@ from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit, localise
+from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.control_events import (
     ActiveTopic,
     DDLRoute,
     ResolvedPlan,
     ddl_events,
-    resolved_events,
+    regular_resolved_events,
+    single_resolved_events,
 )
 from ticdc_producer.pipeline.dispatch import dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables
 from ticdc_producer.pipeline.go_sort_order import go_sort_order
-from ticdc_producer.pipeline.mutations import mutations, net_mutations
-from ticdc_producer.pipeline.order import order
+from ticdc_producer.pipeline.local_time import localise
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.select import select
 from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.table_metadata import table_metadata
 from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
 
@@ -75,6 +78,11 @@ class StreamPlan:
         """The dispatch route of each replicated table version."""
         return {table.version: self.router.route(self.selection.of(table)) for table in self.replicated}
 
+    @property
+    def sorts_again(self) -> bool:
+        """Whether TiCDC sorts the rows of a transaction again after splitting updates."""
+        return not self.changefeed.output_raw_change_event and self.changefeed.profile == "classic"
+
     @cached_property
     def ddls(self) -> tuple[DDLRoute, ...]:
         """The DDLs that are sent, with their topics."""
@@ -111,70 +119,85 @@ class StreamPlan:
         return TopicPartitions(topics, self.changefeed.partition_num)
 
 
-Faults: TypeAlias = Callable[[DataFrame], DataFrame]
-"""Rewrites an unordered event stream."""
+class Faults(Protocol):
+    """Injects faults into an event stream."""
+
+    @property
+    def regroups(self) -> bool:
+        """Whether ``regrouped`` changes anything."""
+        ...
+
+    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """All events with faults, in any order."""
+        ...
+
+    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Events in delivery order with the faults that change the order."""
+        ...
 
 
-def event_stream(
-    spark: SparkSession,
-    changes: DataFrame,
-    plan: StreamPlan,
-    net: DataFrame | None = None,
-    faults: Faults | None = None,
-) -> DataFrame:
-    """The ordered event stream of a change log (shape ``EVENT_STREAM``).
+def event_stream(changes: pa.RecordBatch, plan: StreamPlan, faults: Faults | None = None) -> pa.RecordBatch:
+    """The ordered event stream of a whole change log (shape ``EVENT_STREAM``).
 
     Rows of tables that TiCDC does not replicate are left out.
 
-    :param net: further changes, of other rows; no transaction changes one of these rows twice.
+    :param changes: shape ``CHANGE_LOG``.
     :param faults: injects faults.
     """
-    return ordered_events(row_events(spark, changes, plan, net), plan, faults)
-
-
-def ordered_events(rows: DataFrame, plan: StreamPlan, faults: Faults | None = None) -> DataFrame:
-    """The ordered event stream of some row events.
-
-    :param rows: as returned by ``row_events``.
-    :param faults: injects faults; evaluates the rows several times.
-    """
-    spark = rows.sparkSession
-    ddls = ddl_events(spark, plan.ddls, plan.topic_partitions, to_all=plan.changefeed.ddl_to_all_partitions)
-    times = [ddl.commit_ts for ddl in plan.ddls]
-    resolved = resolved_events(spark, plan.resolved, times, plan.active_topics, plan.topic_partitions)
-    events = rows.unionByName(ddls).unionByName(resolved)
-    if faults is None:
-        return order(events, plan.topic_partitions, faultless=True)
-    return order(faults(events), plan.topic_partitions)
-
-
-def row_events(
-    spark: SparkSession,
-    changes: DataFrame,
-    plan: StreamPlan,
-    net: DataFrame | None = None,
-    *,
-    net_moves: bool = True,
-) -> DataFrame:
-    """The row events of the stream, unordered.
-
-    :param net: as in ``event_stream``.
-    :param net_moves: whether any of these changes may move its row to another key.
-    """
-    changefeed, clock = plan.changefeed, plan.resolved.clock
-    known = table_metadata(spark, plan.replicated, plan.routes)
-
-    def committed(log: DataFrame) -> DataFrame:
-        return localise(commit(log, clock), known, changefeed.time_zone)
-
-    net_changes = mutations(committed(changes))
-    if net is not None:
-        net_changes = net_changes.unionByName(net_mutations(committed(net), moves=net_moves))
-    net_changes = event_filter(net_changes, plan.replicated, changefeed.filter)
-    rows = split(
-        net_changes, known, raw_change_event=changefeed.output_raw_change_event, profile=changefeed.profile
-    )
-    if not changefeed.output_raw_change_event and changefeed.profile == "classic":
+    rows = row_events(in_key_order(committed(changes, plan)), plan)
+    if plan.sorts_again:
         rows = go_sort_order(rows, plan.large_transactions)
-    rows = select(rows, plan.replicated, plan.selection)
-    return dispatch(rows, known, plan.topic_partitions, profile=changefeed.profile)
+    events = pa.concat_batches([rows, *control_events(plan)])
+    if faults is None:
+        return in_delivery_order(events)
+    faulted = in_delivery_order(faults(events))
+    return pa.concat_batches([*faults.regrouped([faulted])]) if faults.regroups else faulted
+
+
+def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+    """The changes of replicated tables with commit-ts and local times, each at one row key.
+
+    Needs no other rows; ``row_events`` continues with the result.
+
+    :param changes: shape ``CHANGE_LOG``.
+    """
+    replicated = pa.array([table.version for table in plan.replicated], pa.int32())
+    changes = changes.filter(pc.is_in(changes.column("table_version"), replicated))
+    changes = localise(commit(changes, plan.resolved.clock), plan.replicated, plan.changefeed.time_zone)
+    return split_moved(changes)
+
+
+def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+    """Row events of the stream, unordered.
+
+    :param changes: results of ``committed``, sorted by ``mutations.IN_KEY_ORDER``; the changes of a
+        transaction to one row are complete.
+    """
+    changefeed = plan.changefeed
+    mutations = event_filter(collapse(changes), plan.replicated, changefeed.filter)
+    rows = split(
+        mutations,
+        plan.replicated,
+        raw_change_event=changefeed.output_raw_change_event,
+        profile=changefeed.profile,
+    )
+    return dispatch(select(rows, plan.replicated, plan.selection), plan.routes, plan.topic_partitions)
+
+
+def control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
+    """The DDL and resolved events of the stream, unordered."""
+    every = np.arange(plan.resolved.regular)
+    return [
+        *single_control_events(plan),
+        regular_resolved_events(plan.resolved, every, plan.active_topics, plan.topic_partitions),
+    ]
+
+
+def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
+    """The DDL events, and the resolved events that are neither after each commit nor at a tick; few."""
+    times = [ddl.commit_ts for ddl in plan.ddls]
+    to_all = plan.changefeed.ddl_to_all_partitions
+    return [
+        ddl_events(plan.ddls, plan.topic_partitions, to_all=to_all),
+        single_resolved_events(plan.resolved, times, plan.active_topics, plan.topic_partitions),
+    ]

@@ -6,187 +6,178 @@ verify them.
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import TypeAlias
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.dataframes import DECODED, DELIVERY_KEY, EVENT_COLUMN
+from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.pipeline.project_values import project_values
-from ticdc_producer.pipeline.table_metadata import join_table_metadata
-from ticdc_producer.pipeline.utf8 import utf8_repaired
-
-_TABLES = (
-    "table_version int, row_schema string, row_table string, partitioned boolean, described "
-    "array<struct<name:string,type:string,flag:int,image_index:int,handle:boolean,damaged:boolean>>"
+from ticdc_producer.model.shapes import (
+    EVENT_IMAGE,
+    EVENT_OFFSETS,
+    EVENT_STREAM,
+    EXPECTED_EVENTS,
 )
-_ColumnStruct: TypeAlias = tuple[str, str, int, int, bool, bool]
-_DDLS = "ddl int, ddl_schema string, ddl_table string, query string, ddl_type int"
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.pipeline.decoded_images import DecodedTable, scattered
+from ticdc_producer.pipeline.project_values import project_values
+from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers
+
+CARRIED = pa.schema(
+    [*EVENT_STREAM, *(EVENT_OFFSETS.field(name) for name in ("offset", "index", "handle_key_only"))]
+)
+"""The event stream with the position of each event: an event that several messages carry has several rows."""
 
 
-def expected_decode(
-    events: DataFrame, catalog: Catalog, fidelity: Fidelity, *, with_handle_key: bool = False
-) -> DataFrame:
-    """The event stream as decoded events (shape ``DECODED``), with the delivery key instead of offsets.
+class ExpectedEvents:
+    """The events that a reader of the messages must decode.
 
-    :param events: the event stream, in any order.
-    :param with_handle_key: add ``handle_key``, the names of the handle key columns of each row.
-    :return: columns of ``DECODED`` without offset, index, events, size and error, and the delivery key.
+    :param catalog: the tables and DDLs of the events.
+    :param fidelity: what the protocol with its options carries.
     """
-    spark = events.sparkSession
-    tables = _tables(spark, catalog, fidelity)
-    rows = _rows(project_values(events.where(F.col("kind") == Kind.ROW), catalog, fidelity), tables, fidelity)
-    ddls = events.where(F.col("kind") == Kind.DDL).join(F.broadcast(_ddls(spark, catalog, fidelity)), "ddl")
-    ddls = ddls.withColumns({"schema": F.col("ddl_schema"), "table": F.col("ddl_table")})
-    resolved = events.where(F.col("kind") == Kind.RESOLVED)
-    timed = (_observed_time(rows, fidelity, are_rows=True), _observed_time(ddls, fidelity), resolved)
-    kinds = [_shaped(part, kind.label, with_handle_key) for kind, part in zip(Kind, timed, strict=True)]
-    return reduce(DataFrame.unionByName, kinds)
 
+    def __init__(self, catalog: Catalog, fidelity: Fidelity) -> None:
+        self._catalog, self._fidelity = catalog, fidelity
 
-def _observed_time(events: DataFrame, fidelity: Fidelity, *, are_rows: bool = False) -> DataFrame:
-    if fidelity.commit_ts == "milliseconds":
-        first_of_ms = F.shiftleft(F.shiftright("commit_ts", LOGICAL_BITS), LOGICAL_BITS)
-        return events.withColumn("commit_ts", first_of_ms)
-    if has_commit_ts(fidelity.commit_ts) or not are_rows:
-        return events
-    observed = (F.col("op") != Op.DELETE.label) & F.lit(fidelity.commit_ts == "not deletes")
-    return events.withColumn(
-        "commit_ts", F.when(observed, F.col("commit_ts")).otherwise(F.lit(0).cast("long"))
-    )
+    def expected(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """The expected events (shape ``EXPECTED_EVENTS``), in the order of the given ones.
 
-
-def _tables(spark: SparkSession, catalog: Catalog, fidelity: Fidelity) -> DataFrame:
-    rows = [
-        (
-            table.version,
-            fidelity.visible_name(table.schema),
-            fidelity.visible_name(table.name),
-            bool(table.partitions),
-            _column_structs(table, fidelity),
+        :param events: shape ``CARRIED``.
+        """
+        events = project_values(events, self._catalog.tables, self._fidelity)
+        kinds, rows = numbers(events.column("kind")), events.num_rows
+        columns: dict[str, pa.Array] = {
+            name: events.column(name) for name in ("topic", "partition", "offset", "index", "commit_ts")
+        }
+        labels = pa.array([kind.label for kind in Kind], pa.string())
+        columns["kind"] = labels.take(pa.array(kinds - 1))
+        columns["commit_ts"] = self._commit_ts(events, kinds)
+        parts = [self._rows(events, kinds), self._ddls(events, kinds)]
+        for field in EXPECTED_EVENTS:
+            if field.name not in columns:
+                found = [part[field.name] for part in parts if field.name in part]
+                columns[field.name] = scattered(
+                    [values.cast(field.type) for values, _ in found],
+                    [at for _, at in found],
+                    rows,
+                    field.type,
+                )
+        return pa.record_batch(
+            [columns[field.name].cast(field.type) for field in EXPECTED_EVENTS], schema=EXPECTED_EVENTS
         )
-        for table in catalog.tables
-    ]
-    return spark.createDataFrame(rows, _TABLES)
 
+    def _commit_ts(self, events: pa.RecordBatch, kinds: Numbers) -> pa.Array:
+        """The commit-ts as far as the messages carry it."""
+        times, precision = numbers(events.column("commit_ts")), self._fidelity.commit_ts
+        if precision == "milliseconds":
+            first_of_ms = times >> LOGICAL_BITS << LOGICAL_BITS
+            return pa.array(np.where(kinds == Kind.RESOLVED, times, first_of_ms))
+        if has_commit_ts(precision):
+            return pa.array(times)
+        ops = numbers(pc.fill_null(events.column("op"), 0))
+        hidden = (kinds == Kind.ROW) & ((precision == "none") | (ops == Op.DELETE))
+        return pa.array(np.where(hidden, 0, times))
 
-def _column_structs(table: TableInfo, fidelity: Fidelity) -> list[_ColumnStruct]:
-    columns: list[_ColumnStruct] = []
-    for index, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
-        type_name, handle = fidelity.visible_type(column, flag), bool(flag & ColumnFlag.HANDLE_KEY)
-        name = fidelity.visible_name(column.name)
-        columns.append(
-            (
-                name,
-                type_name,
-                fidelity.visible_flag(flag),
-                index,
-                handle,
-                fidelity.replaces_invalid_utf8(column),
+    def _ddls(self, events: pa.RecordBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+        rows = np.flatnonzero(kinds == Kind.DDL)
+        ddls = numbers(events.column("ddl").take(pa.array(rows)))
+        described = self._described_ddls
+        return {
+            name: (
+                pa.array([described[ddl][name] for ddl in ddls.tolist()], EXPECTED_EVENTS.field(name).type),
+                rows,
             )
+            for name in ("schema", "table", "query", "ddl_type")
+        }
+
+    @cached_property
+    def _described_ddls(self) -> list[Mapping[str, Any]]:
+        described: list[Mapping[str, Any]] = []
+        for ddl in self._catalog.ddls:
+            names = self._fidelity.visible_ddl_names(ddl.event(0), *self._catalog.tables_of(ddl))
+            kind = self._fidelity.visible_ddl_type(ddl.ddl_type)
+            described.append({"schema": names[0], "table": names[1], "query": ddl.query, "ddl_type": kind})
+        return described
+
+    def _rows(self, events: pa.RecordBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+        """The columns that only rows have, and the rows for which each has values."""
+        is_row = kinds == Kind.ROW
+        versions = np.where(is_row, numbers(pc.fill_null(events.column("table_version"), -1)), -1)
+        ops, large = numbers(pc.fill_null(events.column("op"), 0)), flags(events.column("handle_key_only"))
+        parts: dict[str, list[pa.Array]] = defaultdict(list)
+        at: list[Numbers] = []
+        groups = np.where(is_row, (versions * len(Op) + ops - 1) * 2 + large, -1)
+        for group in np.unique(groups[is_row]).tolist():
+            rows = np.flatnonzero(groups == group)
+            (version, op), is_large = divmod(group // 2, len(Op)), bool(group % 2)
+            decoded = self._decoded(events, version, Op(op + 1), rows, handle_key_only=is_large)
+            for name, values in decoded.items():
+                parts[name].append(values)
+            at.append(rows)
+        order = np.concatenate([np.zeros(0, np.int64), *at])
+        return {name: (pa.concat_arrays(values), order) for name, values in parts.items()}
+
+    @cached_property
+    def _tables(self) -> list[DecodedTable]:
+        return [DecodedTable(table, self._fidelity) for table in self._catalog.tables]
+
+    def _decoded(
+        self, events: pa.RecordBatch, version: int, op: Op, rows: Numbers, *, handle_key_only: bool
+    ) -> dict[str, pa.Array]:
+        """The rows of one table version and operation."""
+        decoded, fidelity, count = self._tables[version], self._fidelity, len(rows)
+        table, sent = decoded.table, decoded.sent(op, handle_key_only=handle_key_only)
+        has_id = fidelity.table_ids == "all" or (
+            fidelity.table_ids == "partitions" and bool(table.partitions)
         )
-    return sorted(columns, key=lambda column: column[0].encode()) if fidelity.sorted_columns else columns
-
-
-def _ddls(spark: SparkSession, catalog: Catalog, fidelity: Fidelity) -> DataFrame:
-    rows = [
-        (i, *_observed_names(catalog, ddl, fidelity), ddl.query, fidelity.visible_ddl_type(ddl.ddl_type))
-        for i, ddl in enumerate(catalog.ddls)
-    ]
-    return spark.createDataFrame(rows, _DDLS)
-
-
-def _observed_names(catalog: Catalog, job: DDLJob, fidelity: Fidelity) -> tuple[str, str]:
-    return fidelity.visible_ddl_names(job.event(0), *catalog.tables_of(job))
-
-
-def _rows(events: DataFrame, tables: DataFrame, fidelity: Fidelity) -> DataFrame:
-    described = F.col("described")
-    deleted = described if fidelity.deletes == "all" else F.filter(described, lambda column: column["handle"])
-    visible = F.when(F.col("op") == Op.DELETE, deleted).otherwise(described)
-    joined = join_table_metadata(events, tables, "row_schema", "row_table", "partitioned", "described")
-    joined = joined.withColumns(
-        {
-            "new": _image("after", described),
-            "old": F.when(F.col("op") == Op.DELETE, _image("before", deleted)).when(
-                F.col("op") == Op.UPDATE, _old_image(fidelity)
-            ),
-            "columns": F.transform(
-                visible, lambda column: F.struct(*(column[n] for n in EVENT_COLUMN.names))
-            ),
+        ids = events.column("table_id").take(pa.array(rows))
+        no_image = pa.nulls(count, EVENT_IMAGE)
+        after = no_image if op == Op.DELETE else decoded.maps(events.column("after"), rows, sent)
+        before, has_old = no_image, np.zeros(count, bool)
+        if op == Op.DELETE:
+            before, has_old = decoded.maps(events.column("before"), rows, sent), np.ones(count, bool)
+        elif op == Op.UPDATE and fidelity.old_values != "none":
+            before, has_old = self._old_images(events, decoded, rows, sent, handle_key_only=handle_key_only)
+        labels = np.full(count, op.label, object)
+        if op == Op.UPDATE and not fidelity.names_operation:
+            labels[~has_old] = Op.INSERT.label
+        return {
+            "schema": pa.repeat(fidelity.visible_name(table.schema), count),
+            "table": pa.repeat(fidelity.visible_name(table.name), count),
+            "table_id": ids if has_id else pa.repeat(0, count),
+            "op": pa.array(labels, pa.string()),
+            "columns": pa.repeat(decoded.columns(sent), count),
+            "before": before,
+            "after": after,
+            "handle_key_only": pa.repeat(int(handle_key_only), count),
         }
-    )
-    return joined.withColumns(
-        {
-            "schema": F.col("row_schema"),
-            "table": F.col("row_table"),
-            "table_id": _table_id(fidelity),
-            "op": _word(fidelity),
-            "before": F.col("old"),
-            "after": F.col("new"),
-            "handle_key_only": F.lit(0),
-            "handle_key": F.filter(described, lambda column: column["handle"])["name"],
-        }
-    )
 
+    def _old_images(
+        self,
+        events: pa.RecordBatch,
+        decoded: DecodedTable,
+        rows: Numbers,
+        sent: Flags,
+        *,
+        handle_key_only: bool,
+    ) -> tuple[pa.Array, Flags]:
+        """The old images of updates, and which rows have one.
 
-def _table_id(fidelity: Fidelity) -> Column:
-    has_id = {"all": F.lit(True), "partitions": F.col("partitioned"), "none": F.lit(False)}
-    return F.when(has_id[fidelity.table_ids], F.col("table_id")).otherwise(0)
-
-
-def _word(fidelity: Fidelity) -> Column:
-    """The operation as a decoder reports it."""
-    op = F.col("op")
-    if not fidelity.names_operation:
-        op = F.when((op == Op.UPDATE) & F.col("old").isNull(), int(Op.INSERT)).otherwise(op)
-    return reduce(lambda word, one: F.when(op == one, one.label).otherwise(word), Op, F.lit(None))
-
-
-def _old_image(fidelity: Fidelity) -> Column:
-    if fidelity.old_values == "none":
-        return F.lit(None)
-    if fidelity.old_values == "all":
-        return _image("before", F.col("described"))
-    changed = F.filter("described", lambda c: ~_at("before", c).eqNullSafe(_at("after", c)))
-    image = _image("before", changed)
-    return image if fidelity.names_operation else F.when(F.size(changed) > 0, image)
-
-
-def _image(image: str, columns: Column) -> Column:
-    def entry(column: Column) -> Column:
-        value = _at(image, column)
-        return F.struct(column["name"], F.when(column["damaged"], utf8_repaired(value)).otherwise(value))
-
-    return F.when(F.col(image).isNotNull(), F.map_from_entries(F.transform(columns, entry)))
-
-
-def _at(image: str, column: Column) -> Column:
-    return F.get(F.col(image), column["image_index"])
-
-
-_WITHOUT = ("offset", "index", "events", "size", "error", "error_byte", "error_expected")
-_ONLY_ROWS = ("schema", "table", "table_id", "op", "columns", "before", "after", "handle_key_only")
-_PER_KIND = {"row": _ONLY_ROWS, "ddl": ("schema", "table", "query", "ddl_type"), "resolved": ()}
-
-
-def _shaped(events: DataFrame, kind: str, with_handle_key: bool) -> DataFrame:
-    general = ("topic", "partition", "commit_ts")
-    columns = []
-    for field in DECODED.fields:
-        if field.name in _WITHOUT:
-            continue
-        known = field.name in general or field.name in _PER_KIND[kind]
-        value = F.lit(kind) if field.name == "kind" else F.col(field.name) if known else F.lit(None)
-        columns.append(value.cast(field.dataType).alias(field.name))
-    if with_handle_key:
-        names = F.col("handle_key") if kind == Kind.ROW.label else F.lit(None)
-        columns.append(names.cast("array<string>").alias("handle_key"))
-    return events.select(*columns, "partition_index", *DELIVERY_KEY)
+        If the operation is not named, an old image without columns is no old image. Handle key columns never
+        differ between the images of an update.
+        """
+        before = events.column("before")
+        chosen: Flags = np.broadcast_to(sent, (len(rows), len(sent)))
+        if self._fidelity.old_values == "updated":
+            chosen = chosen & decoded.changed(before, events.column("after"), rows)
+        images = decoded.maps(before, rows, chosen)
+        if self._fidelity.names_operation or (self._fidelity.old_values == "all" and not handle_key_only):
+            return images, np.ones(len(rows), bool)
+        has_old: Flags = np.any(chosen, axis=1)
+        return pc.if_else(pa.array(has_old), images, pa.scalar(None, EVENT_IMAGE)), has_old

@@ -1,4 +1,4 @@
-"""Stage 2: collapse each transaction to what TiKV stores: at most one mutation per row key.
+"""Stages: collapse each transaction to what TiKV stores: at most one mutation per row key.
 
 Source: TiDB's two-phase commit writes one value per key. docs/stream-semantics.md §2 lists the cases (a
 delete and an insert of one key are an update, an insert and a delete are nothing).
@@ -6,73 +6,91 @@ delete and an insert of one key are an update, an insert and a delete are nothin
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.pipeline.row_images import Flags, flags, numbers, present, same_images, without
 
-KEY = ("commit_ts", "table_id", "row_key")
-_STAYS, _LEAVES, _ARRIVES = 0, 1, 2
-"""Whether the row stays on its key, or leaves one key and arrives at another."""
+ROW = ("table_id", "row_key")
+"""The columns that identify a row upstream: changes of one row belong to one group."""
+KEY = ("commit_ts", *ROW)
+"""The columns that identify a mutation."""
+IN_KEY_ORDER = (*KEY, "row_seq")
+"""The columns by which ``collapse`` needs its input sorted."""
 
 
-def mutations(changes: DataFrame) -> DataFrame:
-    """Collapse the changes of each transaction to net mutations.
+def split_moved(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace an update that moves its row to another key by a delete at the old key and an insert.
 
     :param changes: a change log with ``commit_ts``.
-    :return: ``commit_ts, commit_seq, table_version, table_id, row_key, row_id, op, before, after``, one
-        row per mutation; changes without a net effect are removed.
+    :return: without the ``old_`` columns.
     """
-    net = (
-        _one_key_each(changes)
-        .groupBy(*KEY)
-        .agg(
-            F.min("commit_seq").alias("commit_seq"),
-            F.max_by("table_version", "row_seq").alias("table_version"),
-            F.max_by("row_id", "row_seq").alias("row_id"),
-            F.min_by("before", "row_seq").alias("before"),
-            F.max_by("after", "row_seq").alias("after"),
-        )
-    )
-    return _with_op(net)
+    moved = changes.column("old_row_key").is_valid().to_numpy(zero_copy_only=False)
+    if not moved.any():
+        return changes.drop_columns(["old_table_id", "old_row_key", "old_row_id"])
+    rows = np.repeat(np.arange(len(moved)), 1 + moved)
+    arrives = np.zeros(len(rows), bool)
+    arrives[1:] = rows[1:] == rows[:-1]
+    leaves = moved[rows] & ~arrives
+    halves = changes.take(pa.array(rows))
+    columns = {name: halves.column(name) for name in changes.schema.names if not name.startswith("old_")}
+    for name in ("table_id", "row_key", "row_id"):
+        columns[name] = pc.if_else(pa.array(leaves), halves.column(f"old_{name}"), columns[name])
+    columns["before"] = without(columns["before"], arrives)
+    columns["after"] = without(columns["after"], leaves)
+    return pa.RecordBatch.from_pydict(columns)
 
 
-def net_mutations(changes: DataFrame, *, moves: bool = True) -> DataFrame:
-    """``mutations`` for changes of which no transaction has two of one row: needs no shuffle.
+def in_key_order(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """Sort changes for ``collapse``."""
+    return changes.take(pc.sort_indices(changes, [(name, "ascending") for name in IN_KEY_ORDER]))
 
-    :param moves: whether any change may move its row to another key.
+
+def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """Collapse the changes of each transaction to net mutations.
+
+    :param changes: sorted by ``IN_KEY_ORDER``; every group of ``KEY`` is complete.
+    :return: one row per mutation with its ``op``; changes without a net effect are removed.
     """
-    stay = _one_key_each(changes) if moves else changes.drop("old_table_id", "old_row_key", "old_row_id")
-    return _with_op(stay.drop("row_seq"))
+    first = first_of_groups(changes, KEY)
+    last = np.roll(first, -1)
+    if (~first).any():
+        net = changes.filter(pa.array(last))
+        net = _replaced(net, "before", changes.column("before").filter(pa.array(first)))
+    else:
+        net = changes
+    return with_op(net.drop_columns(["row_seq"]))
 
 
-def _with_op(net: DataFrame) -> DataFrame:
-    return net.where(~F.col("before").eqNullSafe(F.col("after"))).withColumn("op", _net_op())
+def with_op(mutations: pa.RecordBatch) -> pa.RecordBatch:
+    """Set ``op`` as follows from the images, and remove the mutations that change nothing."""
+    before, after = mutations.column("before"), mutations.column("after")
+    existed, exists = present(before), present(after)
+    op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT)).astype(np.int8)
+    mutations = _replaced(mutations, "op", pa.array(op))
+    unchanged = same_images(before, after)
+    return mutations.filter(pa.array(~unchanged)) if unchanged.any() else mutations
 
 
-def _net_op() -> Column:
-    inserted = F.when(F.col("before").isNull(), Op.INSERT)
-    return inserted.when(F.col("after").isNull(), Op.DELETE).otherwise(Op.UPDATE).cast("byte")
+def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> Flags:
+    """Which rows begin a group of equal keys.
 
-
-def _one_key_each(changes: DataFrame) -> DataFrame:
-    """Replace an update that moves its row to another key by a delete and an insert.
-
-    ``explode`` gets numbers: an array of the two halves would copy the images of every row.
+    :param rows: those of a group are consecutive.
     """
-    moved = F.col("old_row_key").isNotNull()
-    halves = F.when(moved, F.array(F.lit(_LEAVES), F.lit(_ARRIVES))).otherwise(F.array(F.lit(_STAYS)))
-    leaves, arrives = F.col("half") == _LEAVES, F.col("half") == _ARRIVES
-    old_key = [
-        F.when(leaves, F.col(f"old_{name}")).otherwise(F.col(name)).alias(name)
-        for name in ("table_id", "row_key", "row_id")
-    ]
-    return changes.withColumn("half", F.explode(halves)).select(
-        "commit_ts",
-        "commit_seq",
-        "row_seq",
-        "table_version",
-        *old_key,
-        F.when(~arrives, F.col("before")).alias("before"),
-        F.when(~leaves, F.col("after")).alias("after"),
-    )
+    first = np.zeros(rows.num_rows, bool)
+    first[:1] = True
+    for name in key:
+        column = rows.column(name)
+        if pa.types.is_integer(column.type):
+            values = numbers(column)
+            first[1:] |= values[1:] != values[:-1]
+        else:
+            first[1:] |= flags(pc.not_equal(column.slice(1), column.slice(0, max(len(column) - 1, 0))))
+    return first
+
+
+def _replaced(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    index = batch.schema.get_field_index(name)
+    return batch.set_column(index, batch.schema.field(index), column)

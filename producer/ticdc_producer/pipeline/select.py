@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from ticdc_producer.dispatch.column_selection import ColumnSelection
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.row_images import numbers, selected_from
 
 
-def select(changes: DataFrame, tables: Iterable[TableInfo], selection: ColumnSelection) -> DataFrame:
+def select(
+    changes: pa.RecordBatch, tables: Iterable[TableInfo], selection: ColumnSelection
+) -> pa.RecordBatch:
     """Reduce ``before`` and ``after`` to the selected columns.
 
     :param tables: the versions that are replicated, with all their columns.
@@ -23,19 +25,15 @@ def select(changes: DataFrame, tables: Iterable[TableInfo], selection: ColumnSel
     }
     if not selected:
         return changes
-    return changes.withColumns({name: _reduced(name, selected) for name in ("before", "after")})
+    versions = numbers(changes.column("table_version"))
+    for name in ("before", "after"):
+        index = changes.schema.get_field_index(name)
+        images = selected_from(changes.column(index), selected, versions)
+        changes = changes.set_column(index, changes.schema.field(index), images)
+    return changes
 
 
 def selected_columns(table: TableInfo, selection: ColumnSelection) -> list[int] | None:
     """Image indexes of the selected columns; None if all are selected."""
     sent = selection.of(table).sent
     return None if sent == table.sent else [table.sent.index(offset) for offset in sent]
-
-
-def _reduced(image: str, selected: dict[int, list[int]]) -> Column:
-    reduced = F.col(image)
-    for version, columns in selected.items():
-        values = F.array(*(F.get(F.col(image), F.lit(index)) for index in columns))
-        applies = (F.col("table_version") == version) & F.col(image).isNotNull()
-        reduced = F.when(applies, values).otherwise(reduced)
-    return reduced

@@ -1,4 +1,4 @@
-"""Stage 3: split updates of a handle or unique column into a delete and an insert; add ``txn_order_key``.
+"""Stage: split updates of a handle or unique column into a delete and an insert; add ``txn_order_key``.
 
 The order inside a transaction is: physical table id; deletes, updates, inserts; row key. The halves of a
 split update are where a stable sort by kind puts them: after the other deletes, before the other inserts.
@@ -10,79 +10,116 @@ Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; ticdc ``pkg/co
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable
+from itertools import chain
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.pipeline.table_metadata import TableMetadata, join_table_metadata
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values, numbers, same_values, without
 
-_KIND_ORDER = {Op.DELETE: "00", Op.UPDATE: "01", Op.INSERT: "02"}
-_AFTER_ALL = "03"
-_WHOLE, _DELETED, _INSERTED = 0, 1, 2
+_KIND_ORDER = np.zeros(max(Op) + 1, np.uint8)
+_KIND_ORDER[[Op.DELETE, Op.UPDATE, Op.INSERT]] = 0, 1, 2
+_AFTER_ALL = 3
 
 
 def split(
-    mutations: DataFrame,
-    table_metadata: TableMetadata,
+    mutations: pa.RecordBatch,
+    tables: Iterable[TableInfo],
     *,
     raw_change_event: bool = False,
     profile: Profile = "classic",
-) -> DataFrame:
+) -> pa.RecordBatch:
     """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
 
+    :param tables: all table versions of the mutations.
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
     """
-    rows = mutations.withColumn("kind_before", F.col("op"))
-    if table_metadata.split_columns and not raw_change_event:
-        rows = _halved(rows, table_metadata)
-    kinds = _kinds if profile == "classic" else _kinds_unsorted
-    order_key = F.concat(_eight_bytes(F.col("table_id")), kinds(), F.col("row_key"))
-    return rows.withColumn("txn_order_key", order_key).drop("kind_before", "row_key")
+    changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else _changes_key(mutations, tables)
+    kind_before = numbers(mutations.column("op"))
+    if changes_key.any():
+        halves = np.repeat(np.arange(len(changes_key)), 1 + changes_key)
+        kind_before = kind_before[halves]
+        mutations = _halved(mutations.take(pa.array(halves)), changes_key[halves], halves)
+    kinds = _kinds(profile, numbers(mutations.column("op")), kind_before)
+    order_key = pc.binary_join_element_wise(
+        eight_bytes(numbers(mutations.column("table_id"))), kinds, mutations.column("row_key"), b""
+    )
+    return mutations.drop_columns(["row_key"]).append_column("txn_order_key", order_key)
 
 
-def _halved(mutations: DataFrame, table_metadata: TableMetadata) -> DataFrame:
-    """``explode`` gets numbers: an array of the two halves would copy the images of every row."""
-    updates = join_table_metadata(mutations, table_metadata.rows, "split_columns")
-    indexes = [F.get("split_columns", F.lit(number)) for number in range(table_metadata.split_columns)]
-    differs = reduce(or_, (~_at("before", index).eqNullSafe(_at("after", index)) for index in indexes))
-    parted = (F.col("op") == Op.UPDATE) & differs
-    halves = F.when(parted, F.array(F.lit(_DELETED), F.lit(_INSERTED))).otherwise(F.array(F.lit(_WHOLE)))
-    deleted, inserted = F.col("half") == _DELETED, F.col("half") == _INSERTED
-    op = F.when(deleted, Op.DELETE).when(inserted, Op.INSERT).otherwise(F.col("op"))
-    both = updates.withColumn("half", F.explode(halves)).withColumns({
-        "op": op.cast("byte"),
-        "before": F.when(~inserted, F.col("before")),
-        "after": F.when(~deleted, F.col("after")),
-    })  # fmt: skip
-    return both.drop("half", "split_columns")
+def split_columns(table: TableInfo) -> list[int]:
+    """Image indexes of the columns whose change splits an update: handle key and unique columns.
+
+    A mutation stays on its row key, so integer columns of a clustered key cannot change and are left out.
+    Text columns can change to values that are equal under their collation.
+
+    Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
+    """
+    keys = [index for index in table.indexes if index.unique or index.primary]
+    stored_under = table.clustered_key.offsets if table.clustered_key else ()
+    unchangeable = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
+    offsets = set(chain.from_iterable(index.offsets for index in keys)) - unchangeable
+    return [index for offset in sorted(offsets) if (index := table.image_index(offset)) is not None]
 
 
-def _at(image: str, index: Column) -> Column:
-    return F.get(F.col(image), index)
+def eight_bytes(values: Numbers) -> pa.Array:
+    """Non-negative numbers as 8 bytes each, big-endian, which sort like the numbers."""
+    return _fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
 
 
-def _kinds() -> Column:
-    """The order of kinds after the second sort, then the order before it."""
-    return F.concat(_kind_order("op"), _kind_order("kind_before"))
+def _changes_key(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flags:
+    versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
+    before, after = mutations.column("before"), mutations.column("after")
+    changed = np.zeros(len(ops), bool)
+    for table in tables:
+        columns = split_columns(table)
+        updated = (ops == Op.UPDATE) & (versions == table.version)
+        if columns and updated.any():
+            rows = np.flatnonzero(updated)
+            for index in columns:
+                values = (column_values(images, rows, index) for images in (before, after))
+                changed[rows] |= ~same_values(*values)
+    return changed
 
 
-def _kinds_unsorted() -> Column:
-    """The order of kinds without a second sort: only the inserts of split updates are moved."""
-    moved = (F.col("op") == Op.INSERT) & (F.col("kind_before") == Op.UPDATE)
-    return F.when(moved, F.unhex(F.lit(_AFTER_ALL))).otherwise(_kind_order("kind_before"))
+def _halved(rows: pa.RecordBatch, halved: Flags, source: Numbers) -> pa.RecordBatch:
+    """Make the first of two equal rows a delete, and the second an insert.
+
+    :param rows: with each update that is split twice.
+    :param source: number of the mutation that a row is made from.
+    """
+    inserted = np.zeros(len(source), bool)
+    inserted[1:] = source[1:] == source[:-1]
+    deleted = halved & ~inserted
+    op = np.where(deleted, Op.DELETE, np.where(inserted, Op.INSERT, numbers(rows.column("op"))))
+    changes = {
+        "op": pa.array(op.astype(np.int8)),
+        "before": without(rows.column("before"), inserted),
+        "after": without(rows.column("after"), deleted),
+    }
+    for name, column in changes.items():
+        index = rows.schema.get_field_index(name)
+        rows = rows.set_column(index, rows.schema.field(index), column)
+    return rows
 
 
-def _kind_order(column: str) -> Column:
-    order = F.lit(None)
-    for op, text in _KIND_ORDER.items():
-        order = F.when(F.col(column) == op, F.unhex(F.lit(text))).otherwise(order)
-    return order
+def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
+    """The order of kinds after the second sort, then before it; without a second sort, only the latter."""
+    before = _KIND_ORDER[kind_before]
+    if profile == "classic":
+        return _fixed_bytes(np.stack([_KIND_ORDER[op], before], axis=1))
+    moved = (op == Op.INSERT) & (kind_before == Op.UPDATE)
+    return _fixed_bytes(np.where(moved, np.uint8(_AFTER_ALL), before)[:, None])
 
 
-def _eight_bytes(number: Column) -> Column:
-    """A non-negative long as 8 bytes, big-endian."""
-    return F.unhex(F.lpad(F.hex(number), 16, "0"))
+def _fixed_bytes(rows: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> pa.Array:
+    """Each row of a matrix of bytes as one value."""
+    count, width = rows.shape
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 
 @dataclass(frozen=True)
 class TopicPartitions:
@@ -20,19 +17,6 @@ class TopicPartitions:
 
     def __len__(self) -> int:
         return len(self.topics) * self.partitions
-
-    def number(self, topic: Column, partition: Column) -> Column:
-        """The partition index of a topic and partition."""
-        topic_index = F.array_position(F.lit(list(self.topics)), topic) - F.lit(1)
-        return (topic_index * F.lit(self.partitions) + partition).cast("int")
-
-    def named(self, partition_index: Column) -> dict[str, Column]:
-        """``topic`` and ``partition`` of a partition index."""
-        topics = F.lit(list(self.topics))
-        return {
-            "topic": F.get(topics, (partition_index / self.partitions).cast("int")),
-            "partition": (partition_index % self.partitions).cast("int"),
-        }
 
     def of(self, topic: str) -> range:
         """The partition indexes of one topic."""

@@ -1,4 +1,4 @@
-"""The value expressions of event filters as Spark conditions on row images.
+"""The value expressions of event filters as conditions on row images.
 
 Comparisons of a column with constants or columns of its own kind, ``AND``, ``OR``, ``NOT``, ``IS NULL``,
 ``IN``, ``BETWEEN``, ``LIKE`` and arithmetic on whole and decimal numbers. Everything else is refused with
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from operator import or_
 from typing import Literal, TypeAlias
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -23,9 +22,13 @@ from ticdc_producer.errors import ChangefeedError, nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.row_images import Flags, flags
+from ticdc_producer.pipeline.value_operators import CALCULATED, COMPARED, Operand, like, unpadded
 
-_Later: TypeAlias = Callable[[], Column]
-"""Creates the Spark column, which needs a session; errors in the expression are raised before."""
+Columns: TypeAlias = Callable[[int], pa.Array]
+"""Returns the canonical values of the column with an index in the row image."""
+_Values: TypeAlias = Callable[[Columns], Operand]
+"""Evaluates a part of an expression for the rows of some columns."""
 _Kind: TypeAlias = Literal["number", "text", "padded text", "date", "datetime", "condition", "null"]
 _NUMBERS = INTEGERS | {MySQLType.YEAR, MySQLType.BIT}
 _TEXTS = {
@@ -36,57 +39,42 @@ _EVALUATED = (
     "supported are numbers, texts under a _bin collation, DATE, DATETIME and TIMESTAMP; = <> < <= > >= <=>, "
     "AND, OR, NOT, IS NULL, IN, BETWEEN, LIKE, + - * %"
 )
-_MOST_DIGITS = 38
+_MOST_DIGITS = 76
+"""Digits of the widest decimal in Arrow."""
+_INTEGER_DIGITS = 20
 _FORMS = {"date": r"\d{4}-\d\d-\d\d", "datetime": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"}
-_COMPARED: dict[type[exp.Expr], Callable[[Column, Column], Column]] = {
-    exp.EQ: lambda a, b: a == b,
-    exp.NEQ: lambda a, b: a != b,
-    exp.LT: lambda a, b: a < b,
-    exp.LTE: lambda a, b: a <= b,
-    exp.GT: lambda a, b: a > b,
-    exp.GTE: lambda a, b: a >= b,
-    exp.NullSafeEQ: lambda a, b: a.eqNullSafe(b),
-}
-_CALCULATED: dict[type[exp.Expr], Callable[[Column, Column], Column]] = {
-    exp.Add: lambda a, b: a + b,
-    exp.Sub: lambda a, b: a - b,
-    exp.Mul: lambda a, b: a * b,
-    exp.Mod: lambda a, b: F.when(b != 0, a % F.nullif(b, F.lit(0))),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """:param digits: fractional digits of a ``datetime``."""
+    """A part of an expression.
+
+    :param digits: fractional digits of a ``datetime`` or a number.
+    :param whole: digits of a number before the decimal point.
+    """
 
     kind: _Kind
-    value: _Later
+    value: _Values
     digits: int = 0
+    whole: int = 0
 
 
-def value_condition(expression: str, table: TableInfo, image: str) -> Column:
-    """Whether a row is ignored.
+def value_condition(expression: str, table: TableInfo) -> Callable[[Columns, int], Flags]:
+    """A function that returns which rows are ignored, given the columns of their images and their number.
 
     :param expression: SQL, as the changefeed file has it.
-    :param image: the column with the row image that the expression refers to.
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
-    return _condition(expression, table, image)()
-
-
-def check_expression(expression: str, table: TableInfo) -> None:
-    """Check an expression without Spark, with the errors of ``value_condition``.
-
-    :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
-    """
-    _condition(expression, table, "")
-
-
-def _condition(expression: str, table: TableInfo, image: str) -> _Later:
     tree = _parsed(expression)
     for node in tree.find_all(exp.Column):  # TiCDC's own error takes precedence over ours
         _offset(expression, table, node)
-    return _Reader(expression, table, image).condition(tree)
+    condition = _Reader(expression, table).condition(tree)
+
+    def ignored(columns: Columns, rows: int) -> Flags:
+        holds = condition(columns)
+        return flags(pa.repeat(holds, rows) if isinstance(holds, pa.Scalar) else holds)
+
+    return ignored
 
 
 def _parsed(expression: str) -> exp.Expr:
@@ -110,9 +98,8 @@ def _offset(expression: str, table: TableInfo, node: exp.Column) -> int:
 class _Reader:
     expression: str
     table: TableInfo
-    image: str
 
-    def condition(self, node: exp.Expr) -> _Later:
+    def condition(self, node: exp.Expr) -> _Values:
         typed = self._typed(node)
         if typed.kind != "condition":
             raise self._refused(f"{node.sql('mysql')!r} is not a condition")
@@ -125,54 +112,67 @@ class _Reader:
             return self._column(node)
         if isinstance(node, exp.Literal | exp.Neg | exp.Null):
             return self._constant(node)
-        if type(node) in _CALCULATED:
-            left, right = self._alike(node.this, node.expression, "number")
-            calculate = _CALCULATED[type(node)]
-            return _Typed("number", lambda: calculate(left.value(), right.value()))
+        if type(node) in CALCULATED:
+            return self._calculated(node)
         return _Typed("condition", self._condition(node))
 
-    def _condition(self, node: exp.Expr) -> _Later:
+    def _calculated(self, node: exp.Expr) -> _Typed:
+        left, right = self._alike(node.this, node.expression, "number")
+        calculate = CALCULATED[type(node)]
+        if isinstance(node, exp.Mul):
+            whole, digits = left.whole + right.whole + 1, left.digits + right.digits
+        else:
+            whole, digits = max(left.whole, right.whole) + 1, max(left.digits, right.digits)
+        self._check_digits(whole + digits, node)
+        return _Typed("number", lambda row: calculate(left.value(row), right.value(row)), digits, whole)
+
+    def _condition(self, node: exp.Expr) -> _Values:
         match node:
             case exp.And():
-                left, right = self.condition(node.this), self.condition(node.expression)
-                return lambda: left() & right()
+                return self._both(pc.and_kleene, self.condition(node.this), self.condition(node.expression))
             case exp.Or():
-                left, right = self.condition(node.this), self.condition(node.expression)
-                return lambda: left() | right()
+                return self._both(pc.or_kleene, self.condition(node.this), self.condition(node.expression))
             case exp.Not():
                 inner = self.condition(node.this)
-                return lambda: ~inner()
+                return lambda row: pc.invert(inner(row))
             case exp.Is() if isinstance(node.expression, exp.Null):
                 operand = self._typed(node.this)
-                return lambda: operand.value().isNull()
+                return lambda row: pc.is_null(operand.value(row))
             case exp.In() if node.expressions:
-                return self._any(node.this, node.expressions)
+                found = [self._compare(exp.EQ, node.this, other) for other in node.expressions]
+                return reduce(lambda one, other: self._both(pc.or_kleene, one, other), found)
             case exp.Between():
                 low = self._compare(exp.GTE, node.this, node.args["low"])
-                high = self._compare(exp.LTE, node.this, node.args["high"])
-                return lambda: low() & high()
+                return self._both(pc.and_kleene, low, self._compare(exp.LTE, node.this, node.args["high"]))
             case exp.Like() if node.expression.is_string:
                 return self._like(node)
-        if type(node) in _COMPARED:
+        if type(node) in COMPARED:
             return self._compare(type(node), node.this, node.expression)
         raise self._refused(f"{node.sql('mysql')!r} is not evaluated here")
 
-    def _any(self, one: exp.Expr, others: list[exp.Expr]) -> _Later:
-        found = [self._compare(exp.EQ, one, other) for other in others]
-        return lambda: reduce(or_, (equal() for equal in found))
+    def _both(self, operator: Callable[[Operand, Operand], Operand], one: _Values, other: _Values) -> _Values:
+        return lambda row: operator(one(row), other(row))
 
-    def _like(self, node: exp.Like) -> _Later:
+    def _like(self, node: exp.Like) -> _Values:
         column = self._typed(node.this)
         if column.kind not in ("text", "padded text"):
             raise self._refused("LIKE requires a text column")
-        return lambda: column.value().like(node.expression.this)
+        return lambda row: like(column.value(row), node.expression.this)
 
-    def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> _Later:
+    def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> _Values:
         left, right = self._alike(one, other)
-        compare = _COMPARED[kind]
+        self._check_digits(max(left.whole, right.whole) + max(left.digits, right.digits), one, other)
+        compare = COMPARED[kind]
+        if left.kind == right.kind == "null":
+            return lambda _row: pa.scalar(kind is exp.NullSafeEQ or None, pa.bool_())
         if "padded text" in (left.kind, right.kind):
-            return lambda: compare(F.rtrim(left.value()), F.rtrim(right.value()))
-        return lambda: compare(left.value(), right.value())
+            return lambda row: compare(unpadded(left.value(row)), unpadded(right.value(row)))
+        return lambda row: compare(left.value(row), right.value(row))
+
+    def _check_digits(self, digits: int, *nodes: exp.Expr) -> None:
+        if digits > _MOST_DIGITS:
+            text = " and ".join(node.sql("mysql") for node in nodes)
+            raise self._refused(f"{text!r} may have more than {_MOST_DIGITS} digits")
 
     def _alike(self, one: exp.Expr, other: exp.Expr, kind: _Kind | None = None) -> tuple[_Typed, _Typed]:
         """Both operands; constants are converted to the type of the other operand."""
@@ -186,47 +186,43 @@ class _Reader:
             len(kinds) > 1
             or "condition" in kinds
             or (kind and kinds != {kind})
-            or left.digits != right.digits
+            or (kinds <= {"date", "datetime"} and left.digits != right.digits)
         ):
             both = f"{one.sql('mysql')} and {other.sql('mysql')}"
             raise self._refused(f"{both} do not have the same type (number, text, date or time)")
-        return left, right
+        return _of_type(left, right), _of_type(right, left)
 
     def _moment(self, text: str, beside: _Typed) -> _Typed:
         whole, _, digits = text.partition(".")
         if not re.fullmatch(_FORMS[beside.kind], whole) or len(digits) > beside.digits:
             raise self._refused(f"{text!r} is not in the format of the column's values")
         exact = f"{whole}.{digits.ljust(beside.digits, '0')}" if beside.digits else whole
-        return _Typed(beside.kind, lambda: F.lit(exact), beside.digits)
+        return _Typed(beside.kind, lambda _row: _text(exact), beside.digits)
 
     def _constant(self, node: exp.Expr) -> _Typed:
         if isinstance(node, exp.Null):
-            return _Typed("null", lambda: F.lit(None))
+            return _Typed("null", lambda _row: pa.scalar(None))
         if node.is_string:
-            return _Typed("text", lambda: F.lit(node.this))
+            return _Typed("text", lambda _row: _text(node.this))
         text = node.sql("mysql").replace(" ", "")
         if not re.fullmatch(r"-?\d{1,20}(\.\d{1,18})?", text):
             raise self._refused(f"{text!r} is not evaluated here")
         whole, _, behind = text.lstrip("-").partition(".")
-        digits = f"{len(whole) + len(behind)},{len(behind)}"
-        return _Typed("number", lambda: F.lit(text).cast(f"decimal({digits})"))
+        number = pa.scalar(text).cast(pa.decimal256(len(whole) + len(behind), len(behind)))
+        return _Typed("number", lambda _row: number, len(behind), len(whole))
 
     def _column(self, node: exp.Column) -> _Typed:
         offset = _offset(self.expression, self.table, node)
         index = self.table.image_index(offset)
         if index is None:
             raise self._refused(f"column {node.name!r} is virtual, and in no row image")
-        image = self.image
-        return self._read(
-            self.table.columns[offset], lambda: F.get(F.col(image), F.lit(index)).cast("string")
-        )
+        return self._read(self.table.columns[offset], lambda row: row(index))
 
-    def _read(self, column: ColumnInfo, text: _Later) -> _Typed:
+    def _read(self, column: ColumnInfo, text: _Values) -> _Typed:
         if column.type in _NUMBERS:
-            return _Typed("number", lambda: text().cast("decimal(20,0)"))
-        if column.type == MySQLType.NEW_DECIMAL and column.length <= _MOST_DIGITS:
-            digits = f"{column.length},{max(column.decimal, 0)}"
-            return _Typed("number", lambda: text().cast(f"decimal({digits})"))
+            return self._number(text, _INTEGER_DIGITS, 0)
+        if column.type == MySQLType.NEW_DECIMAL:
+            return self._number(text, column.length, max(column.decimal, 0))
         if column.type == MySQLType.DATE:
             return _Typed("date", text)
         if column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
@@ -240,8 +236,23 @@ class _Reader:
             f"column {column.name!r} of type {column.type_name}{detail} is not evaluated here"
         )
 
+    def _number(self, text: _Values, length: int, digits: int) -> _Typed:
+        kind = pa.decimal256(length, digits)
+        return _Typed("number", lambda row: text(row).cast(pa.string()).cast(kind), digits, length - digits)
+
     def _refused(self, what: str) -> ChangefeedError:
         return _error(self.expression, what, hint=_EVALUATED)
+
+
+def _of_type(typed: _Typed, other: _Typed) -> _Typed:
+    """``NULL`` as a value of the other operand's type; anything else as it is."""
+    if typed.kind != "null":
+        return typed
+    return replace(typed, value=lambda row: pa.scalar(None, other.value(row).type))
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text.encode(), pa.binary())
 
 
 def _error(expression: str, what: str, code: str = "", hint: str = "") -> ChangefeedError:

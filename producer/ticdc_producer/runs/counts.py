@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS
+from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
 _NO_RULE = "no filter rule accepts the table"
@@ -34,6 +35,12 @@ class Counts:
     def total(self) -> int:
         """Total number of messages."""
         return sum(self.messages.values())
+
+    def add(self, topic: str, partition: int, stats: DeliveryStats) -> None:
+        """Add the messages of a partition."""
+        for kind, count in stats.kinds.items():
+            key = topic, partition, kind
+            self.messages[key], self.events[key], self.size[key] = count.messages, count.events, count.size
 
     def by_kind(self) -> dict[str, dict[str, int]]:
         """``{kind: {messages, events, bytes}}``."""

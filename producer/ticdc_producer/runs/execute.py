@@ -14,20 +14,21 @@ from ticdc_producer.config.claim_storage import check_claim_storage
 from ticdc_producer.errors import FolderError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs.attach_verdict import attach_verdict
 from ticdc_producer.runs.broker_options import check_broker_options
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts, count, discarded
-from ticdc_producer.runs.fault_free import drop_removed
-from ticdc_producer.runs.fault_occurrences import fault_occurrences, summarize_faults
+from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.fault_frames import fault_occurrences, summarized
+from ticdc_producer.runs.fault_free import drop_removed, expected_stream
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import check_resumable, prepare_topics
-from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.progress import report_progress
 from ticdc_producer.runs.rejected_rows import rejected_rows, skipped_events
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_run
+from ticdc_producer.runs.verification import Expected
 from ticdc_producer.runs.write_golden import (
     check_same_run,
     folder_messages,
@@ -110,8 +111,8 @@ class _Run:
         with materialized(event_offsets(self.events, plan)) as offsets:
             if self.job.faults is None:
                 return self._write(encoded, offsets, report, None)
-            with materialized(fault_occurrences(self.faulted_events, offsets, encoded)) as faults:
-                report = replace(report, faults=summarize_faults(self.job, faults))
+            with materialized(fault_occurrences(self.faulted_events, plan)) as faults:
+                report = replace(report, faults=summarized(self.job, faults))
                 return report if self.options.dry_run else self._write(encoded, offsets, report, faults)
 
     def _write(
@@ -218,52 +219,10 @@ class _Run:
     def _attach_verdict(
         self, read_messages: DataFrame, offsets: DataFrame, report: RunReport, target: str, claims: str
     ) -> RunReport:
-        self.options.on_status("reading the messages again and verifying them")
-        whole = self.options.from_beginning and not self.options.append
-        done = attach_verdict(
-            self.job,
-            self.committed,
-            self.events,
-            offsets,
-            read_messages,
-            report,
-            from_beginning=whole,
-            claims=claims,
-            on_verdict=self.options.on_verdict,
-        )
-        return replace(done, target=target)
+        def events() -> DataFrame:
+            return expected_events(self.job, *expected_stream(self.job, self.committed, self.events, offsets))
 
-
-def attach_verdict(
-    job: Job,
-    committed: ChangeLog,
-    events: DataFrame,
-    offsets: DataFrame,
-    read_messages: DataFrame,
-    report: RunReport,
-    *,
-    from_beginning: bool,
-    claims: str,
-    on_verdict: OnVerdict = ignore_verdict,
-) -> RunReport:
-    """The report, completed by the verdict on the messages that were read from the target.
-
-    :param events: the event stream of ``committed``.
-    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
-    :param from_beginning: these messages are all that was ever sent for the tables.
-    """
-    with materialized(read_messages) as read_messages:
-        tables = {entry["table"] for entry in report.skipped}
-        verdict = verify_run(
-            job,
-            committed,
-            events,
-            offsets,
-            read_messages,
-            tables,
-            from_beginning=from_beginning,
-            claims=claims,
-            on_verdict=on_verdict,
-        )
-        preview = first_lines(read_messages, job.changefeed.protocol)
-    return replace(report, verdict=verdict, preview=preview)
+        skipped = frozenset(entry["table"] for entry in report.skipped)
+        expected = Expected(self.job, self.committed.steps, events, skipped)
+        report = replace(report, target=target)
+        return attach_verdict(expected, read_messages, report, self.options, claims=claims)

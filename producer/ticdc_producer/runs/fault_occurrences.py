@@ -1,26 +1,27 @@
-"""Where the faults of a run happened: one row per occurrence."""
+"""Where the faults of a run happened: one object per occurrence.
+
+An occurrence has the trap, topic, partition, the offsets ``offset`` to ``until`` of its messages, how many
+events it concerns, and their lowest commit-ts. A redelivered segment is one fault in each partition. An event
+that a fault removed has the offset of the next message, NULL at the end of a partition.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.faults.catalogue import trap
+from ticdc_producer.faults.event_columns import integers
 from ticdc_producer.faults.illegal import DROPPED
 from ticdc_producer.faults.plan import SEGMENT_FAULTS
-from ticdc_producer.model.dataframes import DELIVERY_KEY
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.messages import FAULT
-
-_PARTITION = ("topic", "partition")
-_COLUMNS = ("trap", *_PARTITION, "offset", "until", "events", "commit_ts")
-_NOTE = "trap string, offset long, event long, commit_ts long"
-
 
 MAX_LISTED = 1000
 """Occurrences that a report lists; a golden folder lists all of them."""
@@ -31,71 +32,106 @@ class FaultSummary:
     """The faults that one run injected.
 
     :param counts: for each trap its id, whether it is legal, and its number of occurrences (``places``).
-    :param occurrences: the first occurrences, as rows of :func:`fault_occurrences`.
+    :param occurrences: the first occurrences.
     """
 
     counts: tuple[dict[str, Any], ...] = ()
     occurrences: tuple[dict[str, Any], ...] = ()
 
 
-def fault_occurrences(faulted_events: DataFrame, offsets: DataFrame, encoded: DataFrame) -> DataFrame:
-    """One row per fault: trap, topic, partition, offsets ``offset`` to ``until`` of its messages, how many
-    events it concerns, and their lowest commit-ts.
+@dataclass
+class PartitionFaults:
+    """The faults of one partition, collected while its events pass.
 
-    A redelivered segment is one fault in each partition. An event that a fault removed has the offset of the
-    next message, NULL at the end of a partition.
-
-    :param faulted_events: the event stream, including the events that faults removed.
-    :param offsets: the offsets of the messages that carry the other events (shape ``EVENT_OFFSETS``).
-    :param encoded: these messages.
+    :ivar _events: by event ordinal, the trap, restart epoch and commit-ts of each event with a fault.
+    :ivar _offsets: the offsets of the messages that carry such an event, by event ordinal.
     """
-    in_order = Window.partitionBy(*_PARTITION).orderBy(*DELIVERY_KEY)
-    in_stream = (F.col("kind") != DROPPED).cast("long")
-    number = F.coalesce(F.sum(in_stream).over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
-    faulty = faulted_events.withColumn("event_ordinal", number).where("fault is not null")
-    found = faulty.join(
-        offsets.select(*_PARTITION, "event_ordinal", "offset"), [*_PARTITION, "event_ordinal"], "left"
-    )
-    redelivered_fault = F.col("fault").isin(*SEGMENT_FAULTS)
-    segments = found.where(redelivered_fault).groupBy(
-        F.col("fault").alias("trap"), *_PARTITION, "restart_epoch"
-    )
-    redelivered = segments.agg(
-        F.min("offset").alias("offset"),
-        F.max("offset").alias("until"),
-        F.count("*").alias("events"),
-        F.min("commit_ts").alias("commit_ts"),
-    )
-    message_faults = _message_faults(encoded).select(*_PARTITION, "fault.*")
-    parts = [
-        redelivered.select(*_COLUMNS),
-        _single_events(found.where(~redelivered_fault).withColumn("trap", F.col("fault"))),
-        _single_events(message_faults),
-    ]
-    return reduce(DataFrame.unionByName, parts).orderBy(*_PARTITION, "commit_ts", "offset", "trap")
+
+    topic: str
+    partition: int
+    _sent: int = 0
+    _events: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)
+    _offsets: dict[int, list[int]] = field(default_factory=dict)
+
+    def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The events without those that faults removed.
+
+        :param faulted_events: the events of the partition in delivery order.
+        """
+        for events in faulted_events:
+            in_stream = integers(events, "kind") != DROPPED
+            ordinals = self._sent + np.cumsum(in_stream) - in_stream
+            self._sent += int(in_stream.sum())
+            faulty = np.flatnonzero(events.column("fault").is_valid().to_numpy(zero_copy_only=False))
+            rows = events.select(["fault", "restart_epoch", "commit_ts"]).take(pa.array(faulty)).to_pylist()
+            for row, ordinal in zip(rows, ordinals[faulty].tolist(), strict=True):
+                fault = row["fault"], row["restart_epoch"], row["commit_ts"]
+                self._events.setdefault(ordinal, []).append(fault)
+            yield events if in_stream.all() else events.filter(pa.array(in_stream))
+
+    def carried(self, offsets: pa.RecordBatch) -> None:
+        """Record which messages carry the events that passed.
+
+        :param offsets: shape ``EVENT_OFFSETS``.
+        """
+        ordinals = integers(offsets, "event_ordinal")
+        concerned = pa.array(np.isin(ordinals, np.fromiter(self._events, np.int64)))
+        found = offsets.filter(concerned).filter(pc.field("offset").is_valid())
+        for ordinal, offset in zip(
+            *(found.column(n).to_pylist() for n in ("event_ordinal", "offset")), strict=True
+        ):
+            self._offsets.setdefault(ordinal, []).append(offset)
+
+    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The faults of the partition, unordered.
+
+        :param message_faults: those of messages, with ``trap``, ``offset`` and ``commit_ts``.
+        """
+        redelivered: dict[tuple[str, int], list[tuple[int | None, int]]] = {}
+        found = [self._occurrence(one["trap"], [(one["offset"], one["commit_ts"])]) for one in message_faults]
+        for ordinal, faults in self._events.items():
+            offsets: list[int | None] = [*self._offsets.get(ordinal, ())] or [None]
+            for (fault, epoch, commit_ts), offset in product(faults, offsets):
+                if fault in SEGMENT_FAULTS:
+                    redelivered.setdefault((fault, epoch), []).append((offset, commit_ts))
+                else:
+                    found.append(self._occurrence(fault, [(offset, commit_ts)]))
+        return found + [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
+
+    def _occurrence(self, fault: str, events: list[tuple[int | None, int]]) -> dict[str, Any]:
+        offsets = [offset for offset, _ in events if offset is not None]
+        return {
+            "trap": fault,
+            "topic": self.topic,
+            "partition": self.partition,
+            "offset": min(offsets, default=None),
+            "until": max(offsets, default=None),
+            "events": len(events),
+            "commit_ts": min(commit_ts for _, commit_ts in events),
+        }
 
 
-def _single_events(faults: DataFrame) -> DataFrame:
-    one = F.lit(1).cast("long").alias("events")
-    return faults.select("trap", *_PARTITION, "offset", F.col("offset").alias("until"), one, "commit_ts")
+def occurrences_in_order(occurrences: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Occurrences by topic, partition, commit-ts, offset and trap."""
+
+    def key(one: dict[str, Any]) -> tuple[Any, ...]:
+        offset = -1 if one["offset"] is None else one["offset"]
+        return one["topic"], one["partition"], one["commit_ts"], offset, one["trap"]
+
+    return sorted(occurrences, key=key)
 
 
-def _message_faults(encoded: DataFrame) -> DataFrame:
-    notes = encoded.where(F.col("type") == FAULT)
-    return notes.select(*_PARTITION, F.from_json(F.col("value").cast("string"), _NOTE).alias("fault"))
+def summarize_faults(
+    job: Job, occurrences: Sequence[dict[str, Any]], counted: Mapping[str, int] | None = None
+) -> FaultSummary:
+    """The number of occurrences of each trap of a run, possibly 0, and the first occurrences.
 
-
-def summarize_faults(job: Job, occurrences: DataFrame) -> FaultSummary:
-    """The number of occurrences of each trap of a run, possibly 0, and the first occurrences."""
-    listed = [row.asDict() for row in occurrences.limit(MAX_LISTED).collect()]
-    counted = Counter(occurrence["trap"] for occurrence in listed)
-    if len(listed) == MAX_LISTED:
-        counted = Counter(
-            {row["trap"]: row["count"] for row in occurrences.groupBy("trap").count().collect()}
-        )
+    :param counted: the numbers if these are not all occurrences.
+    """
+    numbers = Counter(one["trap"] for one in occurrences) if counted is None else counted
     counts = tuple(
-        {"trap": name, "legal": trap(name).legal, "places": counted[name]}
+        {"trap": name, "legal": trap(name).legal, "places": numbers.get(name, 0)}
         for name in job.traps
         if trap(name).mechanism in ("event", "message")
     )
-    return FaultSummary(counts, tuple(listed))
+    return FaultSummary(counts, tuple(occurrences[:MAX_LISTED]))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.model.dataframes import IMAGE
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.project_values import project_values
+from ticdc_producer.pipeline.project_values import project_values, projects_values
 from ticdc_producer.pipeline.select import selected_columns
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.local_rows import local_dataframe
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.dataframe.data import data_rows
@@ -20,27 +21,25 @@ from ticdc_producer.scenario.history import RowImage
 
 
 def generated_state(
-    committed: ChangeLog, job: Job, commits: int | None = None
+    steps: StepRows, job: Job, commits: int | None = None
 ) -> Iterator[tuple[TableInfo, DataFrame]]:
     """``(table, rows)`` of the replicated tables that ``generate`` and ``data`` steps filled.
 
     :param commits: the number of commits after which the rows are taken; None: after the last one.
     """
-    for table, rows in _generated_or_read(committed, job, commits):
+    for table, rows in _generated_or_read(steps, commits):
         if table.version in job.stream.whole:
             selected = _select_columns(job, table, local_dataframe(table, rows, job.changefeed.time_zone))
             yield job.stream.selection.of(table), selected
 
 
-def _generated_or_read(
-    committed: ChangeLog, job: Job, commits: int | None
-) -> Iterator[tuple[TableInfo, DataFrame]]:
-    for plan, row_images in zip(committed.plans, committed.images, strict=True):
+def _generated_or_read(steps: StepRows, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
+    for plan, row_images in zip(steps.plans, steps.images, strict=True):
         if commits is None or commits > plan.first_commit:
             yield plan.table_after(commits), generated_rows(row_images, plan, commits)
-    for source in job.history.data:
+    for source in steps.data:
         if commits is None or commits > source.first_commit:
-            yield source.table, data_rows(committed.spark, source, commits)
+            yield source.table, data_rows(steps.spark, source, commits)
 
 
 def _select_columns(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
@@ -67,10 +66,19 @@ def state_rows(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
         F.lit(table.version).alias("table_version"), no_image.alias("before"), F.col("row").alias("after")
     )
     fidelity = job.encoder.fidelity
-    projected = project_values(staged, job.catalog, fidelity)
+    projected = _projected(staged, job) if projects_values(job.catalog.tables, fidelity) else staged
     names = F.array(*(F.lit(fidelity.visible_name(column.name)) for column in table.sent_columns))
     schema, own_name = fidelity.visible_name(table.schema), fidelity.visible_name(table.name)
     name = [F.lit(schema).alias("schema"), F.lit(own_name).alias("table")]
     state_frame = projected.select(*name, F.map_from_arrays(names, "after").alias("row"))
     marker = rows.sparkSession.range(1).select(*name, F.lit(None).cast("map<string,binary>").alias("row"))
     return state_frame.unionByName(marker)
+
+
+def _projected(rows: DataFrame, job: Job) -> DataFrame:
+    tables, fidelity = job.catalog.tables, job.encoder.fidelity
+
+    def project(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (project_values(batch, tables, fidelity) for batch in batches)
+
+    return rows.mapInArrow(project, rows.schema)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import DeliveryError, ForeignMessageError, SparkError
+from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError, SparkError
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write import deliver
+from ticdc_producer.targets.kafka.write import PartitionWriter, deliver
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,29 @@ class KafkaTarget:
     changefeed: Changefeed
     brokers: Brokers
     starts: Offsets
+
+    @property
+    def name(self) -> str:
+        """The target for reports."""
+        return f"kafka://{self.brokers}/{self.changefeed.sink_uri.topic}"
+
+    def write_partition(
+        self, topic: str, partition: int, messages: Iterable[MessageBatch], claims: str
+    ) -> None:
+        """Write the messages of a partition in this process; those that it already has are skipped.
+
+        :param claims: URI of the storage for claim-check objects, empty if there is none.
+        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
+        :raises ForeignMessageError: if the partition has a message that the run did not write.
+        """
+        properties = self.changefeed.producer_properties(self.brokers)
+        try:
+            writer = PartitionWriter(self.brokers, properties, topic, partition, claims)
+            writer.write(messages, self.starts[topic, partition])
+        except ForeignMessageError:
+            raise
+        except ProducerError as error:
+            raise self._delivery_error(topic, partition, error.what, error.hint) from None
 
     def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
         """Encode, write, wait for every acknowledgement.
@@ -67,16 +91,19 @@ class KafkaTarget:
                 offset=failure["foreign"],
                 hint=failure["hint"],
             )
+        return self._delivery_error(topic, partition, failure["failure"], failure["hint"])
+
+    def _delivery_error(self, topic: str, partition: int, what: str, hint: str) -> DeliveryError:
         delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
         counts_text = ", ".join(
             f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items())
         )
         return DeliveryError(
-            f"{failure['failure']}; messages delivered: {counts_text}",
+            f"{what}; messages delivered: {counts_text}",
             topic=topic,
             partition=partition,
             delivered=delivered,
-            hint=failure["hint"],
+            hint=hint,
         )
 
     def _ends(self) -> Mapping[tuple[str, int], int]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import is_utc, local_text
+from ticdc_producer.pipeline.local_time import is_utc, timestamp_columns
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.history import RowImage
+from ticdc_producer.spark.generated.commit import local_text
 
 
 def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
@@ -19,7 +19,7 @@ def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tu
 
     :param time_zone: the changefeed's time zone.
     """
-    columns = _timestamps(table)
+    columns = timestamp_columns(table)
     if is_utc(time_zone) or not columns:
         return tuple(rows)
     zone = zone_of(time_zone)
@@ -31,7 +31,7 @@ def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tu
 
 def local_dataframe(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:
     """Convert the rows of a DataFrame, whose column ``row`` is a row image."""
-    columns = _timestamps(table)
+    columns = timestamp_columns(table)
     if is_utc(time_zone) or not columns:
         return rows
 
@@ -39,7 +39,3 @@ def local_dataframe(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFr
         return F.when(index.isin(*columns), local_text(value, time_zone)).otherwise(value)
 
     return rows.withColumn("row", F.transform("row", convert))
-
-
-def _timestamps(table: TableInfo) -> list[int]:
-    return [i for i, column in enumerate(table.sent_columns) if column.type == MySQLType.TIMESTAMP]

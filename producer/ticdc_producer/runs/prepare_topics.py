@@ -31,6 +31,12 @@ def prepare_topics(job: Job, brokers: Brokers, *, append: bool, resume: bool) ->
     return starts
 
 
+def retried_starts(job: Job, brokers: Brokers) -> Offsets | None:
+    """The start offsets that an earlier attempt of the task stored; None if it did not get that far."""
+    topics = list(job.stream.topic_partitions.topics)
+    return StartOffsets(brokers, identity(job)).load(topics, job.changefeed.partition_num)
+
+
 def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
     topics, existing = job.stream.topic_partitions.topics, cluster.existing()
     starts = None

@@ -24,7 +24,7 @@ def skipped_events(job: Job, encoded: DataFrame, count: int) -> list[dict[str, A
     """
     found = rejected_rows(encoded) if count else []
     if found and job.scenario.on_error == "stop":
-        raise _stop_error(found[0])
+        raise stop_error(found[0])
     return found
 
 
@@ -34,7 +34,17 @@ def rejected_rows(encoded: DataFrame) -> list[dict[str, Any]]:
     return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_SKIPPED).collect()]
 
 
-def _stop_error(row: dict[str, Any]) -> EncodeError:
+def rejection(ordinal: int, error: EncodeError) -> dict[str, Any]:
+    """An event that TiCDC's encoder rejects, for reports.
+
+    :param ordinal: number of the event in its partition.
+    """
+    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
+    return {**fields, "event": ordinal}
+
+
+def stop_error(row: dict[str, Any]) -> EncodeError:
+    """The error that ends a run with ``on-error: stop`` at a rejected event."""
     return EncodeError(
         f"{row['error'].removeprefix(row['code'] + ': ')}, commit-ts {row['commit_ts']}",
         code=row["code"],

@@ -16,6 +16,7 @@ from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.run_storage import check_storage, run_storage
+from ticdc_producer.runs.small_run import is_small, run_small
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.session import save_class_archive, spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
@@ -127,10 +128,11 @@ def run(
         preload=PRELOADED_MODULES,
         on_class_archive=None if dry_run else on_class_archive,
     )
-    committed = change_log(spark, job.history)
     if storage is not None:
-        report = run_storage(job, committed, storage, options)
+        report = run_storage(job, change_log(spark, job.history), storage, options)
+    elif is_small(job) and not messages_only:
+        report = run_small(job, spark, folder, options)
     else:
-        report = execute(job, committed, folder, options)
+        report = execute(job, change_log(spark, job.history), folder, options)
     save_class_archive(spark)
     return report

@@ -13,7 +13,7 @@ from ticdc_producer.config import SinkKind
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import ChangeLog, StepRows
 from ticdc_producer.runs.execute import checked_target, execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
 from ticdc_producer.runs.run_options import RunOptions
@@ -85,9 +85,10 @@ def run_changes(
     options = RunOptions(append=append, resume=resume, dry_run=dry_run, keep=keep, on_status=on_status)
     folder = None if storage else checked_target(job, out, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
+    committed = ChangeLog(shifted, StepRows(changes.sparkSession))
     if storage is not None:
-        return run_storage(job, ChangeLog(shifted), storage, options)
-    return execute(job, ChangeLog(shifted), folder, options)
+        return run_storage(job, committed, storage, options)
+    return execute(job, committed, folder, options)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
-from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.runs.attach_verdict import attach_verdict
 from ticdc_producer.runs.change_log import ChangeLog, change_log
 from ticdc_producer.runs.counts import count, discarded
-from ticdc_producer.runs.execute import attach_verdict, checked_target
+from ticdc_producer.runs.execute import checked_target
+from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import prepare_topics
@@ -27,9 +28,11 @@ from ticdc_producer.runs.rejected_rows import rejected_rows
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.slices import Slice, slices
-from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict
 from ticdc_producer.runs.wall_clock import SystemClock, WallClock
+from ticdc_producer.spark.event_stream import ordered_events
 from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
 from ticdc_producer.targets.encoding.event_offsets import event_offsets
@@ -120,7 +123,6 @@ def _run(
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
-    on_status("reading the messages again and verifying them")
     with materialized(_slice_events(job, changes, Slice(-1, end)), in_order=True) as events:
         target = KafkaTarget(job.changefeed, brokers, starts)
         return _attach_verdict(job, committed, events, target, on_verdict, from_beginning=not append)
@@ -163,7 +165,7 @@ def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> DataFrame:
     """The ordered event stream of one slice."""
     first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
     changes = changes.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < next_commit))
-    events = event_stream(changes.sparkSession, changes, job.stream)
+    events = ordered_events(row_events(changes, job.stream), job.stream)
     return events.where(
         (F.col("deliver_after_ts") > slice_.after_ts) & (F.col("deliver_after_ts") <= slice_.end_ts)
     )
@@ -192,14 +194,8 @@ def _attach_verdict(
     )
     read_messages = target.read(events.sparkSession)
     storage = job.changefeed.claim_check_storage_uri
-    return attach_verdict(
-        job,
-        committed,
-        events,
-        event_offsets(events, plan),
-        read_messages,
-        report,
-        from_beginning=from_beginning,
-        claims=storage,
-        on_verdict=on_verdict,
-    )
+    offsets = event_offsets(events, plan)
+    skipped = frozenset(entry["table"] for entry in report.skipped)
+    expected = Expected(job, committed.steps, lambda: expected_events(job, events, offsets), skipped)
+    options = RunOptions(from_beginning=from_beginning, on_verdict=on_verdict)
+    return attach_verdict(expected, read_messages, report, options, claims=storage)

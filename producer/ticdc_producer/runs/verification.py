@@ -16,9 +16,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.runs.change_log import ChangeLog
-from ticdc_producer.runs.expected_positions import expected_events
-from ticdc_producer.runs.fault_free import expected_stream
+from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.generated_state import generated_state, state_rows
 from ticdc_producer.runs.observed_names import observed_names
 from ticdc_producer.runs.prepare import Job, codec_options
@@ -45,13 +43,13 @@ _USUAL = Strictness()
 class Expected:
     """What a scenario requires of a stream.
 
-    :param committed: the change log of the job's scenario.
+    :param steps: the rows of the scenario's ``generate`` and ``data`` steps.
     :param events: returns the expected events with ``offset`` and ``index``.
     :param skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
     """
 
     job: Job
-    committed: ChangeLog
+    steps: StepRows
     events: Callable[[], DataFrame]
     skipped: frozenset[str]
 
@@ -75,39 +73,6 @@ OnVerdict: TypeAlias = Callable[[VerifiedStream], None]
 
 def ignore_verdict(_verified: VerifiedStream) -> None:
     """The default ``on_verdict``: does nothing."""
-
-
-def verify_run(
-    job: Job,
-    committed: ChangeLog,
-    events: DataFrame,
-    offsets: DataFrame,
-    read_messages: DataFrame,
-    skipped: Collection[str] = (),
-    *,
-    from_beginning: bool = False,
-    claims: str = "",
-    on_verdict: OnVerdict = ignore_verdict,
-) -> Verdict:
-    """Verify the messages that a run wrote.
-
-    :param events: the event stream of ``committed``.
-    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
-    :param read_messages: messages read from the topic or folder.
-    :param skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
-    :param from_beginning: the messages are all that was ever sent for the tables.
-    :param claims: location of the claim-check objects, as URI or path.
-    :param on_verdict: called with the decoded stream and the verdict while the stream is materialized.
-    """
-
-    def wanted() -> DataFrame:
-        return expected_events(job, *expected_stream(job, committed, events, offsets))
-
-    expected = Expected(job, committed, wanted, frozenset(skipped))
-    strictness = Strictness(from_beginning=from_beginning)
-    return verify_messages(
-        job.changefeed, read_messages, expected, strictness=strictness, claims=claims, on_verdict=on_verdict
-    )
 
 
 def verify_messages(
@@ -212,10 +177,9 @@ def _expected_state(expected: Expected, unverifiable: Collection[str], ts: int |
             )
             for row in rows
         ]
-    state = expected.committed.spark.createDataFrame(records, STATE)
-    for table, frame in generated_state(
-        expected.committed, job, job.sent if ts is None else job.commits_until(ts)
-    ):
+    state = expected.steps.spark.createDataFrame(records, STATE)
+    commits = job.sent if ts is None else job.commits_until(ts)
+    for table, frame in generated_state(expected.steps, job, commits):
         if table.qualified_name not in left_out:
             state = state.unionByName(state_rows(job, table, frame))
     return state

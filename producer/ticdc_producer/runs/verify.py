@@ -231,7 +231,7 @@ def _expected(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]
         with materialized(event_offsets(events, job.encode_plan(skip_refused=True, faults=False))) as offsets:
             skipped = tables_with_rejected_rows(offsets) if job.scenario.on_error == "skip" else set()
             expected = partial(expected_events, job, events, offsets)
-            yield Expected(job, committed, expected, frozenset(skipped))
+            yield Expected(job, committed.steps, expected, frozenset(skipped))
 
 
 def _topics(changefeed: Changefeed, job: Job | None) -> list[str]:

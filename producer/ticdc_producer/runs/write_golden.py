@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.pipeline.select import selected_columns
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import ChangeLog, StepRows
 from ticdc_producer.runs.counts import Counts, count, discarded
 from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.generated_state import generated_state, images
@@ -64,14 +65,14 @@ def write_folder(
         _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
-        tables = _write_states(folder, job, committed)
+        tables = _write_states(folder, job, committed.steps)
         if faults is not None:
             sink.write_faults(folder, faults)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def _write_states(folder: Path, job: Job, committed: ChangeLog) -> dict[str, Any]:
+def _write_states(folder: Path, job: Job, steps: StepRows) -> dict[str, Any]:
     """Write the expected rows at the end and at the ``state_at`` time stamps.
 
     :return: the table definition for each file.
@@ -82,11 +83,27 @@ def _write_states(folder: Path, job: Job, committed: ChangeLog) -> dict[str, Any
     forms = {}
     for state_folder, (state, commits) in states.items():
         state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
-        generated = ((table, images(frame)) for table, frame in generated_state(committed, job, commits))
+        generated = ((table, images(frame)) for table, frame in generated_state(steps, job, commits))
         for table, rows in chain(replicated_state(job, state), generated):
             file = sink.write_state(state_folder, table, rows)
             forms[file.relative_to(folder).as_posix()] = table_json(table)
     return forms
+
+
+def write_files(path: Path, job: Job, files: Mapping[str, bytes], steps: StepRows, report: RunReport) -> None:
+    """Write a golden folder of files that a task has made, with the expected states and the manifest.
+
+    :param files: contents by name.
+    :param steps: the rows of the ``generate`` steps.
+    """
+    with sink.golden_folder(path) as folder:
+        if job.encode_plan(skip_refused=True).claim_storage:
+            (folder / sink.CLAIMS).mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        tables = _write_states(folder, job, steps)
+        manifest = _manifest(job, report.counts, report.discarded, report.skipped)
+        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
 def write_only_messages(path: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:

@@ -9,7 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.dataframes import MESSAGES, MESSAGES_ARROW
+from ticdc_producer.model import shapes
+from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.model.record import Record
 from ticdc_producer.targets.kafka.read import OffsetRange, read
 
@@ -34,7 +35,7 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Offse
 
 def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     """A DataFrame (shape ``MESSAGES``) of records on the driver."""
-    table = pa.Table.from_batches(list(record_batches(records)), schema=MESSAGES_ARROW)
+    table = pa.Table.from_batches(list(record_batches(records)), schema=shapes.MESSAGES)
     if not table.num_rows:  # pyspark cannot create it from an empty Arrow table
         return spark.createDataFrame([], MESSAGES)
     return spark.createDataFrame(table, MESSAGES)
@@ -44,7 +45,7 @@ def record_batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
     """Convert records to Arrow batches of bounded size."""
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
-        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=MESSAGES_ARROW)
+        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=shapes.MESSAGES)
 
 
 def _row(record: Record) -> dict[str, object]:

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ticdc_producer.model.dataframes import DECODED_ARROW
+from ticdc_producer.model.shapes import DECODED
 
-_IMAGE = DECODED_ARROW.field("before").type
-_COLUMNS = DECODED_ARROW.field("columns").type
+_IMAGE = DECODED.field("before").type
+_COLUMNS = DECODED.field("columns").type
 _Cells: TypeAlias = Sequence[Any]
 
 
@@ -21,10 +21,9 @@ def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     """
     nested = {"columns": _descriptions, "before": _images, "after": _images}
     arrays = [
-        nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows])
-        for field in DECODED_ARROW
+        nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows]) for field in DECODED
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=DECODED_ARROW)
+    return pa.RecordBatch.from_arrays(arrays, schema=DECODED)
 
 
 def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:

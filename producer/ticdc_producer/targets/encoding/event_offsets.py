@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ticdc_producer.model.dataframes import EVENT_OFFSETS, EVENT_OFFSETS_ARROW
+from ticdc_producer.model import shapes
+from ticdc_producer.model.dataframes import EVENT_OFFSETS
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
@@ -99,5 +100,5 @@ class PartitionEventOffsets:
             pa.nulls(rows) if column is None else column
             for column in (*partition, pa.array(event), offset, index, large, rejected)
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, EVENT_OFFSETS_ARROW, strict=True)]
-        return pa.record_batch(typed, schema=EVENT_OFFSETS_ARROW)
+        typed = [column.cast(field.type) for column, field in zip(columns, shapes.EVENT_OFFSETS, strict=True)]
+        return pa.record_batch(typed, schema=shapes.EVENT_OFFSETS)

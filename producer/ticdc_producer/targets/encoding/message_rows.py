@@ -1,4 +1,4 @@
-"""Converts the messages of one Kafka partition to Arrow batches (``MESSAGES_ARROW``)."""
+"""Converts the messages of one Kafka partition to Arrow batches (shape ``MESSAGES``)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.dataframes import MESSAGES_ARROW
 from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
-_NO_HEADERS = pa.array([], MESSAGES_ARROW.field("headers").type.value_type)
+_NO_HEADERS = pa.array([], MESSAGES.field("headers").type.value_type)
 
 
 class MessageRows:
@@ -61,8 +61,8 @@ class MessageRows:
             pa.repeat(Kind.ROW.label, count) if batch.types is None else batch.types,
             batch.events,
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES_ARROW, strict=True)]
-        return pa.record_batch(typed, schema=MESSAGES_ARROW)
+        typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES, strict=True)]
+        return pa.record_batch(typed, schema=MESSAGES)
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

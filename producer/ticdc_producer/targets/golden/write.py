@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
@@ -19,11 +18,12 @@ from urllib.parse import quote
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event_line import event_line
-from ticdc_producer.model.json_value import json_line, to_json
+from ticdc_producer.model.json_value import json_line
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.targets.golden.contents import message_line, schema_lines, state_lines
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame
 
 MAX_JSON_LINES = 100_000
 """Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""
@@ -70,29 +70,12 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
         write_message_files(folder, messages)
         return
     ordered = messages.orderBy("topic", "partition", "offset")
-    write_lines(folder / "messages.jsonl", map(_message_line, ordered.toLocalIterator()))
+    write_lines(folder / "messages.jsonl", (message_line(row.asDict()) for row in ordered.toLocalIterator()))
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
     """Write ``messages.parquet``: one file per Kafka partition (one Spark task each), in order."""
     messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
-
-
-def _message_line(row: Row) -> dict[str, Any]:
-    return {
-        "topic": row["topic"],
-        "partition": row["partition"],
-        "offset": row["offset"],
-        "type": row["type"],
-        "key": _base64(row["key"]),
-        "value": _base64(row["value"]),
-        "timestamp": row["timestamp"],
-        "headers": [[header["key"], _base64(header["value"])] for header in row["headers"] or ()],
-    }
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else b64encode(data).decode("ascii")
 
 
 def write_events(folder: Path, events: DataFrame, count: int) -> None:
@@ -113,8 +96,7 @@ def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
 
     :param schemas: by the schema id in the messages.
     """
-    lines = ({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))
-    write_lines(folder / SCHEMAS, lines)
+    (folder / SCHEMAS).write_bytes(schema_lines(schemas))
 
 
 def write_faults(folder: Path, faults: DataFrame) -> None:
@@ -141,10 +123,8 @@ def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | Non
 
     :return: the file.
     """
-    names = [column.name for column in table.sent_columns]
-    lines = (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
     file = folder / f"{table_file(table.schema, table.name)}.jsonl"
-    write_lines(file, lines)
+    write_lines(file, state_lines(table, rows))
     return file
 
 

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from ticdc_producer.config import Changefeed
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.dataframes import DELIVERY_KEY, EVENT_STREAM, in_shape
+from ticdc_producer.model.dataframes import EVENT_STREAM, in_shape
+from ticdc_producer.model.shapes import DELIVERY_KEY
 from ticdc_producer.targets.storage.plan import StoragePlan
 
 _FORMATS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,8 +21,9 @@ from pyspark.sql.types import (
 )
 
 from ticdc_producer.dispatch.rules import Route
-from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.local_time import timestamp_columns
+from ticdc_producer.pipeline.split import split_columns
 
 KEY_COLUMNS = ArrayType(
     StructType([StructField("name", BinaryType()), StructField("image_index", IntegerType())]),
@@ -91,23 +91,3 @@ def table_metadata(
 def join_table_metadata(changes: DataFrame, table_metadata: DataFrame, *names: str) -> DataFrame:
     """Add columns of the table metadata to the changes; rows of other tables are removed."""
     return changes.join(F.broadcast(table_metadata.select("table_version", *names)), "table_version")
-
-
-def split_columns(table: TableInfo) -> list[int]:
-    """Image indexes of the columns whose change splits an update: handle key and unique columns.
-
-    A mutation stays on its row key, so integer columns of a clustered key cannot change and are left out.
-    Text columns can change to values that are equal under their collation.
-
-    Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
-    """
-    keys = [index for index in table.indexes if index.unique or index.primary]
-    stored_under = table.clustered_key.offsets if table.clustered_key else ()
-    unchangeable = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
-    offsets = set(chain.from_iterable(index.offsets for index in keys)) - unchangeable
-    return [index for offset in sorted(offsets) if (index := table.image_index(offset)) is not None]
-
-
-def timestamp_columns(table: TableInfo) -> list[int]:
-    """Image indexes of the TIMESTAMP columns."""
-    return [i for i, column in enumerate(table.sent_columns) if column.type == MySQLType.TIMESTAMP]

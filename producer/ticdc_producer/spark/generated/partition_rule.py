@@ -11,8 +11,7 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-NULL_TEXT = b"null"
-"""What classic TiCDC (tiflow) hashes for SQL NULL."""
+from ticdc_producer.dispatch.partition import NULL_TEXT
 
 
 def row_hash(

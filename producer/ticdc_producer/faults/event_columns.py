@@ -1,0 +1,52 @@
+"""Reads and replaces columns of a batch of the event stream."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers
+
+Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
+"""New columns; a number or text is that of every row."""
+
+
+def integers(events: pa.RecordBatch, name: str) -> Numbers:
+    """A column of integers; -1 for NULL."""
+    return numbers(pc.fill_null(events.column(name), -1))
+
+
+def is_kind(events: pa.RecordBatch, kind: Kind) -> Flags:
+    """Which events are of a kind."""
+    found: Flags = integers(events, "kind") == int(kind)
+    return found
+
+
+def has_op(events: pa.RecordBatch, *ops: Op) -> Flags:
+    """Which events are row changes with one of these operations."""
+    return is_kind(events, Kind.ROW) & np.isin(integers(events, "op"), [int(op) for op in ops])
+
+
+def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
+    """The events with other columns."""
+    arrays = {name: events.column(name) for name in EVENT_STREAM.names}
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray):
+            arrays[name] = pa.array(column)
+        elif isinstance(column, int | str | bytes):
+            arrays[name] = pa.repeat(column, events.num_rows)
+        else:
+            arrays[name] = column
+    return pa.record_batch(
+        [arrays[field.name].cast(field.type) for field in EVENT_STREAM], schema=EVENT_STREAM
+    )
+
+
+def chosen(events: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
+    """Some of the events."""
+    return events if rows.all() else events.filter(pa.array(rows))

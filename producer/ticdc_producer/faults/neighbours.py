@@ -1,0 +1,154 @@
+"""What illegal faults need to know of the events before and after an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.faults.event_columns import has_op, integers, is_kind
+from ticdc_producer.faults.table_facts import TableFacts
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import DELIVERY_KEY
+from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
+
+_TABLE_AND_KINDS = 10
+"""Bytes of ``txn_order_key`` before the row key: table id (8), kind order after and before the split."""
+_WAS_UPDATE = b"\x01"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Relations between some events.
+
+    :param events: shape ``EVENT_STREAM``, in any order.
+    """
+
+    events: pa.RecordBatch
+    facts: TableFacts
+
+    @cached_property
+    def next_of_row(self) -> Numbers:
+        """The number of the next event of the same row in the partition, by handle key; -1 if none."""
+        keys = self._handle_keys
+        table = pa.table(
+            {
+                "partition_index": self.events.column("partition_index"),
+                "table_id": self.events.column("table_id"),
+                "key": pa.array(keys),
+                **{name: self.events.column(name) for name in DELIVERY_KEY},
+            }
+        )
+        order = pc.sort_indices(table, [(name, "ascending") for name in table.column_names]).to_numpy()
+        same = np.ones(max(len(order) - 1, 0), bool)
+        for column in (integers(self.events, "partition_index"), integers(self.events, "table_id"), keys):
+            same &= column[order][1:] == column[order][:-1]
+        following = np.full(len(order), -1)
+        following[order[:-1][same]] = order[1:][same]
+        following[keys < 0] = -1
+        return following
+
+    @cached_property
+    def _handle_keys(self) -> Numbers:
+        """A number per handle key; -1 for events that are no rows and for tables without a handle key."""
+        versions, is_row = integers(self.events, "table_version"), is_kind(self.events, Kind.ROW)
+        keys: list[tuple[bytes | None, ...] | None] = [None] * self.events.num_rows
+        deleted = has_op(self.events, Op.DELETE)
+        for version in np.unique(versions[is_row]).tolist():
+            indexes = self.facts.handle_indexes[version]
+            for image, in_image in (("before", deleted), ("after", ~deleted)):
+                rows = np.flatnonzero(is_row & in_image & (versions == version))
+                columns = [column_values(self.events.column(image), rows, index) for index in indexes]
+                values = zip(*(column.to_pylist() for column in columns), strict=True)
+                for row, key in zip(rows.tolist() if columns else (), values, strict=True):
+                    keys[row] = key
+        codes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.array([-1 if key is None else codes[key] for key in keys], np.int64)
+
+    @cached_property
+    def row_before(self) -> tuple[Numbers, Numbers]:
+        """``deliver_after_ts`` and ``restart_epoch`` of the last row of an earlier commit in the partition;
+        -1 if there is none.
+        """
+        return self._row_before(integers(self.events, "partition_index"))
+
+    @cached_property
+    def table_row_before(self) -> tuple[Numbers, Numbers]:
+        """``row_before`` among the rows of the table that a DDL changes."""
+        names = [
+            self.facts.names[version] if version >= 0 else self.facts.ddl_tables.get(ddl, "")
+            for version, ddl in zip(
+                integers(self.events, "table_version").tolist(),
+                integers(self.events, "ddl").tolist(),
+                strict=True,
+            )
+        ]
+        _, tables = np.unique(names, return_inverse=True)
+        return self._row_before(integers(self.events, "partition_index") * (len(names) + 1) + tables)
+
+    def _row_before(self, groups: Numbers) -> tuple[Numbers, Numbers]:
+        times, epochs = (integers(self.events, name) for name in ("deliver_after_ts", "restart_epoch"))
+        is_row = is_kind(self.events, Kind.ROW)
+        found = np.full((2, len(groups)), -1)
+        for group in np.unique(groups).tolist():
+            members = np.flatnonzero(groups == group)
+            rows = members[is_row[members]]
+            rows = rows[np.lexsort((epochs[rows], times[rows]))]
+            # The last row in this order whose time is lower has the highest pair.
+            last = np.searchsorted(times[rows], times[members], side="left") - 1
+            has_row = last >= 0
+            found[:, members[has_row]] = times[rows[last[has_row]]], epochs[rows[last[has_row]]]
+        return found[0], found[1]
+
+    @cached_property
+    def has_later_resolved(self) -> Flags:
+        """Which resolved events are not the last one of their partition."""
+        resolved = np.flatnonzero(is_kind(self.events, Kind.RESOLVED))
+        partition, times = (
+            integers(self.events, name)[resolved] for name in ("partition_index", "deliver_after_ts")
+        )
+        order = np.lexsort((times, partition))
+        has_later = np.zeros(self.events.num_rows, bool)
+        followed = partition[order][1:] == partition[order][:-1]
+        has_later[resolved[order[:-1][followed]]] = True
+        return has_later
+
+    @cached_property
+    def split_halves(self) -> Flags:
+        """Which rows are one half of a split update, which ``split`` encodes in ``txn_order_key``."""
+        keys = self.events.column("txn_order_key").to_pylist()
+        was_update = [key[_TABLE_AND_KINDS - 1 : _TABLE_AND_KINDS] == _WAS_UPDATE for key in keys]
+        halves: Flags = has_op(self.events, Op.INSERT, Op.DELETE) & np.array(was_update, bool)
+        return halves
+
+    @cached_property
+    def _updates(self) -> Numbers:
+        """A number per update: equal for the two halves of one that was split."""
+        keys = zip(
+            integers(self.events, "commit_ts").tolist(),
+            integers(self.events, "table_id").tolist(),
+            (key[_TABLE_AND_KINDS:] for key in self.events.column("txn_order_key").to_pylist()),
+            is_kind(self.events, Kind.ROW).tolist(),
+            strict=True,
+        )
+        codes: dict[tuple[int, int, bytes, bool], int] = {}
+        return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+
+    def partners(self, number: int) -> Flags:
+        """Which events are halves of the same update as an event."""
+        partners: Flags = self.split_halves & (self._updates == self._updates[number])
+        return partners
+
+    @cached_property
+    def deleted_half(self) -> Numbers:
+        """For each half of a split update, the number of the delete; -1 for other events."""
+        deletes = np.flatnonzero(has_op(self.events, Op.DELETE))
+        found = np.full(self.events.num_rows, -1)
+        updates = self._updates
+        of_update = np.full(int(updates.max(initial=0)) + 1, -1)
+        of_update[updates[deletes]] = deletes
+        found[self.split_halves] = of_update[updates[self.split_halves]]
+        return found

@@ -1,0 +1,144 @@
+"""The columns of the tables between the stages, as Arrow schemas (``docs/design.md#shapes``).
+
+A stage takes and returns exactly these columns. ``model.dataframes`` has the same shapes for Spark.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+IMAGE = pa.list_(pa.binary())
+"""A row image: canonical values in table order, virtual generated columns absent."""
+
+CHANGE_LOG = pa.schema(
+    [
+        ("commit_seq", pa.int64()),
+        ("row_seq", pa.int64()),
+        ("table_version", pa.int32()),
+        ("table_id", pa.int64()),
+        ("row_key", pa.binary()),
+        ("row_id", pa.int64()),
+        ("op", pa.int8()),
+        ("before", IMAGE),
+        ("after", IMAGE),
+        ("old_table_id", pa.int64()),
+        ("old_row_key", pa.binary()),
+        ("old_row_id", pa.int64()),
+    ]
+)
+"""One row per row change that was committed upstream. The ``old_`` columns are set where an update moved the
+row to another key or partition."""
+
+EVENT_STREAM = pa.schema(
+    [
+        ("partition_index", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("commit_ts", pa.int64()),
+        ("kind", pa.int8()),
+        ("table_version", pa.int32()),
+        ("table_id", pa.int64()),
+        ("row_id", pa.int64()),
+        ("op", pa.int8()),
+        ("before", IMAGE),
+        ("after", IMAGE),
+        ("dispatch_key", pa.string()),
+        ("ddl", pa.int32()),
+        ("fault", pa.string()),
+        ("restart_epoch", pa.int32()),
+        ("deliver_after_ts", pa.int64()),
+        ("kind_order", pa.int8()),
+        ("txn_order_key", pa.binary()),
+        ("delivery_no", pa.int32()),
+    ]
+)
+"""One row per event and target partition.
+
+``partition_index`` numbers the (topic, partition) pairs of a run. ``kind`` is ``model.event.Kind``. ``ddl``
+is the index of a DDL in the catalog. ``fault`` is the id of the trap that changed the event. The last five
+columns are the delivery key (``DELIVERY_KEY``)."""
+
+DELIVERY_KEY = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key", "delivery_no")
+"""The columns by which the events of a partition are sorted; together they are unique in a partition.
+
+- ``restart_epoch``: 0 without restarts; otherwise 2n for segment n of the history, 2n + 1 for its repetition.
+- ``deliver_after_ts``: the event comes after all commits up to this TSO; for a row change, its commit-ts.
+- ``kind_order``: rows 0, DDLs 1, resolved events 2.
+- ``txn_order_key``: the order within a transaction, as bytes.
+- ``delivery_no``: 0 for the first delivery, higher for the same event sent again.
+"""
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+MESSAGES = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", HEADERS),
+        ("timestamp", pa.int64()),
+        ("type", pa.string()),
+        ("events", pa.int32()),
+    ]
+)
+"""Kafka records. ``timestamp`` is in Unix milliseconds; ``events`` is the number of events in the message."""
+
+EVENT_OFFSETS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("event_ordinal", pa.int64()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("handle_key_only", pa.bool_()),
+        ("rejected_table", pa.string()),
+    ]
+)
+"""Which message carries each event of an event stream.
+
+``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
+event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table."""
+
+EVENT_COLUMN = pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())])
+EVENT_IMAGE = pa.map_(pa.string(), pa.binary())
+
+DECODED = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("events", pa.int32()),
+        ("size", pa.int64()),
+        ("kind", pa.string()),
+        ("commit_ts", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("table_id", pa.int64()),
+        ("op", pa.string()),
+        ("columns", pa.list_(EVENT_COLUMN)),
+        ("before", EVENT_IMAGE),
+        ("after", EVENT_IMAGE),
+        ("handle_key_only", pa.int8()),
+        ("query", pa.string()),
+        ("ddl_type", pa.int32()),
+        ("error", pa.string()),
+        ("error_byte", pa.int64()),
+        ("error_expected", pa.string()),
+    ]
+)
+"""One row per decoded event.
+
+``index`` is its position in the message, which has ``events`` events and ``size`` bytes of key and value. A
+message that does not decode is one row of kind ``error``; ``error`` has the code of the decode error."""
+
+EXPECTED_EVENTS = pa.schema(
+    [
+        field
+        for field in DECODED
+        if field.name not in ("events", "size", "error", "error_byte", "error_expected")
+    ]
+)
+"""``DECODED`` without what only messages have: the events that a reader of the messages must decode."""

@@ -1,0 +1,128 @@
+"""Row images as maps of column name to value, as a decoder returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.utf8 import replace_invalid
+from ticdc_producer.pipeline.row_images import Flags, Numbers, same_values, starts
+
+
+@dataclass(frozen=True)
+class DecodedTable:
+    """What a reader of the messages knows of a table version."""
+
+    table: TableInfo
+    fidelity: Fidelity
+
+    @cached_property
+    def _columns(self) -> list[tuple[str, str, int, int, bool, bool]]:
+        """Name, type, flag, image index, whether in the handle key, whether invalid UTF-8 is replaced."""
+        table, fidelity = self.table, self.fidelity
+        columns = [
+            (
+                fidelity.visible_name(column.name),
+                fidelity.visible_type(column, flag),
+                fidelity.visible_flag(flag),
+                index,
+                bool(flag & ColumnFlag.HANDLE_KEY),
+                fidelity.replaces_invalid_utf8(column),
+            )
+            for index, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
+        ]
+        return sorted(columns, key=lambda column: column[0].encode()) if fidelity.sorted_columns else columns
+
+    @cached_property
+    def names(self) -> pa.Array:
+        """The names of the columns, in the order in which they are sent."""
+        return pa.array([column[0] for column in self._columns], pa.string())
+
+    @cached_property
+    def indexes(self) -> Numbers:
+        """The image index of each column."""
+        return np.array([column[3] for column in self._columns], np.int64)
+
+    @cached_property
+    def in_handle_key(self) -> Flags:
+        """Which columns belong to the handle key."""
+        return np.array([column[4] for column in self._columns], bool)
+
+    @cached_property
+    def damaged(self) -> Flags:
+        """In which columns invalid UTF-8 is replaced."""
+        return np.array([column[5] for column in self._columns], bool)
+
+    def columns(self, sent: Flags) -> pa.Scalar:
+        """Names, types and flags of the columns that are sent."""
+        described = [
+            {"name": name, "type": kind, "flag": flag}
+            for (name, kind, flag, *_), is_sent in zip(self._columns, sent.tolist(), strict=True)
+            if is_sent
+        ]
+        return pa.scalar(described, pa.list_(EVENT_COLUMN))
+
+    def sent(self, op: Op, *, handle_key_only: bool) -> Flags:
+        """Which columns a row of this operation carries."""
+        reduced = handle_key_only or (op == Op.DELETE and self.fidelity.deletes != "all")
+        return self.in_handle_key if reduced else np.ones(len(self._columns), bool)
+
+    def changed(self, before: pa.ListArray, after: pa.ListArray, rows: Numbers) -> Flags:
+        """For some updates, which columns differ between their images: a matrix."""
+        pairs = [
+            [images.values.take(pa.array(starts(images)[rows] + index)) for images in (before, after)]
+            for index in self.indexes.tolist()
+        ]
+        return np.stack([~same_values(*pair) for pair in pairs], axis=1)
+
+    def maps(self, images: pa.ListArray, rows: Numbers, chosen: Flags) -> pa.MapArray:
+        """The images of some rows.
+
+        :param chosen: which columns of each row: a matrix, or an array for all rows.
+        """
+        matrix = np.broadcast_to(chosen, (len(rows), len(self.indexes)))
+        row, column = np.nonzero(matrix)
+        values = images.values.take(pa.array(starts(images)[rows][row] + self.indexes[column]))
+        values = _repaired(values, self.damaged[column])
+        offsets = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))])
+        keys = self.names.take(pa.array(column))
+        return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, values).cast(EVENT_IMAGE)
+
+
+def _repaired(values: pa.Array, damaged: Flags) -> pa.Array:
+    """Replace bytes that are not UTF-8 in some values by U+FFFD."""
+    if not damaged.any() or _is_utf8(values.filter(pa.array(damaged))):
+        return values
+    repaired = [
+        replace_invalid(value) if is_damaged and value is not None else value
+        for value, is_damaged in zip(values.to_pylist(), damaged.tolist(), strict=True)
+    ]
+    return pa.array(repaired, pa.binary())
+
+
+def _is_utf8(values: pa.Array) -> bool:
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def scattered(parts: Sequence[pa.Array], rows: Sequence[Numbers], count: int, kind: pa.DataType) -> pa.Array:
+    """One array of parts that belong to different rows; NULL for rows that are in no part."""
+    sources = np.full(count, -1)
+    position = 0
+    for part, part_rows in zip(parts, rows, strict=True):
+        sources[part_rows] = position + np.arange(len(part_rows))
+        position += len(part)
+    whole = pa.concat_arrays([*parts, pa.nulls(0, kind)])
+    return whole.take(pa.array(sources, mask=sources < 0))

@@ -1,0 +1,122 @@
+"""Operations on columns of row images: lists of canonical values, NULL where there is no image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+def numbers(column: pa.Array) -> Numbers:
+    """A column of integers without NULL as 64-bit numbers."""
+    found: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return found
+
+
+def flags(column: pa.Array) -> Flags:
+    """A column of booleans, NULL as false."""
+    found: Flags = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def present(images: pa.Array) -> Flags:
+    """Which rows have an image."""
+    return flags(images.is_valid())
+
+
+def starts(images: pa.ListArray) -> Numbers:
+    """The position of each image's first value in ``images.values``."""
+    return numbers(images.offsets)[:-1]
+
+
+def widths(images: pa.ListArray) -> Numbers:
+    """The number of values of each image; 0 for NULL."""
+    return np.where(present(images), np.diff(numbers(images.offsets)), 0)
+
+
+def column_values(images: pa.ListArray, rows: Numbers, index: int) -> pa.Array:
+    """One column of some rows, which all have an image with this column."""
+    return images.values.take(pa.array(starts(images)[rows] + index))
+
+
+def same_values(left: pa.Array, right: pa.Array) -> Flags:
+    """Whether two values are equal, NULL being equal to NULL."""
+    both_null = pc.and_(left.is_null(), right.is_null())
+    return flags(pc.if_else(both_null, True, pc.fill_null(pc.equal(left, right), False)))
+
+
+def same_images(left: pa.ListArray, right: pa.ListArray) -> Flags:
+    """Whether two images are equal, NULL being equal to NULL."""
+    both = present(left) & present(right)
+    same = ~present(left) & ~present(right)
+    left_widths = widths(left)
+    comparable = np.flatnonzero(both & (left_widths == widths(right)))
+    counts = left_widths[comparable]
+    equal = same_values(
+        left.values.take(pa.array(flat_positions(starts(left)[comparable], counts))),
+        right.values.take(pa.array(flat_positions(starts(right)[comparable], counts))),
+    )
+    differing = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=~equal, minlength=len(counts))
+    same[comparable] = differing == 0
+    return same
+
+
+def flat_positions(first: Numbers, counts: Numbers) -> Numbers:
+    """For each start, as many consecutive positions as its count says; all of them in one array."""
+    before = np.cumsum(counts) - counts
+    positions: Numbers = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
+    return positions
+
+
+def selected_from(
+    images: pa.ListArray, columns_of: Mapping[int, Sequence[int]], versions: Numbers
+) -> pa.Array:
+    """Images reduced to some columns.
+
+    :param columns_of: for some table versions the indexes of the columns that remain.
+    :param versions: table version of each row.
+    """
+    counts, first, exists = widths(images), starts(images), present(images)
+    unchanged = np.flatnonzero(exists & ~np.isin(versions, list(columns_of)))
+    sources_of = [(unchanged, flat_positions(first[unchanged], counts[unchanged]))]
+    for version, columns in columns_of.items():
+        rows = np.flatnonzero(exists & (versions == version))
+        sources_of.append((rows, (first[rows][:, None] + np.array(columns, np.int64)).ravel()))
+        counts[rows] = len(columns)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    sources = np.empty(int(offsets[-1]), np.int64)
+    for rows, found in sources_of:
+        sources[flat_positions(offsets[rows], counts[rows])] = found
+    return with_values(images, offsets, images.values.take(pa.array(sources)))
+
+
+def replaced_values(images: pa.ListArray, positions: Numbers, values: pa.Array) -> pa.Array:
+    """Images with some values replaced.
+
+    :param positions: of the replaced values in ``images.values``.
+    """
+    old = images.values
+    sources = np.arange(len(old))
+    sources[positions] = len(old) + np.arange(len(positions))
+    return with_values(
+        images, images.offsets.to_numpy(), pa.concat_arrays([old, values]).take(pa.array(sources))
+    )
+
+
+def without(images: pa.ListArray, rows: Flags) -> pa.Array:
+    """Images with those of some rows replaced by NULL."""
+    return pc.if_else(pa.array(rows), pa.scalar(None, images.type), images)
+
+
+def with_values(images: pa.ListArray, offsets: Numbers, values: pa.Array) -> pa.Array:
+    """Images with the NULL rows of ``images`` and other values."""
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), values, type=images.type, mask=pa.array(~present(images))
+    )

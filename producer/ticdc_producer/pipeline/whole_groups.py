@@ -1,0 +1,38 @@
+"""Keeps groups of rows whole over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.pipeline.mutations import first_of_groups
+
+
+def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that end at the end of a group.
+
+    The last group of each batch is held back, so the memory needed is that of a batch and the largest group.
+
+    :param batches: the rows of a group are consecutive.
+    :param key: the columns that are equal in a group.
+    """
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if held:
+            # Whether the batch begins a new group follows from the last row that is held.
+            joint = pa.concat_batches([held[-1].slice(held[-1].num_rows - 1).select(key), batch.select(key)])
+            starts = np.flatnonzero(first_of_groups(joint, key)[1:])
+        else:
+            starts = np.flatnonzero(first_of_groups(batch.select(key), key))[1:]
+        if not len(starts):
+            held.append(batch)
+            continue
+        last = int(starts[-1])
+        yield pa.concat_batches([*held, batch.slice(0, last)])
+        held = [batch.slice(last)]
+    if held:
+        yield pa.concat_batches(held)

@@ -1,0 +1,40 @@
+"""Completes the report of a run by the verdict on the messages that were read from the target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.verification import Expected, verify_messages
+from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.verifier.options import Strictness
+
+
+def attach_verdict(
+    expected: Expected, read_messages: DataFrame, report: RunReport, options: RunOptions, *, claims: str
+) -> RunReport:
+    """The report with the verdict and the first messages.
+
+    :param expected: what the run's scenario requires.
+    :param read_messages: the messages that were read from the target.
+    :param claims: location of the claim-check objects, as URI or path.
+    """
+    options.on_status("reading the messages again and verifying them")
+    changefeed = expected.job.changefeed
+    # Whether these messages are all that was ever sent for the tables.
+    whole = options.from_beginning and not options.append
+    with materialized(read_messages) as read_messages:
+        verdict = verify_messages(
+            changefeed,
+            read_messages,
+            expected,
+            strictness=Strictness(from_beginning=whole),
+            claims=claims,
+            on_verdict=options.on_verdict,
+        )
+        preview = first_lines(read_messages, changefeed.protocol)
+    return replace(report, verdict=verdict, preview=preview)

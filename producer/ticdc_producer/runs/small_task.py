@@ -1,0 +1,144 @@
+"""What the Spark task of a small run does: encode all partitions, and write them to Kafka.
+
+The task returns the files of a golden folder, and the driver writes them: its disk is the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.model import tso
+from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
+from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
+from ticdc_producer.runs.rejected_rows import MAX_LISTED_SKIPPED, rejection, stop_error
+from ticdc_producer.runs.simulate import Simulation, simulate
+from ticdc_producer.targets.golden import contents
+from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
+from ticdc_producer.targets.kafka.topics import Offsets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the task returns.
+
+    :param rejected: the first events that TiCDC's encoder rejects.
+    :param files: the files of the golden folder by name; empty if none is written.
+    :param expected: the events that a correct stream has (shape ``EXPECTED_EVENTS``); None if they are not
+        compared.
+    :param starts: offset of the run's first message in each partition; empty without Kafka.
+    """
+
+    counts: Counts
+    rejected: Sequence[dict[str, Any]]
+    faults: FaultSummary
+    files: dict[str, bytes] = field(default_factory=dict)
+    expected: pa.Table | None = None
+    starts: Offsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallTask:
+    """The function that the task calls.
+
+    :param brokers: where to write; None: nowhere.
+    :param to_folder: whether to return the files of a golden folder.
+    :param compared: whether to return the expected events.
+    """
+
+    job: Job
+    brokers: Brokers | None = None
+    to_folder: bool = False
+    compared: bool = False
+    append: bool = False
+    resume: bool = False
+
+    def __call__(self, generated: Iterable[pa.RecordBatch]) -> Outcome:
+        """Encode everything, and write it if that is all right.
+
+        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
+        :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
+        :raises ProducerError: for a topic that cannot be written, and failed deliveries.
+        """
+        changes = list(generated) if self.job.history.generated else []
+        simulation = simulate(self.job, changes)
+        rejected = _rejected(simulation)
+        if rejected and self.job.scenario.on_error == "stop":
+            raise stop_error(rejected[0])
+        starts: Offsets = {}
+        if self.brokers is not None:
+            starts = self._starts(self.brokers)
+            self._deliver(simulation, KafkaTarget(self.job.changefeed, self.brokers, starts))
+        expected = None
+        if self.compared:
+            without = self.job.faults is None
+            expected = (simulation if without else simulate(self.job, changes, faults=False)).expected_events
+        return Outcome(
+            counts=_counts(simulation, len(rejected)),
+            rejected=rejected[:MAX_LISTED_SKIPPED],
+            faults=self._faults(simulation),
+            files=dict(_files(simulation)) if self.to_folder else {},
+            expected=expected,
+            starts=starts,
+        )
+
+    def _faults(self, simulation: Simulation) -> FaultSummary:
+        if self.job.faults is None:
+            return FaultSummary()
+        return summarize_faults(self.job, simulation.fault_occurrences)
+
+    def _starts(self, brokers: Brokers) -> Offsets:
+        task = TaskContext.get()
+        retried = task is not None and task.attemptNumber() > 0
+        starts = retried_starts(self.job, brokers) if retried else None
+        if starts is None:
+            starts = prepare_topics(self.job, brokers, append=self.append, resume=self.resume)
+        return starts
+
+    def _deliver(self, simulation: Simulation, target: KafkaTarget) -> None:
+        claims = self.job.encode_plan(skip_refused=True).claim_storage
+        for partition in simulation.partitions:
+            target.write_partition(partition.topic, partition.partition, partition.batches, claims)
+
+
+def _rejected(simulation: Simulation) -> list[dict[str, Any]]:
+    """The events that TiCDC's encoder rejects, in the order of their time."""
+    found = [
+        (tso.physical(error.commit_ts), one.topic, one.partition, rejection(ordinal, error))
+        for one in simulation.partitions
+        for ordinal, error in one.rejected.items()
+    ]
+    return [rejected for *_, rejected in sorted(found, key=lambda one: one[:3])]
+
+
+def _counts(simulation: Simulation, rejected: int) -> Counts:
+    counts = Counts(rejected=rejected)
+    for one in simulation.partitions:
+        stats = DeliveryStats()
+        for _ in stats.counted(one.batches):
+            pass
+        counts.add(one.topic, one.partition, stats)
+    return counts
+
+
+def _files(simulation: Simulation) -> Iterator[tuple[str, bytes]]:
+    """The files of a golden folder, but for the states and the manifest."""
+    job = simulation.job
+    messages = pa.concat_tables([one.rows() for one in simulation.partitions])
+    yield "messages.jsonl", contents.message_lines(messages)
+    yield "events.jsonl", contents.event_lines(simulation.expected_events)
+    if job.schemas:
+        yield "schemas.jsonl", contents.schema_lines(job.known_schemas)
+    if job.encode_plan(skip_refused=True).claim_storage:
+        for one in simulation.partitions:
+            yield from ((f"claims/{claim.name}", claim.content) for claim in one.claims())
+    if job.faults is not None:
+        yield "faults.jsonl", contents.lines(simulation.fault_occurrences)

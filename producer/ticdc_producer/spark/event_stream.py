@@ -1,0 +1,97 @@
+"""The ordered event stream of row events of any size: with DDL and resolved events, and with faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+from ticdc_producer.faults.event_columns import chosen
+from ticdc_producer.faults.legal import moved_tables
+from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.dataframes import EVENT_STREAM
+from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
+from ticdc_producer.pipeline.row_images import numbers
+from ticdc_producer.spark.order import order
+
+_MOVED = "segment long, hash long, table_id long"
+_RESERVED = "fault_number"
+
+
+def ordered_events(rows: DataFrame, plan: StreamPlan, faults: EventFaults | None = None) -> DataFrame:
+    """The ordered event stream (shape ``EVENT_STREAM``), one Spark partition per Kafka partition.
+
+    :param rows: row events, unordered.
+    :param faults: injects faults; evaluates the rows several times. Removed events remain, with the kind
+        ``illegal.DROPPED``.
+    """
+    events = rows.unionByName(_control_events(rows.sparkSession, plan))
+    if faults is None:
+        return order(events, plan.topic_partitions, faultless=True)
+    ordered = order(_with_faults(events, faults), plan.topic_partitions)
+    return ordered.mapInArrow(faults.regrouped, EVENT_STREAM) if faults.regroups else ordered
+
+
+def _control_events(spark: SparkSession, plan: StreamPlan) -> DataFrame:
+    def resolved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            every = numbers(batch.column("id"))
+            yield regular_resolved_events(plan.resolved, every, plan.active_topics, plan.topic_partitions)
+
+    single = spark.createDataFrame(pa.Table.from_batches(single_control_events(plan)))
+    if not plan.resolved.regular:
+        return single
+    return single.unionByName(spark.range(plan.resolved.regular).mapInArrow(resolved, EVENT_STREAM))
+
+
+def _with_faults(events: DataFrame, faults: EventFaults) -> DataFrame:
+    moved = _moved_tables(events, faults)
+
+    def legal(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield faults.with_legal_faults(chosen(batch, ~faults.reserved(batch)), moved)
+
+    faulty = events.mapInArrow(legal, EVENT_STREAM)
+    return faulty.unionByName(_with_illegal_faults(events, faults)) if faults.plan.reserved else faulty
+
+
+def _moved_tables(events: DataFrame, faults: EventFaults) -> dict[int, int]:
+    """The table that moves in each segment with the fault replay-one-table."""
+
+    def moved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        unreserved = (chosen(batch, ~faults.reserved(batch)) for batch in batches)
+        found = [(segment, *drawn) for segment, drawn in moved_tables(unreserved, faults.plan).items()]
+        columns = [pa.array(column, pa.int64()) for column in zip(*found, strict=True)] if found else []
+        if columns:
+            yield pa.record_batch(columns, names=["segment", "hash", "table_id"])
+
+    if not faults.moves_tables:
+        return {}
+    drawn = (
+        events.mapInArrow(moved, _MOVED).groupBy("segment").agg(F.min_by("table_id", "hash").alias("table"))
+    )
+    return {row["segment"]: row["table"] for row in drawn.collect()}  # one row per segment
+
+
+def _with_illegal_faults(events: DataFrame, faults: EventFaults) -> DataFrame:
+    """The events of the reserved segments: those of one fault are brought together."""
+
+    def reserved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = chosen(batch, faults.reserved(batch))
+            number = pa.array(faults.fault_numbers(found), pa.int64())
+            yield found.append_column(_RESERVED, number)
+
+    def injected(group: pa.Table) -> pa.Table:
+        number = group[_RESERVED][0].as_py()
+        (batch,) = group.drop_columns([_RESERVED]).combine_chunks().to_batches()
+        return pa.Table.from_batches([faults.with_illegal_fault(batch, number)])
+
+    numbered = events.mapInArrow(
+        reserved, StructType([*EVENT_STREAM.fields, StructField(_RESERVED, LongType())])
+    )
+    return numbered.groupBy(_RESERVED).applyInArrow(injected, EVENT_STREAM)
