@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import encoders, end_to_end, scale
+from benchmarks import encoders, end_to_end, latency, scale
 from benchmarks.figures import Figure
 from ticdc_producer.bench.decode import measure_decoders
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -62,6 +62,11 @@ def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
     yield Figure("start-up/seed_t1", min(times), "s", f"best of {_STARTS}")
 
 
+def latency_figures(sizes: Sizes) -> Iterator[Figure]:
+    """Time of small scenarios relative to the smallest Spark job."""
+    yield from latency.measured(sizes.work)
+
+
 def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
     """Rows per second of runs into Kafka, relative to a loop of ``produce()`` with the same messages."""
     spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
@@ -95,6 +100,7 @@ PARTS = {
     "encoders": encoder_figures,
     "decoders": decoder_figures,
     "start-up": start_up_figures,
+    "latency": latency_figures,
     "end-to-end": end_to_end_figures,
     "scale": scale_figures,
 }

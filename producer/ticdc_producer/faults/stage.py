@@ -35,7 +35,9 @@ class EventFaults:
     illegal: bool = True
 
     def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """All events with faults, unordered; ``regrouped`` follows when they are sorted. Removed events remain, with the kind ``illegal.DROPPED``.
+        """All events with faults, unordered; ``regrouped`` follows when they are sorted.
+
+        Removed events remain, with the kind ``illegal.DROPPED``.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         """

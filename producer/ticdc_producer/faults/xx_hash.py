@@ -21,8 +21,8 @@ _STRIPE = 32
 def xx_hash(rows: int, *columns: pa.Array | int | str) -> Hashes:
     """The hash of each row.
 
-    :param columns: 32- or 64-bit integers, strings or binary; an int or str is the value of all rows. The hash of
-        a column is the seed of the next one's; NULL changes nothing.
+    :param columns: 32- or 64-bit integers, strings or binary; an int or str is the value of all rows. The
+        hash of a column is the seed of the next one's; NULL changes nothing.
     """
     hashes = np.full(rows, _SEED, np.uint64)
     with np.errstate(over="ignore"):

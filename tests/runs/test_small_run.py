@@ -1,0 +1,95 @@
+"""A small history runs in one Spark task, and gives the same folder as the way for large ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import py4j.clientserver
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer.runs.run as run_module
+from tests.golden_events import GOLDEN
+from ticdc_producer import api
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs import simulate
+from ticdc_producer.targets.golden import contents
+from ticdc_producer.targets.kafka.write import PartitionWriter
+
+MOST_JOBS, MOST_CALLS = 2, 400
+
+
+def _not_here(*_arguments: object, **_options: object) -> NoReturn:
+    raise AssertionError("called in the driver")
+
+
+def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    send = py4j.clientserver.JavaClient.send_command
+
+    def counted(client: Any, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return send(client, *arguments, **options)
+
+    context, group = spark.sparkContext, str(tmp_path)
+    context.setJobGroup(group, "a small run")
+    try:
+        monkeypatch.setattr(py4j.clientserver.JavaClient, "send_command", counted)
+        api.run("seed_t1", out=tmp_path / "golden", verify_output=False)
+        monkeypatch.undo()
+        jobs = context.statusTracker().getJobIdsForGroup(group)
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    assert 1 <= len(jobs) <= MOST_JOBS
+    assert 1 <= calls <= MOST_CALLS
+
+
+def test_a_worker_encodes_and_writes(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulate, "encode_partition", _not_here)
+    monkeypatch.setattr(PartitionWriter, "write", _not_here)
+    monkeypatch.setattr(contents, "message_lines", _not_here)
+    uri = f"kafka://{kafka.bootstrap}/written-by-a-worker?protocol=open-protocol&partition-num=2"
+    report = api.run("seed_t1", sink_uri=uri, out=tmp_path / "golden", verify_output=False)
+    written = [json.loads(line) for line in (tmp_path / "golden" / "messages.jsonl").open()]
+    read = [*api.decode(sink_uri=uri)]
+    assert len(written) == report.counts.total
+    assert sum(report.counts.events.values()) == len(read)
+
+
+PARTITIONS = "&partition-num=3"
+BOTH_WAYS: list[tuple[str | Path, str, Sequence[str], Sequence[str]]] = [
+    (GOLDEN / "visible" / "keys.sql", "open-protocol", [], []),
+    (GOLDEN / "visible" / "partition.sql", "canal-json&time-zone=Asia/Shanghai", [], []),
+    (GOLDEN / "visible" / "temporal.sql", "debezium&profile=new", [], []),
+    ("bank", "simple", ["steps[1].generate.transactions=40"], ["lost-row", "duplicate-event"]),
+    ("ddl-mix", "open-protocol&max-batch-size=3", ["steps[1].generate.transactions=100"],
+     ["replay-one-table:rate=0.3", "regrouped-batches:rate=0.5", "unsplit", "duplicate-message"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scenario", "protocol", "overrides", "inject"), BOTH_WAYS)
+def test_both_ways_write_the_same_files(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str | Path,
+    protocol: str,
+    overrides: Sequence[str],
+    inject: Sequence[str],
+) -> None:
+    files = []
+    for small in (True, False):
+        monkeypatch.setattr(run_module, "is_small", lambda _job, small=small: small)
+        out = tmp_path / str(small)
+        uri = f"kafka:///both?protocol={protocol}{PARTITIONS}"
+        api.run(scenario, sink_uri=uri, out=out, overrides=overrides, inject=inject, verify_output=False)
+        files.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+    assert files[0] == files[1]
