@@ -87,8 +87,9 @@ def run(
 ) -> int:
     """Run a scenario, write its messages, read them again and verify them.
 
-    A small scenario is written in a fraction of a second; with --no-verify the command ends then. Without a host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the
-    run after a resolved event on every partition, and the written messages are verified.
+    A small scenario is written in a fraction of a second; with --no-verify the command ends then. Without a
+    host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
+    a resolved event on every partition, and the written messages are verified.
     """
     from ticdc_producer import api
     from ticdc_producer.cli.run_text import show
