@@ -124,5 +124,5 @@ def test_a_decoder_loads_no_arrow(codec: str) -> None:
 
 
 def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
-    transport = {"cache", "kafka", "spark", "verifier"}  # carries, checks or stores messages; makes none
+    transport = {"cache", "kafka", "verifier"}  # carries, checks or stores messages; makes none
     assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

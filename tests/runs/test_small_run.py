@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import ticdc_producer.runs.run as run_module
 from tests.golden_events import GOLDEN
 from ticdc_producer import api
+from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
 from ticdc_producer.targets.golden import contents
@@ -61,6 +62,16 @@ def test_a_worker_encodes_and_writes(
     read = [*api.decode(sink_uri=uri)]
     assert len(written) == report.counts.total
     assert sum(report.counts.events.values()) == len(read)
+
+
+def test_a_topic_that_holds_messages_is_refused_before_spark_starts(
+    spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/holds-messages?protocol=open-protocol&partition-num=2"
+    api.run("seed_t1", sink_uri=uri, verify_output=False)
+    monkeypatch.setattr(run_module, "spark_session", _not_here)
+    with pytest.raises(TopicError, match="already holds messages"):
+        api.run("seed_t1", sink_uri=uri)
 
 
 PARTITIONS = "&partition-num=3"

@@ -48,6 +48,7 @@ def checked_target(job: Job, out: str | Path | None, options: RunOptions) -> Pat
     :raises ArgumentError: for an option that has no effect with this target.
     :raises FolderError: if the folder exists.
     :raises BrokerError: if no broker answers at the sink URI's address.
+    :raises TopicError: for a topic that has messages, or another number of partitions.
     :raises ChangefeedError: for a claim-check storage whose client library is not installed.
     :raises StorageError: for a claim-check storage that cannot be reached.
     """
@@ -67,7 +68,11 @@ def checked_target(job: Job, out: str | Path | None, options: RunOptions) -> Pat
     if storage and (folder is None or not uri.embedded):
         check_claim_storage(storage)
     if not uri.embedded and not options.dry_run:
-        Topics(job.changefeed.brokers).existing()
+        cluster = Topics(job.changefeed.brokers)
+        if options.resume:
+            cluster.existing()
+        else:
+            cluster.check(job.changefeed, job.stream.topic_partitions.topics, append=options.append)
     return folder
 
 

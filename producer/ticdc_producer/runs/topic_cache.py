@@ -5,29 +5,38 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
-from functools import cache, lru_cache
+from dataclasses import astuple, dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 
-from pyspark.sql import SparkSession
-
 from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.change_log import ChangeLog, change_log
+from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
-from ticdc_producer.scenario.history import History
+from ticdc_producer.runs.small_run import is_small, run_small
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.spark.session import spark_session
 
 _GOLDEN, _STATES = "golden", "consumer_state.json"
 _END = "end"
-PACKAGES = ("config", "dispatch", "faults", "model", "pipeline", "protocols", "runs", "scenario", "targets")
+PACKAGES = (
+    "config",
+    "dispatch",
+    "faults",
+    "model",
+    "pipeline",
+    "protocols",
+    "runs",
+    "scenario",
+    "spark",
+    "targets",
+)
 """Packages whose code determines the bytes of a topic."""
 
 
@@ -113,20 +122,6 @@ def _program() -> str:
     return found.hexdigest()
 
 
-@dataclass(frozen=True)
-class _CommittedHistory:
-    """A history, compared by the settings that determine it."""
-
-    settings: tuple[object, ...]
-    history: History = field(compare=False)
-
-
-@lru_cache(maxsize=2)
-def _committed(spark: SparkSession, executed: _CommittedHistory) -> ChangeLog:
-    """The change log; cached, because consecutive topics share a scenario in several protocols."""
-    return change_log(spark, executed.history)
-
-
 def _make(topic: Topic, folder: Path) -> None:
     job = prepare(
         topic.scenario,
@@ -136,11 +131,11 @@ def _make(topic: Topic, folder: Path) -> None:
         state_at=topic.moments,
     )
     spark = spark_session(light=True, rows=job.history.row_changes)
-    changefeed = job.changefeed
-    settings = (topic.scenario, topic.overrides, changefeed.profile, changefeed.force_replicate)
-    committed = _committed(spark, _CommittedHistory(settings, job.history))
-    golden = folder / _GOLDEN
-    execute(job, committed, golden, RunOptions(verify_output=False))
+    golden, options = folder / _GOLDEN, RunOptions(verify_output=False)
+    if is_small(job):
+        run_small(job, spark, golden, options)
+    else:
+        execute(job, change_log(spark, job.history), golden, options)
     states = {_END: consumer_state(job, golden)}
     states |= {str(ts): consumer_state(job, golden, ts) for ts in job.state_at}
     (folder / _STATES).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")

@@ -81,6 +81,20 @@ class Topics:
         :return: the end offset of each partition.
         :raises TopicError: if a topic has another number of partitions, or has messages.
         """
+        ends, absent = self.check(changefeed, topics, append=append)
+        self._create(changefeed, absent)
+        new = {(topic, partition): 0 for topic in absent for partition in range(changefeed.partition_num)}
+        return {**ends, **new}
+
+    def check(
+        self, changefeed: Changefeed, topics: Iterable[str], *, append: bool
+    ) -> tuple[Offsets, list[str]]:
+        """Check that the topics can be written.
+
+        :param append: accept topics that have messages.
+        :return: the end offset of each existing partition, and the missing topics.
+        :raises TopicError: as ``prepare``.
+        """
         wanted, existing = sorted(topics), self.existing()
         present = [topic for topic in wanted if topic in existing]
         absent = [topic for topic in wanted if topic not in existing]
@@ -91,9 +105,7 @@ class Topics:
             self._check_empty(ends)
         if absent and not changefeed.auto_create_topic:
             raise TopicError("the topic does not exist", topic=absent[0], hint="auto-create-topic is false")
-        self._create(changefeed, absent)
-        new = {(topic, partition): 0 for topic in absent for partition in range(changefeed.partition_num)}
-        return {**ends, **new}
+        return ends, absent
 
     def ends(self, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
         """End offset of every partition of the topics."""
