@@ -4,7 +4,7 @@ Warm: in one session, scenarios written without read-back and the smallest job w
 turns; the result is the ratio of the medians. Cold: the shell command and a PySpark script with that job
 take turns, each in a new process. Pytest: the plugin runs ten tests with a scenario each.
 
-    python benchmarks/latency.py --json
+    python -m benchmarks.latency --json
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ticdc_producer.spark.session import spark_session
 SHIPPED = ("seed_t1", "bank", "orders")
 CHANGES = 200
 TESTS = 10
-_ROUNDS, _UNMEASURED, _COLD_ROUNDS = 15, 5, 3
+_ROUNDS, _UNMEASURED, _COLD_ROUNDS = 9, 3, 3
 _SCRIPT = """
 from pyspark.sql import SparkSession
 

@@ -34,15 +34,6 @@ def rejected_rows(encoded: DataFrame) -> list[dict[str, Any]]:
     return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_SKIPPED).collect()]
 
 
-def rejection(ordinal: int, error: EncodeError) -> dict[str, Any]:
-    """An event that TiCDC's encoder rejects, for reports.
-
-    :param ordinal: number of the event in its partition.
-    """
-    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
-    return {**fields, "event": ordinal}
-
-
 def stop_error(row: dict[str, Any]) -> EncodeError:
     """The error that ends a run with ``on-error: stop`` at a rejected event."""
     return EncodeError(

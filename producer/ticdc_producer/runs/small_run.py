@@ -16,7 +16,7 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.attach_verdict import attach_verdict
 from ticdc_producer.runs.change_log import StepRows, step_rows
 from ticdc_producer.runs.counts import discarded
-from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.kafka_target import KafkaTarget, check_speculation
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
@@ -71,6 +71,8 @@ class _SmallRun:
             return replace(report, broker_pid=broker.pid if self.options.keep else 0)
 
     def _run(self, brokers: Brokers | None) -> RunReport:
+        if brokers is not None:
+            check_speculation(self.spark)
         done = self._done(brokers)
         report = RunReport(
             scenario=self.job.scenario.name,

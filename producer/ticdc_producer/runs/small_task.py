@@ -14,13 +14,15 @@ from pyspark import TaskContext
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
-from ticdc_producer.runs.rejected_rows import MAX_LISTED_SKIPPED, rejection, stop_error
+from ticdc_producer.runs.rejected_rows import MAX_LISTED_SKIPPED, stop_error
 from ticdc_producer.runs.simulate import Simulation, simulate
+from ticdc_producer.targets.encoding.encode import rejection
 from ticdc_producer.targets.golden import contents
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
@@ -132,7 +134,7 @@ def _counts(simulation: Simulation, rejected: int) -> Counts:
 def _files(simulation: Simulation) -> Iterator[tuple[str, bytes]]:
     """The files of a golden folder, but for the states and the manifest."""
     job = simulation.job
-    messages = pa.concat_tables([one.rows() for one in simulation.partitions])
+    messages = pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in simulation.partitions)])
     yield "messages.jsonl", contents.message_lines(messages)
     yield "events.jsonl", contents.event_lines(simulation.expected_events)
     if job.schemas:

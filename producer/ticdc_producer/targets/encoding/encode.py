@@ -55,6 +55,15 @@ class EncodePlan:
         return str(self.options["claim_check_storage_uri"]) if claimed else ""
 
 
+def rejection(ordinal: int, error: EncodeError) -> dict[str, Any]:
+    """An event that TiCDC's encoder rejects, for reports.
+
+    :param ordinal: number of the event in its partition.
+    """
+    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
+    return {**fields, "event": ordinal}
+
+
 class PartitionEncoder:
     """Encodes one Kafka partition.
 

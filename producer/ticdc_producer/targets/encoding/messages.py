@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.dataframes import MESSAGES
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder, rejection
 from ticdc_producer.targets.encoding.message_rows import MessageRows
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
@@ -53,5 +53,4 @@ def _encoded(
 
 
 def _refusal(ordinal: int, error: EncodeError) -> tuple[str, int, bytes]:
-    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
-    return REFUSED, error.commit_ts, json.dumps({**fields, "event": ordinal}).encode()
+    return REFUSED, error.commit_ts, json.dumps(rejection(ordinal, error)).encode()
