@@ -7,6 +7,7 @@ repeating messages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any
 
@@ -123,6 +124,9 @@ class PartitionWriter:
         missing = resume.skip_existing(stats.counted(messages))
         callbacks = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
         producer = Producer({**self._properties, **callbacks})
+        with suppress(KafkaException):  # reported below, if the broker does not come back
+            # An idempotent producer that is not connected yet waits half a second before it tries again.
+            producer.list_topics(self._topic, timeout=_FLUSH_SECONDS)
         try:
             for part in (part for batch in missing for part in batch.parts()):
                 self._send(producer, part)
