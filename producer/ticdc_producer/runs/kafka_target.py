@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -18,6 +19,9 @@ from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter, deliver
+
+_WRITERS = 8
+"""Partitions that one process writes at the same time."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +40,32 @@ class KafkaTarget:
         """The target for reports."""
         return f"kafka://{self.brokers}/{self.changefeed.sink_uri.topic}"
 
-    def write_partition(
-        self, topic: str, partition: int, messages: Iterable[MessageBatch], claims: str
+    def write_partitions(
+        self, partitions: Mapping[tuple[str, int], Iterable[MessageBatch]], claims: str
     ) -> None:
-        """Write the messages of a partition in this process; those that it already has are skipped.
+        """Write the messages of partitions in this process; those that they already have are skipped.
 
+        Partitions are written side by side: most of the time goes to waiting for the broker.
+
+        :param partitions: the messages by topic and partition.
         :param claims: URI of the storage for claim-check objects, empty if there is none.
         :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
-        :raises ForeignMessageError: if the partition has a message that the run did not write.
+        :raises ForeignMessageError: for a partition with a message that the run did not write.
         """
         properties = self.changefeed.producer_properties(self.brokers)
-        try:
+
+        def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
             writer = PartitionWriter(self.brokers, properties, topic, partition, claims)
             writer.write(messages, self.starts[topic, partition])
-        except ForeignMessageError:
-            raise
-        except ProducerError as error:
-            raise self._delivery_error(topic, partition, error.what, error.hint) from None
+
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            writes = {name: pool.submit(write, *name, messages) for name, messages in partitions.items()}
+        for (topic, partition), written in writes.items():
+            error = written.exception()
+            if isinstance(error, ProducerError) and not isinstance(error, ForeignMessageError):
+                raise self._delivery_error(topic, partition, error.what, error.hint)
+            if error is not None:
+                raise error
 
     def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
         """Encode, write, wait for every acknowledgement.

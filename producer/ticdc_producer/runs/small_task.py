@@ -107,8 +107,8 @@ class SmallTask:
 
     def _deliver(self, simulation: Simulation, target: KafkaTarget) -> None:
         claims = self.job.encode_plan(skip_refused=True).claim_storage
-        for partition in simulation.partitions:
-            target.write_partition(partition.topic, partition.partition, partition.batches, claims)
+        messages = {(one.topic, one.partition): one.batches for one in simulation.partitions}
+        target.write_partitions(messages, claims)
 
 
 def _rejected(simulation: Simulation) -> list[dict[str, Any]]:
