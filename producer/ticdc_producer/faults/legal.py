@@ -49,7 +49,7 @@ def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int
         results counts.
     """
     drawn: dict[int, tuple[int, int]] = {}
-    if _ONE_TABLE not in {*plan.rates, *plan.fixed.values()}:
+    if not plan.moves_tables:
         return drawn
     for events in batches:
         segments = plan.segments.numbers(integers(events, "deliver_after_ts"))

@@ -73,6 +73,11 @@ class FaultPlan:
         return frozenset(number for one in self.illegal for number in one.segments)
 
     @property
+    def moves_tables(self) -> bool:
+        """Whether a table moves to another node in any segment (replay-one-table)."""
+        return "replay-one-table" in {*self.rates, *self.fixed.values()}
+
+    @property
     def repeats(self) -> bool:
         """Whether any segment may have events that are delivered again or later."""
         return bool(self.fixed or any(name in self.rates for name in SEGMENT_FAULTS))

@@ -67,11 +67,6 @@ class EventFaults:
         return legal_faults(events, self.plan, self.partitions, moved)
 
     @property
-    def moves_tables(self) -> bool:
-        """Whether a table moves to another node in any segment."""
-        return "replay-one-table" in {*self.plan.rates, *self.plan.fixed.values()}
-
-    @property
     def regroups(self) -> bool:
         """Whether batches are reordered, after the events were sorted."""
         return "regrouped-batches" in self.plan.rates

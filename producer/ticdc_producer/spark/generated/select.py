@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch.column_selection import ColumnSelection
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.select import selected_columns
+from ticdc_producer.pipeline.select import reduced_tables
 
 
 def select(changes: DataFrame, tables: Iterable[TableInfo], selection: ColumnSelection) -> DataFrame:
@@ -17,11 +17,7 @@ def select(changes: DataFrame, tables: Iterable[TableInfo], selection: ColumnSel
 
     :param tables: the versions that are replicated, with all their columns.
     """
-    selected = {
-        table.version: columns
-        for table in tables
-        if (columns := selected_columns(table, selection)) is not None
-    }
+    selected = reduced_tables(tables, selection)
     if not selected:
         return changes
     return changes.withColumns({name: _reduced(name, selected) for name in ("before", "after")})
