@@ -18,7 +18,7 @@ from tests.docs.markdown import code, table
 from ticdc_producer.config import PARAMETERS, Parameter, State
 from ticdc_producer.protocols.detection import SIGNATURES
 from ticdc_producer.scenario.spec import scenario_schema
-from ticdc_producer.verifier.registry import INVARIANTS
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -12,7 +12,7 @@ from ticdc_producer.config import PARAMETERS, State
 from ticdc_producer.errors import FaultError, ProducerError
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, Trap, TrapFile, catalogue, catalogue_schema, trap
 from ticdc_producer.resources import bundled_dir
-from ticdc_producer.verifier.registry import INVARIANTS
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 SPECIFIED = {
     "INV-FRAME", "INV-BATCH-SIZE", "INV-BATCH-KIND", "INV-BATCH-KEY", "INV-TS-SANE", "INV-ORDER-TABLE",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
 
 from tests.verifier.topic import PLAIN, Topic, account, ts
-from ticdc_producer.verifier.comparison import Comparison, compare
-from ticdc_producer.verifier.table_state import STATE, compare_state, final_state
+from ticdc_producer.verifier import VerifyOptions
+from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.table_state import STATE, StateComparison
 
 
 def stream() -> Topic:
@@ -22,28 +24,32 @@ def row_of(topic: Topic, offset: int) -> dict[str, object]:
     return next(event for event in topic.events if (event["partition"], event["offset"]) == (0, offset))
 
 
+def compare(expected: Topic, delivered: Topic) -> Comparison:
+    return CheckedStream(delivered.table(), VerifyOptions()).comparison(expected.table())
+
+
 def counts(found: Comparison) -> dict[str, int]:
     return {name: value for name, value in dataclasses.asdict(found).items() if name != "diff" and value}
 
 
-def test_equal_streams_have_no_difference(spark: SparkSession) -> None:
-    found = compare(stream().frame(spark), stream().frame(spark))
+def test_equal_streams_have_no_difference() -> None:
+    found = compare(stream(), stream())
     assert found.ok
     assert counts(found) == {"expected": 12}
     assert found.diff == ()
 
 
-def test_a_replayed_suffix_is_duplicates(spark: SparkSession) -> None:
-    found = compare(stream().frame(spark), stream().again(0, 3).frame(spark))
+def test_a_replayed_suffix_is_duplicates() -> None:
+    found = compare(stream(), stream().again(0, 3))
     assert found.ok
     assert counts(found) == {"expected": 12, "duplicates": 5}
 
 
-def test_lost_invented_and_changed_events_are_in_the_diff(spark: SparkSession) -> None:
+def test_lost_invented_and_changed_events_are_in_the_diff() -> None:
     topic = stream().row(1, ts(9), after=account(9))
     topic.events.remove(row_of(topic, 3))
     row_of(topic, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
-    found = compare(stream().frame(spark), topic.frame(spark))
+    found = compare(stream(), topic)
     assert counts(found) == {"expected": 12, "missing": 2, "unexpected": 2}
     assert [line[0] for line in found.diff] == ["-", "-", "+", "+"]
     lost, changed, came, invented = found.diff
@@ -53,64 +59,66 @@ def test_lost_invented_and_changed_events_are_in_the_diff(spark: SparkSession) -
     assert "bank/1@4[0]" in invented
 
 
-def test_another_flag_is_another_event(spark: SparkSession) -> None:
+def test_another_flag_is_another_event() -> None:
     """Equal values are not enough: a consumer builds its key by the flags."""
     topic = stream()
     row_of(topic, 2)["columns"] = [(name, "bigint", PLAIN) for name in account(1)]
-    assert counts(compare(stream().frame(spark), topic.frame(spark))) == {
+    assert counts(compare(stream(), topic)) == {
         "expected": 12, "missing": 1, "unexpected": 1,
     }  # fmt: skip
 
 
-def test_events_in_another_order_or_partition_are_not_right(spark: SparkSession) -> None:
+def test_events_in_another_order_or_partition_are_not_right() -> None:
     topic = stream()
     update, delete = row_of(topic, 5), row_of(topic, 6)
     update["offset"], delete["offset"] = 6, 5
-    found = compare(stream().frame(spark), topic.frame(spark))
+    found = compare(stream(), topic)
     assert counts(found) == {"expected": 12, "out_of_order": 1}
     assert found.diff[0].startswith("~ bank/0@")
 
     moved = stream()
     row_of(moved, 6)["partition"] = 1
-    assert counts(compare(stream().frame(spark), moved.frame(spark))).keys() >= {"missing", "unexpected"}
+    assert counts(compare(stream(), moved)).keys() >= {"missing", "unexpected"}
 
 
-def rows_of(spark: SparkSession, topic: Topic) -> list[tuple[str, dict[str, str]]]:
-    found = final_state(topic.frame(spark)).collect()
-    texts = [
-        (row["table"], {name: bytes(value).decode() for name, value in row["row"].items()}) for row in found
-    ]
-    return sorted(texts, key=str)
+def has_rows(topic: Topic, **rows: list[dict[str, str]]) -> bool:
+    """Whether tables of database bank have exactly these rows at the end."""
+    return state_of(topic, **rows).ok
 
 
-def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm(spark: SparkSession) -> None:
-    expected = [("accounts", account(1, 5))]
-    assert rows_of(spark, stream()) == expected
-    assert rows_of(spark, stream().again(0, 2)) == expected
+def state_of(topic: Topic, **rows: list[dict[str, str]]) -> StateComparison:
+    records: list[tuple[str, list[tuple[str, bytes]] | None]] = [(table, None) for table in rows]
+    for table, images in rows.items():
+        records += [(table, [(name, text.encode()) for name, text in image.items()]) for image in images]
+    expected = pa.Table.from_pylist(
+        [{"schema": "bank", "table": table, "row": row} for table, row in records], STATE
+    )
+    return CheckedStream(topic.table(), VerifyOptions()).state(expected, ())
 
 
-def test_within_a_transaction_the_insert_decides(spark: SparkSession) -> None:
+def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm() -> None:
+    assert has_rows(stream(), accounts=[account(1, 5)])
+    assert has_rows(stream().again(0, 2), accounts=[account(1, 5)])
+
+
+def test_within_a_transaction_the_insert_decides() -> None:
     """The halves of a split update can stand in two partitions, which have no common order."""
     topic = stream().row(1, ts(4), after=account(1, email="new@bank")).row(0, ts(4), before=account(1, 5))
-    assert rows_of(spark, topic) == [("accounts", account(1, email="new@bank"))]
+    assert has_rows(topic, accounts=[account(1, email="new@bank")])
 
 
-def test_drop_and_truncate_clear_a_table_and_drop_database_all(spark: SparkSession) -> None:
+def test_drop_and_truncate_clear_a_table_and_drop_database_all() -> None:
     topic = stream().row(0, ts(4), after={"id": "1"}, flags={"id": 2}, table="other")
     truncated = topic.ddl(ts(5), "TRUNCATE TABLE bank.accounts", ddl_type=11)
-    assert rows_of(spark, truncated.row(0, ts(6), after=account(7))) == [
-        ("accounts", account(7)), ("other", {"id": "1"}),
-    ]  # fmt: skip
+    filled = truncated.row(0, ts(6), after=account(7))
+    assert has_rows(filled, accounts=[account(7)], other=[{"id": "1"}])
     dropped = truncated.ddl(ts(7), "DROP DATABASE bank", table="", ddl_type=2)
-    assert rows_of(spark, dropped) == []
+    assert has_rows(dropped, accounts=[], other=[])
 
 
-def test_a_state_that_differs_is_listed_row_by_row(spark: SparkSession) -> None:
-    actual = final_state(stream().frame(spark))
-    right = {name: value.encode() for name, value in account(1, 5).items()}
-    wrong = right | {"balance": b"6"}
-    assert compare_state(spark.createDataFrame([("bank", "accounts", right)], STATE), actual).ok
-    found = compare_state(spark.createDataFrame([("bank", "accounts", wrong)], STATE), actual)
+def test_a_state_that_differs_is_listed_row_by_row() -> None:
+    assert state_of(stream(), accounts=[account(1, 5)]).tables == 1
+    found = state_of(stream(), accounts=[account(1, 6)])
     assert (found.ok, found.missing, found.unexpected) == (False, 1, 1)
     assert [line[0] for line in found.diff] == ["-", "+"]
     assert "balance=6" in found.diff[0]

@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.verifier import DispatchRule, Finding, VerifyOptions, check
-from ticdc_producer.verifier.registry import INVARIANTS
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY, email VARCHAR(64) UNIQUE, balance BIGINT)"
 
@@ -65,12 +65,12 @@ def by_value(*seconds_and_keys: tuple[int, int]) -> Topic:
     return topic
 
 
-def together(spark: SparkSession, topics: Mapping[str, Topic]) -> DataFrame:
+def together(topics: Mapping[str, Topic]) -> pa.Table:
     """Several streams as topics of one."""
     for name, topic in topics.items():
         for event in topic.events:
             event["topic"] = name
-    return Topic(events=[event for topic in topics.values() for event in topic.events]).frame(spark)
+    return Topic(events=[event for topic in topics.values() for event in topic.events]).table()
 
 
 def on_topics(names: Iterable[str]) -> VerifyOptions:
@@ -269,10 +269,10 @@ TWICE = ("INV-RESOLVED-DDL", "INV-RESOLVED-MONO", "INV-DDL-ORDER")
 SEVERITY = {one.id: one.severity for one in INVARIANTS}
 
 
-def test_each_broken_invariant_is_found_alone_with_its_events(spark: SparkSession) -> None:
+def test_each_broken_invariant_is_found_alone_with_its_events() -> None:
     """Every stream is a topic of its own, so that one check covers them all."""
     findings = check(
-        together(spark, {name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN)
+        together({name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN)
     )
     assert violations(findings) == {name: SEVERITY[name] for name in BROKEN}
     for finding in (one for one in findings if one.severity in ("error", "warning")):
@@ -287,17 +287,17 @@ def test_every_invariant_is_broken_by_some_test() -> None:
     assert {one.id for one in INVARIANTS} == {*BROKEN, *INFORMATION, *other_tests}
 
 
-def test_a_row_that_overtakes_itself_breaks_both_orders(spark: SparkSession) -> None:
+def test_a_row_that_overtakes_itself_breaks_both_orders() -> None:
     """Under table dispatch the order of a row cannot break without the order of its table."""
     topic = created().row(HOME, ts(1), after=account(2))
     topic.row(HOME, ts(3), before=account(1), after=account(1, 3)).row(HOME, ts(2), after=account(1))
-    findings = check(topic.frame(spark), OPTIONS)
+    findings = check(topic.table(), OPTIONS)
     assert violations(findings) == {"INV-ORDER-TABLE": "error", "INV-ORDER-KEY": "error"}
     assert offsets(one(findings, "INV-ORDER-KEY")) == [(HOME, 3), (HOME, 4)]
     assert "1000 ms" in one(findings, "INV-ORDER-KEY").examples[0].detail
 
 
-def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal(spark: SparkSession) -> None:
+def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal() -> None:
     """CRC-32 is linear: the difference of the keys cancels the difference of the table names."""
     names, keys = ("t3", "t4"), (6, 1)
     hashes = [crc("bank", name) ^ crc("id", str(key)) for name, key in zip(names, keys, strict=True)]
@@ -305,7 +305,7 @@ def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal(spa
     topic = created().row(hashes[0] % 2, ts(1), after=account(6), table="t3", offset=2, events=2)
     topic.row(hashes[0] % 2, ts(1), after=account(1), table="t4", offset=2, index=1, events=2)
     rules = [DispatchRule(schema="bank", table=name, rule="index-value") for name in names]
-    findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=rules))
+    findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=rules))
     assert {"INV-BATCH-KEY", "INV-ROW-PARTITION"}.isdisjoint(violations(findings))
 
 
@@ -330,9 +330,9 @@ INFORMATION: dict[str, tuple[Callable[[], Topic], str]] = {
 """Streams with findings of severity info, and a part of their detail."""
 
 
-def test_findings_that_are_not_violations_are_information(spark: SparkSession) -> None:
+def test_findings_that_are_not_violations_are_information() -> None:
     options = dataclasses.replace(on_topics(INFORMATION), resolved_gap_ms=60_000)
-    findings = check(together(spark, {name: stream() for name, (stream, _) in INFORMATION.items()}), options)
+    findings = check(together({name: stream() for name, (stream, _) in INFORMATION.items()}), options)
     assert violations(findings) == {}
     for name, (_, words) in INFORMATION.items():
         finding = one(findings, name)
@@ -348,9 +348,9 @@ def keys_at(partition: int) -> list[int]:
     return [key for key in range(1, 100) if home(key) == partition]
 
 
-def test_index_value_rows_may_swap_between_keys(spark: SparkSession) -> None:
+def test_index_value_rows_may_swap_between_keys() -> None:
     first, second = keys_at(0)[:2]
-    stream = by_value((2, first), (1, second)).frame(spark)
+    stream = by_value((2, first), (1, second)).table()
     assert violations(check(stream, BY_VALUE)) == {"INV-ORDER-TABLE": "warning"}
     strict = dataclasses.replace(BY_VALUE, strict_table_order=True)
     assert violations(check(stream, strict)) == {"INV-ORDER-TABLE": "error"}
@@ -358,55 +358,55 @@ def test_index_value_rows_may_swap_between_keys(spark: SparkSession) -> None:
     assert violations(check(stream, unknown)) == {"INV-ORDER-TABLE": "warning"}
 
 
-def test_index_value_rows_of_one_key_may_not_swap(spark: SparkSession) -> None:
-    findings = check(by_value((2, 1), (1, 1)).frame(spark), BY_VALUE)
+def test_index_value_rows_of_one_key_may_not_swap() -> None:
+    findings = check(by_value((2, 1), (1, 1)).table(), BY_VALUE)
     # Both are inserts of the row.
     swapped = {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
     assert violations(findings) == {**swapped, "INV-ROW-STATE": "warning"}
 
 
-def test_rows_of_other_tables_behind_a_ddl_are_a_warning(spark: SparkSession) -> None:
+def test_rows_of_other_tables_behind_a_ddl_are_a_warning() -> None:
     topic = created().ddl(ts(2), "ALTER TABLE bank.other ADD INDEX (x)", table="other", ddl_type=7)
-    findings = check(topic.row(HOME, ts(1), after=account(1)).frame(spark), OPTIONS)
+    findings = check(topic.row(HOME, ts(1), after=account(1)).table(), OPTIONS)
     assert violations(findings) == {"INV-DDL-BARRIER-BEFORE": "warning"}
 
 
-def test_a_ddl_of_a_database_concerns_its_tables(spark: SparkSession) -> None:
+def test_a_ddl_of_a_database_concerns_its_tables() -> None:
     topic = (
         created().row(HOME, ts(3), after=account(1)).ddl(ts(2), "ALTER DATABASE bank", table="", ddl_type=26)
     )
-    findings = check(topic.row(HOME, ts(2), after=account(2)).frame(spark), OPTIONS)
+    findings = check(topic.row(HOME, ts(2), after=account(2)).table(), OPTIONS)
     barriers = {name: severity for name, severity in violations(findings).items() if "BARRIER" in name}
     assert barriers == {"INV-DDL-BARRIER-BEFORE": "error", "INV-DDL-BARRIER-AFTER": "error"}
     assert one(findings, "INV-DDL-BARRIER-AFTER").count == 1
 
 
-def test_a_ddl_in_one_partition_is_a_warning_if_nothing_follows(spark: SparkSession) -> None:
+def test_a_ddl_in_one_partition_is_a_warning_if_nothing_follows() -> None:
     topic = valid().ddl(ts(5), "CREATE TABLE bank.t (id INT)", table="t", only=[HOME])
-    assert violations(check(topic.frame(spark), OPTIONS)) == {"INV-DDL-BROADCAST": "warning"}
+    assert violations(check(topic.table(), OPTIONS)) == {"INV-DDL-BROADCAST": "warning"}
 
 
-def test_canal_json_has_ddl_in_partition_0_only(spark: SparkSession) -> None:
+def test_canal_json_has_ddl_in_partition_0_only() -> None:
     options = dataclasses.replace(OPTIONS, ddl_broadcast=False)
     topic = Topic().ddl(ts(0), CREATE, only=[0]).resolved(ts(0)).row(HOME, ts(1), after=account(1))
-    assert violations(check(topic.frame(spark), options)) == {}
-    assert violations(check(valid().frame(spark), options)) == {"INV-DDL-BROADCAST": "error"}
+    assert violations(check(topic.table(), options)) == {}
+    assert violations(check(valid().table(), options)) == {"INV-DDL-BROADCAST": "error"}
 
 
-def test_null_in_a_hashed_column_makes_the_partition_a_warning(spark: SparkSession) -> None:
+def test_null_in_a_hashed_column_makes_the_partition_a_warning() -> None:
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("Email",))
     options = dataclasses.replace(OPTIONS, rules=[rule])
     right = (crc("bank", "accounts") ^ crc("email", "null")) % 2
     null = account(1, email=None)
-    assert violations(check(created().row(right, ts(1), after=null).frame(spark), options)) == {}
-    astray = created().row(1 - right, ts(1), after=null).frame(spark)
+    assert violations(check(created().row(right, ts(1), after=null).table(), options)) == {}
+    astray = created().row(1 - right, ts(1), after=null).table()
     assert violations(check(astray, options)) == {"INV-ROW-PARTITION": "warning"}
 
 
 # -- partitions ---------------------------------------------------------------------------------------------
 
 
-def test_worked_values_of_index_value_dispatch(spark: SparkSession) -> None:
+def test_worked_values_of_index_value_dispatch() -> None:
     """docs/stream-semantics.md §6.2: test.t1 with handle id, N=16."""
     topic = Topic(partitions=16)
     for key, partition in {1: 11, 2: 1, 3: 7, 4: 4}.items():
@@ -415,12 +415,12 @@ def test_worked_values_of_index_value_dispatch(spark: SparkSession) -> None:
     options = VerifyOptions(
         rules=[DispatchRule(schema="test", table="t1", rule="index-value")], partitions={"bank": 16}
     )
-    assert violations(check(topic.frame(spark), options)) == {}
+    assert violations(check(topic.table(), options)) == {}
     topic.events[2]["partition"] = 8
-    assert violations(check(topic.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
+    assert violations(check(topic.table(), options)) == {"INV-ROW-PARTITION": "error"}
 
 
-def test_rules_by_function_and_ts_dispatch(spark: SparkSession) -> None:
+def test_rules_by_function_and_ts_dispatch() -> None:
     def rules(schema: str, table: str) -> DispatchRule:
         return DispatchRule(schema=schema, table=table, rule="ts")
 
@@ -428,19 +428,19 @@ def test_rules_by_function_and_ts_dispatch(spark: SparkSession) -> None:
     topic = Topic(partitions=3).ddl(ts(0), CREATE)
     for second in (1, 2, 3):
         topic.row((ts(second) + second) % 3, ts(second) + second, after=account(second))
-    assert violations(check(topic.frame(spark), options)) == {}
+    assert violations(check(topic.table(), options)) == {}
     astray = topic.row((ts(4) + 1) % 3, ts(4), after=account(4))
-    assert violations(check(astray.frame(spark), options)) == {"INV-ROW-PARTITION": "error"}
+    assert violations(check(astray.table(), options)) == {"INV-ROW-PARTITION": "error"}
 
 
-def test_columns_dispatch_keeps_the_order_of_a_row_too(spark: SparkSession) -> None:
+def test_columns_dispatch_keeps_the_order_of_a_row_too() -> None:
     """A row that moves to another dispatch key of the same partition is still one row."""
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("balance",))
     partitions = {b: (crc("bank", "accounts") ^ crc("balance", str(b))) % 2 for b in range(20)}
     old, new = [balance for balance, partition in partitions.items() if partition == 0][:2]
     topic = created().row(0, ts(2), before=account(1, old), after=account(1, new))
     topic.row(0, ts(1), after=account(1, old))
-    findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=[rule]))
+    findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=[rule]))
     assert violations(findings) == {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
 
 
@@ -495,37 +495,37 @@ LEGAL = (
 )  # fmt: skip
 
 
-def test_legal_streams_give_nothing(spark: SparkSession) -> None:
+def test_legal_streams_give_nothing() -> None:
     names = [stream.__name__ for stream in LEGAL]
     topics = {stream.__name__: stream() for stream in LEGAL}
-    findings = check(together(spark, topics), on_topics(names))
+    findings = check(together(topics), on_topics(names))
     assert violations(findings) == {}
     assert {finding.id for finding in findings if finding.severity == "info"} <= {"INV-COMPLETE"}
 
 
-def test_a_row_at_the_resolved_ts_is_information(spark: SparkSession) -> None:
+def test_a_row_at_the_resolved_ts_is_information() -> None:
     topic = created().row(HOME, ts(1), after=account(1)).resolved(ts(1)).row(HOME, ts(1), after=account(2))
-    findings = check(topic.frame(spark), OPTIONS)
+    findings = check(topic.table(), OPTIONS)
     assert [each.id for each in findings if each.severity != "not checked"] == ["INV-RESOLVED"]
     assert one(findings, "INV-RESOLVED").severity == "info"
 
 
-def test_a_repeated_row_with_other_content_is_no_duplicate(spark: SparkSession) -> None:
+def test_a_repeated_row_with_other_content_is_no_duplicate() -> None:
     topic = valid().again(HOME, 9)
     changed = next(event for event in reversed(topic.events) if event["kind"] == "row")
     changed["before"] = {**changed["before"], "balance": bytearray(b"6")}
-    assert violations(check(topic.frame(spark), OPTIONS)) == {
+    assert violations(check(topic.table(), OPTIONS)) == {
         "INV-COLLAPSE": "error",
         "INV-DUP-CONTENT": "error",
     }
 
 
-def test_null_and_a_value_are_not_identical(spark: SparkSession) -> None:
+def test_null_and_a_value_are_not_identical() -> None:
     """Hashing passes over NULL: without care both images would be one sequence of bytes."""
     flags = {"id": ACCOUNTS["id"], "x": PLAIN, "y": PLAIN}
     topic = created().row(HOME, ts(1), after={"id": "1", "x": None, "y": "y"}, flags=flags)
     topic.row(HOME, ts(1), after={"id": "1", "x": "y", "y": None}, flags=flags)
-    assert violations(check(topic.frame(spark), OPTIONS)) == {
+    assert violations(check(topic.table(), OPTIONS)) == {
         "INV-COLLAPSE": "error",
         "INV-DUP-CONTENT": "error",
     }
@@ -538,8 +538,8 @@ def unchecked(findings: list[Finding]) -> dict[str, str]:
     return {finding.id: finding.hint for finding in findings if finding.severity == "not checked"}
 
 
-def test_unknown_rules_and_partitions_are_not_passed(spark: SparkSession) -> None:
-    findings = check(valid().frame(spark), VerifyOptions())
+def test_unknown_rules_and_partitions_are_not_passed() -> None:
+    findings = check(valid().table(), VerifyOptions())
     assert violations(findings) == {}
     assert unchecked(findings).keys() == {
         "INV-BATCH-SIZE", "INV-RESOLVED-BROADCAST", "INV-DDL-BROADCAST", "INV-ROW-PARTITION",
@@ -547,14 +547,14 @@ def test_unknown_rules_and_partitions_are_not_passed(spark: SparkSession) -> Non
     }  # fmt: skip
 
 
-def test_a_stream_without_rows_proves_nothing_about_rows(spark: SparkSession) -> None:
-    reasons = unchecked(check(created().frame(spark), OPTIONS))
+def test_a_stream_without_rows_proves_nothing_about_rows() -> None:
+    reasons = unchecked(check(created().table(), OPTIONS))
     assert reasons["INV-ORDER-TABLE"] == "the stream has no row events"
     assert "INV-DDL-BROADCAST" not in reasons
 
 
-def test_an_empty_stream_proves_nothing(spark: SparkSession) -> None:
-    reasons = unchecked(check(Topic().frame(spark), OPTIONS))
+def test_an_empty_stream_proves_nothing() -> None:
+    reasons = unchecked(check(Topic().table(), OPTIONS))
     assert reasons.keys() == {one.id for one in INVARIANTS} - {
         "INV-FRAME",
         "INV-BATCH-SIZE",
@@ -562,20 +562,20 @@ def test_an_empty_stream_proves_nothing(spark: SparkSession) -> None:
     }
 
 
-def test_options_of_the_changefeed_take_checks_away(spark: SparkSession) -> None:
+def test_options_of_the_changefeed_take_checks_away() -> None:
     raw = dataclasses.replace(OPTIONS, raw_key_update=True, resolved=False)
-    findings = check(unsplit().frame(spark), raw)
+    findings = check(unsplit().table(), raw)
     assert violations(findings) == {}
     assert {"INV-KEY-UPDATE-SPLIT", "INV-RESOLVED", "INV-RESOLVED-BROADCAST"} <= unchecked(findings).keys()
 
 
-def test_rows_without_handle_key_or_hashed_column_are_counted_as_not_checked(spark: SparkSession) -> None:
+def test_rows_without_handle_key_or_hashed_column_are_counted_as_not_checked() -> None:
     flags = dict.fromkeys(ACCOUNTS, PLAIN)
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("nothing",))
     topic = (
         created().row(0, ts(1), after=account(1), flags=flags).row(1, ts(1), after=account(2), flags=flags)
     )
-    findings = check(topic.frame(spark), dataclasses.replace(OPTIONS, rules=[rule]))
+    findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=[rule]))
     counts = {finding.id: finding.count for finding in findings if finding.severity == "not checked"}
     of_rows = {"INV-ORDER-KEY", "INV-COLLAPSE", "INV-KEY-PARTITION", "INV-ROW-STATE", "INV-OLD-IMAGE"}
     of_rows |= {"INV-DUP-CONTENT", "INV-ROW-PARTITION", "INV-BATCH-KEY"}

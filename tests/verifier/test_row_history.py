@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from pyspark.sql import SparkSession
-
 from tests.verifier.test_invariants import (
     AWAY,
     BROKEN,
@@ -64,11 +62,11 @@ STATES = {
 }
 
 
-def test_from_the_beginning_a_row_has_its_whole_history(spark: SparkSession) -> None:
+def test_from_the_beginning_a_row_has_its_whole_history() -> None:
     topics = {name: stream() for name, (stream, _) in STATES.items()}
     topics |= {"INV-OLD-IMAGE": other_old_image(), "INV-SCHEMA": lost_column()}
     options = dataclasses.replace(whole(on_topics(topics)), examples=9)
-    findings = check(together(spark, topics), options)
+    findings = check(together(topics), options)
     assert violations(findings) == dict.fromkeys(("INV-ROW-STATE", "INV-OLD-IMAGE", "INV-SCHEMA"), "error")
     for name in ("INV-OLD-IMAGE", "INV-SCHEMA"):
         assert [example.events[0].topic for example in one(findings, name).examples] == [name]
@@ -81,12 +79,12 @@ def test_from_the_beginning_a_row_has_its_whole_history(spark: SparkSession) -> 
     assert all(words in details[name] for name, (_, words) in STATES.items())
 
 
-def test_the_number_of_examples_is_configurable(spark: SparkSession) -> None:
+def test_the_number_of_examples_is_configurable() -> None:
     topic = created()
     for key in range(1, 6):
         topic.row(HOME, ts(key), before=account(key))
     few, many = (
-        one(check(topic.frame(spark), dataclasses.replace(whole(), examples=number)), "INV-ROW-STATE")
+        one(check(topic.table(), dataclasses.replace(whole(), examples=number)), "INV-ROW-STATE")
         for number in (1, 4)
     )
     assert (few.count, len(few.examples), len(many.examples)) == (5, 1, 4)
@@ -154,70 +152,70 @@ def database_dropped() -> Topic:
     return topic.row(HOME, ts(6), after=account(1))
 
 
-def found(spark: SparkSession, streams: tuple[Callable[[], Topic], ...]) -> dict[str, str]:
+def found(streams: tuple[Callable[[], Topic], ...]) -> dict[str, str]:
     topics = {stream.__name__: stream() for stream in streams}
-    return violations(check(together(spark, topics), whole(on_topics(topics))))
+    return violations(check(together(topics), whole(on_topics(topics))))
 
 
-def test_legal_histories_give_nothing(spark: SparkSession) -> None:
-    assert found(spark, LEGAL) == {}
+def test_legal_histories_give_nothing() -> None:
+    assert found(LEGAL) == {}
 
 
-def test_a_ddl_that_concerns_several_tables_counts_for_their_rows(spark: SparkSession) -> None:
+def test_a_ddl_that_concerns_several_tables_counts_for_their_rows() -> None:
     """In a stream of their own, because such a DDL counts in all topics."""
-    assert found(spark, (renamed, exchanged, database_dropped)) == {}
+    assert found((renamed, exchanged, database_dropped)) == {}
 
 
 # -- options ------------------------------------------------------------------------------------------------
 
 
-def test_an_old_image_of_the_updated_columns_is_checked(spark: SparkSession) -> None:
+def test_an_old_image_of_the_updated_columns_is_checked() -> None:
     def stream(old: str) -> Topic:
         return unbroken().row(HOME, ts(3), before={"balance": old}, after=account(1, 2))
 
     options = dataclasses.replace(whole(on_topics(("right", "wrong"))), old_columns="updated")
-    findings = check(together(spark, {"right": stream("1"), "wrong": stream("5")}), options)
+    findings = check(together({"right": stream("1"), "wrong": stream("5")}), options)
     assert violations(findings) == {"INV-OLD-IMAGE": "error"}
     assert offsets(one(findings, "INV-OLD-IMAGE")) == [(HOME, 3), (HOME, 4)]
     assert one(findings, "INV-OLD-IMAGE").examples[0].events[0].topic == "wrong"
 
 
-def test_updates_that_read_as_inserts_are_no_second_insert(spark: SparkSession) -> None:
+def test_updates_that_read_as_inserts_are_no_second_insert() -> None:
     options = dataclasses.replace(whole(), old_value=False, names_operation=False)
     topic = inserted_twice().row(HOME, ts(3), before=account(1, 2)).row(HOME, ts(4), before=account(1, 2))
-    findings = check(topic.frame(spark), options)
+    findings = check(topic.table(), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
     assert one(findings, "INV-ROW-STATE").count == 1
     assert unchecked(findings)["INV-OLD-IMAGE"] == "updates carry no old image"
 
 
-def test_an_update_of_the_key_ends_one_row_and_begins_another(spark: SparkSession) -> None:
+def test_an_update_of_the_key_ends_one_row_and_begins_another() -> None:
     def moved() -> Topic:
         return unbroken().row(HOME, ts(3), before=account(1, 1), after=account(2, 1))
 
     right = moved().row(HOME, ts(4), after=account(1)).row(HOME, ts(5), before=account(2, 1))
     options = dataclasses.replace(whole(on_topics(("right", "wrong"))), raw_key_update=True)
     wrong = moved().row(HOME, ts(4), before=account(1, 1))
-    findings = check(together(spark, {"right": right, "wrong": wrong}), options)
+    findings = check(together({"right": right, "wrong": wrong}), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
     assert one(findings, "INV-ROW-STATE").examples[0].events[-1].topic == "wrong"
 
 
-def test_milliseconds_leave_the_order_to_the_partition(spark: SparkSession) -> None:
+def test_milliseconds_leave_the_order_to_the_partition() -> None:
     """Three transactions of one millisecond, and a row that is deleted twice later."""
     topic = created().row(HOME, ts(1), after=account(1)).row(HOME, ts(1), before=account(1))
     topic.row(HOME, ts(1), after=account(1, 5)).row(HOME, ts(2), before=account(1, 5))
     options = dataclasses.replace(whole(), commit_ts="milliseconds")
-    assert violations(check(topic.frame(spark), options)) == {}
-    findings = check(topic.row(HOME, ts(3), before=account(1, 5)).frame(spark), options)
+    assert violations(check(topic.table(), options)) == {}
+    findings = check(topic.row(HOME, ts(3), before=account(1, 5)).table(), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
     assert "INV-DUP-CONTENT" in unchecked(findings)
 
 
-def test_tables_that_cannot_be_followed_are_not_passed(spark: SparkSession) -> None:
+def test_tables_that_cannot_be_followed_are_not_passed() -> None:
     for untracked, reason in ((None, "sends no DDL"), (frozenset({"bank.accounts"}), "left out")):
         options = dataclasses.replace(whole(), untracked=untracked)
-        findings = check(deleted_twice().frame(spark), options)
+        findings = check(deleted_twice().table(), options)
         assert violations(findings) == {}
         reasons = unchecked(findings)
         assert all(reason in reasons[name] for name in ("INV-ROW-STATE", "INV-OLD-IMAGE", "INV-SCHEMA"))
@@ -226,9 +224,9 @@ def test_tables_that_cannot_be_followed_are_not_passed(spark: SparkSession) -> N
 # -- copies, partitions, topics -----------------------------------------------------------------------------
 
 
-def test_a_row_stays_in_its_partition(spark: SparkSession) -> None:
+def test_a_row_stays_in_its_partition() -> None:
     topic = created().row(HOME, ts(1), after=account(1))
-    frame = topic.row(AWAY, ts(2), before=account(1), after=account(1, 1)).frame(spark)
+    frame = topic.row(AWAY, ts(2), before=account(1), after=account(1, 1)).table()
     findings = check(frame, OPTIONS)
     assert violations(findings) == {"INV-ROW-PARTITION": "error", "INV-KEY-PARTITION": "error"}
     assert offsets(one(findings, "INV-KEY-PARTITION")) == [(HOME, 2), (AWAY, 2)]
@@ -240,7 +238,7 @@ def test_a_row_stays_in_its_partition(spark: SparkSession) -> None:
     assert "events of one row to several partitions" in unchecked(findings)["INV-KEY-PARTITION"]
 
 
-def test_events_go_to_the_topic_of_their_table(spark: SparkSession) -> None:
+def test_events_go_to_the_topic_of_their_table() -> None:
     accounts, other = (
         DispatchRule(schema="bank", table=table, rule="table", topic=table) for table in ("accounts", "other")
     )
@@ -249,8 +247,8 @@ def test_events_go_to_the_topic_of_their_table(spark: SparkSession) -> None:
         "default": Topic().ddl(ts(0), "CREATE DATABASE bank", table="", ddl_type=1),
     }
     options = dataclasses.replace(on_topics(topics), rules=[accounts, other], default_topic="default")
-    assert violations(check(together(spark, topics), options)) == {}
+    assert violations(check(together(topics), options)) == {}
     topics["accounts"].ddl(ts(3), "CREATE TABLE bank.other (id INT)", table="other")
-    findings = check(together(spark, topics), options)
+    findings = check(together(topics), options)
     assert violations(findings) == {"INV-TOPIC": "error"}
     assert "topic other" in one(findings, "INV-TOPIC").examples[0].detail

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+
+from ticdc_producer.model import shapes
 
 FIELDS = {
     "topic": "string",
@@ -129,12 +132,26 @@ class Topic:
             self.add(content.pop("partition"), content.pop("kind"), **content)
         return self
 
+    def table(self) -> pa.Table:
+        """The events (shape ``DECODED``)."""
+        return pa.Table.from_pylist([_arrow(event) for event in self.events], shapes.DECODED)
+
     def frame(self, spark: SparkSession) -> DataFrame:
         rows = [tuple(event.get(name) for name in FIELDS) for event in self.events]
         return spark.createDataFrame(rows, SCHEMA)
 
     def _chosen(self, only: Iterable[int] | None) -> Iterable[int]:
         return range(self.partitions) if only is None else only
+
+
+def _arrow(event: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(event)
+    for name in ("before", "after"):
+        if row.get(name) is not None:
+            row[name] = [(column, value) for column, value in row[name].items()]
+    if row.get("columns") is not None:
+        row["columns"] = [dict(zip(("name", "type", "flag"), column, strict=True)) for column in row["columns"]]
+    return row
 
 
 def _bytes(image: Image | None) -> dict[str, bytearray | None] | None:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers, is_kind, replaced
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
-from ticdc_producer.faults.xx_hash import xx_hash
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.order import in_delivery_order

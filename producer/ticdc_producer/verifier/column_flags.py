@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
-from pyspark.sql import functions as sf
+import re
 
 from ticdc_producer.model.flags import ColumnFlag as F
-from ticdc_producer.verifier.identity import has_flag
+from ticdc_producer.verifier.forms import EventColumn
 
-_UNSIGNED = "^(bit|year)"
-_BINARY = (
-    "^(tinyint|smallint|mediumint|int|bigint|float|double|decimal|bit|year|date|datetime|timestamp|time|json)"
-    "( |$|\\()"
+_UNSIGNED = re.compile("bit|year")
+_BINARY = re.compile(
+    "(tinyint|smallint|mediumint|int|bigint|float|double|decimal|bit|year|date|datetime|timestamp|time|json)"
+    r"( |$|\()"
 )
 
 
-def odd_flags() -> Column:
-    """Names of the event's columns with flags that TiDB never produces; NULL if there are none.
+def is_odd(column: EventColumn) -> bool:
+    """Whether a column has flags that TiDB never produces.
 
     A primary key is not nullable; the handle key is a primary or unique key; BIT and YEAR are unsigned;
     numbers, dates and JSON are binary.
     """
-
-    def odd(column: Column) -> Column:
-        flag, kind = column["flag"], sf.lower(column["type"])
-        key = has_flag(flag, F.PRIMARY_KEY | F.UNIQUE_KEY)
-        return (
-            (has_flag(flag, F.PRIMARY_KEY) & has_flag(flag, F.NULLABLE))
-            | (has_flag(flag, F.HANDLE_KEY) & ~key)
-            | (sf.rlike(kind, sf.lit(_UNSIGNED)) & ~has_flag(flag, F.UNSIGNED))
-            | (sf.rlike(kind, sf.lit(_BINARY)) & ~has_flag(flag, F.BINARY))
-        )
-
-    names = sf.transform(sf.filter("columns", odd), lambda column: column["name"])
-    return sf.nullif(names, sf.array().cast("array<string>"))
+    flag, kind = column.flag, column.type.lower()
+    return bool(
+        (flag & F.PRIMARY_KEY and flag & F.NULLABLE)
+        or (flag & F.HANDLE_KEY and not flag & (F.PRIMARY_KEY | F.UNIQUE_KEY))
+        or (_UNSIGNED.match(kind) and not flag & F.UNSIGNED)
+        or (_BINARY.match(kind) and not flag & F.BINARY)
+    )

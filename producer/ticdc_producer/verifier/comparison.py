@@ -6,19 +6,31 @@ copies than expected are duplicates, which at-least-once delivery allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.verifier.identity import fingerprint, identity
-from ticdc_producer.verifier.stream import OFFSET_INDEX, PARTITION
+from ticdc_producer.verifier.events import NOTHING, Events, EventKind, offset_and_index
+from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.key_groups import highest_before, starts_of
+from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 """Maximum number of examples of each kind of difference."""
+MATCHED = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("expected_position", pa.int64()),
+        ("delivered_position", pa.int64()),
+    ]
+)
+"""First position of an expected event, and where it was delivered first."""
+MISSING, UNEXPECTED, OUT_OF_ORDER = "-", "+", "~"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,82 +59,127 @@ class Comparison:
         return {"ok": self.ok, **fields, "diff": list(self.diff)}
 
 
-def compare(expected: DataFrame, actual: DataFrame) -> Comparison:
-    """Compare two sets of decoded events.
+@dataclass
+class Differences:
+    """Differences between expected and delivered events so far.
 
-    :param expected: events of shape ``DECODED``; offsets count from the first expected message.
-    :param actual: the delivered events, likewise; messages that do not decode are ignored.
+    :param examples: the first events of each kind of difference.
     """
-    # Examples are looked up in the expected events, which otherwise would be generated and encoded again.
-    with (
-        materialized(expected) as wanted,
-        materialized(_matched(wanted, actual.where(sf.col("kind") != "error"))) as both,
-    ):
-        sums = both.agg(
-            _total(_wanted()).alias("expected"),
-            _total(sf.greatest(_wanted() - _delivered(), sf.lit(0))).alias("missing"),
-            _total(sf.when(_wanted() == 0, _delivered()).otherwise(0)).alias("unexpected"),
-            _total(sf.when(_wanted() > 0, sf.greatest(_delivered() - _wanted(), sf.lit(0)))).alias(
-                "duplicates"
-            ),
-            _total(sf.col("late").cast("long")).alias("out_of_order"),
-        ).collect()[0]
-        found = Comparison(**sums.asDict())
-        return found if found.ok else _with_diff(found, both, wanted, actual)
+
+    expected: int = 0
+    missing: int = 0
+    unexpected: int = 0
+    duplicates: int = 0
+    out_of_order: int = 0
+    examples: dict[str, list[EventID]] = field(default_factory=dict)
+
+    def merge(self, others: Iterable[Differences]) -> None:
+        """Add the differences of other groups."""
+        for other in others:
+            for name in ("expected", "missing", "unexpected", "duplicates", "out_of_order"):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+            for sign, found in other.examples.items():
+                self.note(sign, found)
+
+    def note(self, sign: str, found: list[EventID]) -> None:
+        """Note events as examples of a kind of difference."""
+        self.examples[sign] = sorted([*self.examples.get(sign, []), *found])[:MAX_EXAMPLES]
+
+    def comparison(
+        self, expected: Mapping[EventID, dict[str, Any]], delivered: Mapping[EventID, dict[str, Any]]
+    ) -> Comparison:
+        """The result.
+
+        :param expected: the expected events that are examples.
+        :param delivered: the delivered ones.
+        """
+        lines = []
+        for sign, found in self.examples.items():
+            for event in found:
+                row = (expected if sign == MISSING else delivered)[event]
+                lines.append((row["commit_ts"] or 0, event[0], event[1], f"{sign} {event_text(row)}"))
+        counts = ("expected", "missing", "unexpected", "duplicates", "out_of_order")
+        return Comparison(
+            **{name: getattr(self, name) for name in counts},
+            diff=tuple(line for *_, line in sorted(lines, key=lambda line: line[:3])),
+        )
 
 
-def _total(number: Column) -> Column:
-    return sf.coalesce(sf.sum(number), sf.lit(0))
+def match(events: Events) -> tuple[Differences, pa.RecordBatch]:
+    """Match expected and delivered events.
 
-
-def _wanted() -> Column:
-    return sf.coalesce("wanted", sf.lit(0))
-
-
-def _delivered() -> Column:
-    return sf.coalesce("delivered", sf.lit(0))
-
-
-def _matched(expected: DataFrame, actual: DataFrame) -> DataFrame:
-    """One row per identity: expected and delivered number of events, and whether it was delivered late."""
-    wanted = _counted(expected, "wanted", "wanted_at")
-    delivered = _counted(actual, "delivered", "delivered_at")
-    both = wanted.join(delivered, [*PARTITION, "identity"], "full_outer")
-    before = (
-        Window.partitionBy(*PARTITION, sf.col("delivered_at").isNull() | sf.col("wanted_at").isNull())
-        .orderBy("wanted_at")
-        .rowsBetween(Window.unboundedPreceding, -1)
+    :param events: both, in whole groups of equal ``key``.
+    :return: the differences but for the order, and the positions of matched events (:data:`MATCHED`).
+    """
+    compared = events.take((events.kind != EventKind.ERROR) & (events.kind != EventKind.LEFT_KEY))
+    codes, topics = compared.topics
+    keys = (codes, compared.partition, compared.key, compared.key_check, compared.identity, compared.shape)
+    order = np.lexsort((compared.position, compared.expected, *reversed(keys)))
+    starts = starts_of(*(key[order] for key in keys))
+    at = np.flatnonzero(starts)
+    if not len(at):
+        return Differences(), pa.RecordBatch.from_pylist([], schema=MATCHED)
+    is_expected = compared.expected[order].astype(np.int64)
+    sizes = np.diff(at, append=len(order))
+    wanted = np.add.reduceat(is_expected, at)
+    delivered = sizes - wanted
+    # Within a group the delivered events come first, each kind in the order of its position.
+    position, topic, partition = (column[order] for column in (compared.position, codes, compared.partition))
+    first_delivered, first_wanted = position[at], position[np.minimum(at + delivered, len(order) - 1)]
+    found = Differences(
+        expected=int(wanted.sum()),
+        missing=int(np.maximum(wanted - delivered, 0).sum()),
+        unexpected=int(delivered[wanted == 0].sum()),
+        duplicates=int(np.maximum(delivered - wanted, 0)[wanted > 0].sum()),
     )
-    late = (sf.max("delivered_at").over(before) > sf.col("delivered_at")) & sf.col("wanted_at").isNotNull()
-    return both.withColumn("late", sf.coalesce(late, sf.lit(False)))
+
+    def note(sign: str, groups: Numbers, positions: Numbers) -> None:
+        first = groups[np.lexsort((positions[groups], partition[at[groups]], topic[at[groups]]))]
+        found.note(
+            sign,
+            [
+                (topics[topic[at[group]]], int(partition[at[group]]), *offset_and_index(int(positions[group])))
+                for group in first[:MAX_EXAMPLES].tolist()
+            ],
+        )
+
+    note(MISSING, np.flatnonzero(wanted > delivered), first_wanted)
+    note(UNEXPECTED, np.flatnonzero(wanted == 0), first_delivered)
+    both = np.flatnonzero((wanted > 0) & (delivered > 0))
+    columns = (
+        compared.topic.take(pa.array(order[at[both]])), partition[at[both]], first_wanted[both],
+        first_delivered[both],
+    )  # fmt: skip
+    return found, pa.record_batch([pa.array(column) for column in columns], schema=MATCHED)
 
 
-def _counted(events: DataFrame, count: str, first: str) -> DataFrame:
-    named = events.withColumns({name: sf.coalesce(sf.col(name), sf.lit("")) for name in ("schema", "table")})
-    named = named.withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
-    content = fingerprint(identity(), sf.array_sort("columns"))
-    grouped = named.withColumn("identity", content).groupBy(*PARTITION, "identity")
-    return grouped.agg(sf.count("*").alias(count), sf.min(sf.struct(*OFFSET_INDEX)).alias(first))
+class DeliveryOrder:
+    """Compares the order of matched events with the expected order, batch by batch."""
 
+    def __init__(self) -> None:
+        self._latest: dict[tuple[str, int], int] = {}
 
-def _with_diff(found: Comparison, both: DataFrame, expected: DataFrame, actual: DataFrame) -> Comparison:
-    missing = both.where(_wanted() > _delivered()).select(*PARTITION, "wanted_at.*")
-    unexpected = both.where(_wanted() == 0).select(*PARTITION, "delivered_at.*")
-    late = both.where("late").select(*PARTITION, "delivered_at.*")
-    lines = [
-        *_examples("-", missing, expected),
-        *_examples("+", unexpected, actual),
-        *_examples("~", late, actual),
-    ]
-    diff = tuple(line for _, line in sorted(lines, key=lambda line: line[0]))
-    counts = {name: getattr(found, name) for name in found.__slots__ if name != "diff"}
-    return Comparison(**counts, diff=diff)
+    def add(self, matched: pa.RecordBatch) -> Differences:
+        """Find the events that were delivered before one that they were expected after.
 
-
-def _examples(sign: str, offsets: DataFrame, events: DataFrame) -> list[tuple[tuple[Any, ...], str]]:
-    chosen = offsets.orderBy(*PARTITION, *OFFSET_INDEX).limit(MAX_EXAMPLES)
-    rows = events.join(sf.broadcast(chosen), [*PARTITION, *OFFSET_INDEX], "left_semi").collect()
-    return [
-        ((row["commit_ts"], row["topic"], row["partition"]), f"{sign} {event_text(row.asDict())}")
-        for row in rows
-    ]
+        :param matched: :data:`MATCHED`; those of a partition in the order of ``expected_position``.
+        """
+        found = Differences()
+        topic = matched.column("topic").to_pylist() if matched.num_rows else []
+        partition, position = (
+            matched.column(name).to_numpy() for name in ("partition", "delivered_position")
+        )
+        names = matched.column("topic").dictionary_encode().indices.to_numpy()
+        bounds = np.flatnonzero(starts_of(names, partition)) if len(topic) else []
+        for start, end in zip(bounds, [*bounds[1:], len(topic)], strict=True):
+            name = topic[start], int(partition[start])
+            delivered = position[start:end]
+            first = np.zeros(len(delivered), bool)
+            first[0] = True
+            before = np.maximum(highest_before(delivered, first)[0], self._latest.get(name, NOTHING))
+            late = np.flatnonzero(before > delivered)
+            self._latest[name] = max(int(delivered.max()), int(before[0]))
+            found.out_of_order += len(late)
+            first_late = np.sort(delivered[late])[:MAX_EXAMPLES].tolist()
+            found.note(OUT_OF_ORDER, [(*name, *offset_and_index(one)) for one in first_late])
+        return found

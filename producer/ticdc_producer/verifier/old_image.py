@@ -1,71 +1,104 @@
-"""Compares the old image of an update or delete with the values of the row's previous event."""
+"""Compares the old image of an update or delete with the values of the row's previous event: INV-OLD-IMAGE.
+
+Fingerprints select the suspected events. Only their images are compared, column by column: the columns that
+both images have, JSON by value.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from ticdc_producer.verifier.identity import readable
-from ticdc_producer.verifier.stream import Stream, Violation, event_ref, old_image, position
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.verifier.events import offset_and_index
+from ticdc_producer.verifier.invariants.row_state import history_severity
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.readable import image_of, readable
+from ticdc_producer.verifier.row_history import RowHistory
+from ticdc_producer.verifier.violations import EventID, EventPositions, Violations
+
+SUSPECTED = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("position", pa.int64()),
+        ("previous_partition", pa.int64()),
+        ("previous_position", pa.int64()),
+    ]
+)
+"""An event whose old image has another fingerprint than the previous event's new image, and that event."""
 
 
-def check_old_image(stream: Stream) -> DataFrame:
-    """INV-OLD-IMAGE: old images with other values than the row's last new image.
+def suspected(history: RowHistory) -> pa.RecordBatch:
+    """The events whose images must be compared (:data:`SUSPECTED`)."""
+    rows = np.flatnonzero(history.wrong_old)
+    changes = history.changes
+    columns = (
+        changes.partition,
+        changes.position,
+        history.previous(changes.partition),
+        history.previous(changes.position),
+    )
+    topics = changes.topic.take(pa.array(rows))
+    return pa.record_batch([topics, *(pa.array(column[rows]) for column in columns)], schema=SUSPECTED)
 
-    Fingerprints select the candidates. Only their images are compared, column by column: the columns that
-    both images have, JSON by value. It is an error in a stream ``from_beginning``, and otherwise a
-    warning, because filters and the start-ts hide events.
+
+def event_pairs(events: pa.RecordBatch) -> Iterator[tuple[EventID, EventID]]:
+    """The previous event and the suspected one of each row of :data:`SUSPECTED`."""
+    for row in events.to_pylist():
+        yield (
+            (row["topic"], row["previous_partition"], *offset_and_index(row["previous_position"])),
+            (row["topic"], row["partition"], *offset_and_index(row["position"])),
+        )
+
+
+def old_image_violations(
+    events: pa.RecordBatch, rows: Mapping[EventID, Mapping[str, Any]], options: VerifyOptions
+) -> Violations:
+    """The suspected events whose images really differ.
+
+    :param events: :data:`SUSPECTED`.
+    :param rows: the decoded events (shape ``DECODED``) by their position.
     """
-    transitions = stream.transitions.where("wrong_old").select("topic", "partition", "position", "previous")
-    old = _images(stream, old_image(stream.options), "old").withColumn("json", _json())
-    new = _images(stream, sf.col("after"), "new").withColumnsRenamed(
-        {"partition": "new_partition", "position": "new_position"}
-    )
-    found = (
-        old.join(sf.broadcast(transitions), ["topic", "partition", "position"])
-        .withColumns(
-            {"new_partition": sf.expr("previous.partition"), "new_position": sf.expr("previous.position")}
-        )
-        .join(
-            new.select("topic", "new_partition", "new_position", "new"),
-            ["topic", "new_partition", "new_position"],
-        )
-        .withColumn("differing", sf.filter(sf.map_keys("old"), _differs))
-    )
-    severity = sf.lit("error" if stream.options.from_beginning else "warning")
-    events = (event_ref(sf.col("new_position"), sf.col("new_partition")), event_ref())
-    detail = sf.array_join(sf.transform(sf.sort_array("differing"), _difference), "; ")
-    return found.where("size(differing) > 0").select(*Violation(severity, events, detail).found())
-
-
-def _images(stream: Stream, image: Column, name: str) -> DataFrame:
-    rows = stream.decoded.where("kind = 'row'")
-    event = ("topic", "partition", position().alias("position"))
-    return (
-        rows.select(*event, image.alias(name), "columns")
-        if name == "old"
-        else rows.select(*event, image.alias(name))
+    details = [difference(rows[event], rows[previous], options) for previous, event in event_pairs(events)]
+    found = np.flatnonzero([bool(detail) for detail in details])
+    topics = sorted(set(events.column("topic").to_pylist()))
+    codes = np.array([topics.index(topic) for topic in events.column("topic").to_pylist()], np.int64)
+    column = {name: events.column(name).to_numpy() for name in SUSPECTED.names[1:]}
+    return Violations(
+        history_severity(options),
+        codes[found],
+        topics,
+        (
+            EventPositions(column["previous_partition"][found], column["previous_position"][found]),
+            EventPositions(column["partition"][found], column["position"][found]),
+        ),
+        lambda number: details[int(found[number])],
     )
 
 
-def _json() -> Column:
-    """Names of the JSON columns."""
-    documents = sf.filter("columns", lambda column: sf.lower(column["type"]) == "json")
-    return sf.transform(documents, lambda column: column["name"])
+def difference(event: Mapping[str, Any], previous: Mapping[str, Any], options: VerifyOptions) -> str:
+    """The columns in which an event's old image differs from the new image of the previous event."""
+    old, new = image_of(event["before"]), image_of(previous["after"])
+    if options.old_columns != "all" and event["op"] == "update":
+        old = image_of(event["after"]) | old
+    documents = {column["name"] for column in event["columns"] or () if column["type"].lower() == "json"}
+    return "; ".join(
+        f"{name}: the old image has {readable(old[name])}, the previous event left {readable(new[name])}"
+        for name in sorted(old)
+        if name in new and not _same(old[name], new[name], is_document=name in documents)
+    )
 
 
-def _differs(name: Column) -> Column:
-    old, new = (sf.try_element_at(sf.col(image), name) for image in ("old", "new"))
-    same = old.eqNullSafe(new)
-    as_json = sf.array_contains("json", name) & (_value(old) == _value(new))
-    return sf.map_contains_key(sf.col("new"), name) & ~(same | sf.coalesce(as_json, sf.lit(False)))
-
-
-def _value(document: Column) -> Column:
-    """A document with its members in a fixed order and without blanks."""
-    return sf.to_json(sf.try_parse_json(document.cast("string")))
-
-
-def _difference(name: Column) -> Column:
-    old, new = (readable(sf.try_element_at(sf.col(image), name)) for image in ("old", "new"))
-    return sf.concat(name, sf.lit(": the old image has "), old, sf.lit(", the previous event left "), new)
+def _same(old: bytes | None, new: bytes | None, *, is_document: bool) -> bool:
+    if old == new:
+        return True
+    if not is_document or old is None or new is None:
+        return False
+    try:
+        return bool(json.loads(old) == json.loads(new))
+    except (ValueError, RecursionError):
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from time import time_ns
 from typing import Literal, TypeAlias
 
 from ticdc_producer.model.fidelity import AsHashed, CommitTs, has_commit_ts
@@ -44,6 +45,15 @@ class Strictness:
     examples: int = 3
 
 
+_YEAR_2015 = 1_420_070_400_000
+"""In Unix milliseconds; the year in which the development of TiDB started."""
+_DAY = 86_400_000
+
+
+def _since_2015() -> tuple[int, int]:
+    return _YEAR_2015, time_ns() // 1_000_000 + _DAY
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions:
     """Facts about a stream that determine which checks are possible, and their severities.
@@ -80,8 +90,7 @@ class VerifyOptions:
     :param force_replicate: tables without handle key are replicated, too.
     :param batched_by_key: rows of a message share the dispatch key.
     :param default_topic: topic of DDLs without table; None: topics are unknown.
-    :param ts_range: first and last plausible physical time of a commit-ts, in Unix milliseconds; None: from
-        2015 to one day after now.
+    :param ts_range: first and last plausible physical time of a commit-ts, in Unix milliseconds.
     :param resolved_gap_ms: longest time between two resolved events, in milliseconds; None: not checked.
     :param examples: maximum number of examples per violated invariant and severity.
     """
@@ -110,7 +119,7 @@ class VerifyOptions:
     force_replicate: bool = False
     batched_by_key: bool = True
     default_topic: str | None = None
-    ts_range: tuple[int, int] | None = None
+    ts_range: tuple[int, int] = field(default_factory=_since_2015)
     resolved_gap_ms: int | None = None
     examples: int = 3
 

@@ -1,4 +1,4 @@
-"""Dispatch key and expected partition of a row, as Spark expressions.
+"""The dispatch rules of the tables of a stream, and the dispatch keys that they give.
 
 H(a, b) is CRC-32 of the bytes of a followed by b; the parts are combined by xor; the partition is the
 unsigned result modulo the number of partitions (docs/stream-semantics.md §6).
@@ -6,121 +6,91 @@ unsigned result modulo the number of partitions (docs/stream-semantics.md §6).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from zlib import crc32
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.model.fidelity import AsHashed
+from ticdc_producer.dispatch.row_hashes import value_hashes
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.verifier.identity import has_flag
+from ticdc_producer.verifier.events import NOTHING, Rule
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.forms import EventColumn, Form
 from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
 
-_RULES = (
-    "schema string, table string, rule string, rule_columns array<string>, certain boolean, table_hash long, "
-    "rule_topic string"
-)
+RULES = {
+    "table": Rule.TABLE,
+    "index-value": Rule.INDEX_VALUE,
+    "columns": Rule.COLUMNS,
+    "ts": Rule.TS,
+}
+BY_VALUE = (Rule.INDEX_VALUE, Rule.COLUMNS)
 
 
-def with_rules(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """The events with the rule of their table (the columns of ``_RULES``, NULL if unknown)."""
-    rules = _rules(events, options)
-    rows = [(r.schema, r.table, r.rule, _lower(r.columns), r.certain, _hash(r), r.topic) for r in rules]
-    table = events.sparkSession.createDataFrame(rows, _RULES)
-    return events.join(sf.broadcast(table), ["schema", "table"], "left")
+class TableRules:
+    """The dispatch rule of each table."""
+
+    def __init__(self, options: VerifyOptions) -> None:
+        self._options = options
+        self._found: dict[tuple[str, str], DispatchRule | None] = {}
+        if options.rules is not None and not callable(options.rules):
+            self._found = {(rule.schema, rule.table): rule for rule in options.rules}
+
+    def of(self, schema: str, table: str) -> DispatchRule | None:
+        """The rule of a table; None if it is unknown."""
+        name = schema, table
+        if name not in self._found:
+            rules = self._options.rules
+            self._found[name] = rules(schema, table) if callable(rules) else None
+        return self._found[name]
 
 
-def _rules(events: DataFrame, options: VerifyOptions) -> list[DispatchRule]:
-    if options.rules is None:
-        return []
-    if not callable(options.rules):
-        return list(options.rules)
-    tables = (
-        events.filter("kind in ('row', 'ddl') and table != ''").select("schema", "table").distinct().collect()
-    )
-    found = (options.rules(row["schema"], row["table"]) for row in tables)
-    return [rule for rule in found if rule is not None]
+def hashed_columns(columns: tuple[EventColumn, ...], rule: DispatchRule) -> list[EventColumn]:
+    """The event's columns that a rule hashes."""
+    if rule.columns is None:
+        return [column for column in columns if column.flag & ColumnFlag.HANDLE_KEY]
+    listed = {name.lower() for name in rule.columns}
+    return [column for column in columns if column.name.lower() in listed]
 
 
-def _hash(rule: DispatchRule) -> int:
-    return crc32(f"{rule.schema}{rule.table}".encode())
+def dispatch_keys(form: Form, commit_ts: Numbers, rule: DispatchRule, options: VerifyOptions) -> Numbers:
+    """The number that decides the partition of each row; -1 if a hashed value is unknown.
 
-
-def _lower(columns: tuple[str, ...] | None) -> list[str] | None:
-    return None if columns is None else [name.lower() for name in columns]
-
-
-def hashed_columns() -> Column:
-    """The event's columns that the rule hashes."""
-    handle = sf.col("rule_columns").isNull()
-    return sf.filter(
-        "columns",
-        lambda column: sf.when(handle, has_flag(column.flag, ColumnFlag.HANDLE_KEY)).otherwise(
-            sf.array_contains(sf.col("rule_columns"), sf.lower(column["name"]))
-        ),
-    )
-
-
-def dispatch_key(columns: Column, hashed_types: Mapping[str, AsHashed] | None = None) -> Column:
-    """The number that decides the partition; NULL if the rule or a hashed value is unknown.
-
-    :param columns: the columns that the rule hashes.
-    :param hashed_types: as in ``VerifyOptions``.
+    :param commit_ts: of the form's events.
     """
-    image = sf.col("key_image")
-    values = sf.aggregate(
-        columns,
-        sf.col("table_hash"),
-        lambda hashed, column: hashed.bitwiseXOR(
-            sf.crc32(
-                sf.concat(
-                    sf.encode(column["name"], "UTF-8"),
-                    sf.coalesce(sf.try_element_at(image, column["name"]), sf.lit(b"null")),
-                )
-            )
-        ),
-    )
-    return (
-        sf.when(sf.col("rule") == "table", sf.col("table_hash"))
-        .when(sf.col("rule") == "ts", sf.col("commit_ts"))
-        .when(sf.col("rule").isNotNull() & _all_known(columns, image, hashed_types), values)
-    )
+    of_table = crc32(f"{rule.schema}{rule.table}".encode())
+    if rule.rule == "table":
+        return np.full(len(form.rows), of_table)
+    if rule.rule == "ts":
+        return commit_ts
+    hashed = hashed_columns(form.columns, rule)
+    listed = 0 if rule.columns is None else len(rule.columns)
+    if len(hashed) < listed or any(column.name not in form.key_image for column in hashed):
+        return np.full(len(form.rows), NOTHING)
+    keys, known = np.full(len(form.rows), of_table), np.ones(len(form.rows), bool)
+    for column in hashed:
+        values = form.key_values(column.name)
+        keys ^= value_hashes(column.name, values)
+        known &= _as_hashed(column.type, values, options)
+    return np.where(known, keys, NOTHING)
 
 
-def _all_known(columns: Column, image: Column, hashed_types: Mapping[str, AsHashed] | None) -> Column:
-    if hashed_types is None:
-        return _all_present(columns, image)
-
-    def as_hashed(column: Column) -> Column:
-        always, unless_negative = (
-            column["type"].isin([name for name, how in hashed_types.items() if how == wanted])
-            for wanted in ("always", "unless negative")
-        )
-        value = sf.coalesce(sf.try_element_at(image, column["name"]), sf.lit(b""))
-        return always | (unless_negative & ~sf.startswith(value, sf.lit(b"-")))
-
-    return _all_present(columns, image) & sf.forall(columns, as_hashed)
+def _as_hashed(kind: str, values: pa.Array, options: VerifyOptions) -> Flags | bool:
+    """Whether values read as the text that TiCDC hashes."""
+    how = "always" if options.hashed_types is None else options.hashed_types.get(kind)
+    if how != "unless negative":
+        return how == "always"
+    negative = pc.fill_null(pc.starts_with(values.cast(pa.binary()), "-"), False)
+    found: Flags = ~negative.to_numpy(zero_copy_only=False)
+    return found
 
 
-def _all_present(columns: Column, image: Column) -> Column:
-    listed = sf.coalesce(sf.size("rule_columns"), sf.lit(0))
-    present = sf.forall(columns, lambda column: sf.map_contains_key(image, column["name"]))
-    return present & (sf.size(columns) >= listed)
-
-
-def certain(columns: Column) -> Column:
-    """False if TiCDC's result is uncertain: NULLs (classic and new differ), reduced rows, uncertain rules."""
-    image = sf.col("key_image")
-    null = sf.exists(columns, lambda column: sf.try_element_at(image, column["name"]).isNull())
-    reduced = sf.coalesce(sf.col("handle_key_only"), sf.lit(0)) != 0
-    by_value = sf.col("rule").isin("index-value", "columns")
-    return sf.col("certain") & ~(by_value & (null | reduced))
-
-
-def expected_partition(key: Column, partitions: Mapping[str, int]) -> Column:
-    """Partition of a dispatch key; NULL if the key or the topic's number of partitions is unknown."""
-    result = sf.lit(None).cast("int")
-    for topic, count in partitions.items():
-        result = sf.when(sf.col("topic") == topic, sf.pmod(key, sf.lit(count)).cast("int")).otherwise(result)
-    return result
+def has_null(form: Form, columns: list[EventColumn]) -> Flags:
+    """Whether some of the columns are NULL in the image with the row's key, or not in it."""
+    found = np.zeros(len(form.rows), bool)
+    for column in columns:
+        if column.name not in form.key_image:
+            return np.ones(len(form.rows), bool)
+        found |= form.key_values(column.name).is_null().to_numpy(zero_copy_only=False)
+    return found

@@ -1,175 +1,134 @@
 """Tracks each row from event to event: whether it exists, and its last values.
 
-The events of a row are ordered by commit-ts; within a transaction, deletes come before inserts. One window
-compares each event with the previous one and finds all invalid transitions in one pass. They are few, and
-the checks of the invariants read only them.
+The events of a row are ordered by commit-ts; within a transaction, deletes come before inserts. Each event
+is compared with the previous one.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import FIRST_ROW, TABLE, Stream, Violation, event_ref
-from ticdc_producer.verifier.table_epochs import EMPTY, with_epoch
+import numpy as np
 
-_EVENT_COLUMNS = (
-    "topic",
-    "partition",
-    "position",
-    *TABLE,
-    "row_key",
-    "commit_ts",
-    "rule",
-    "hashes_handle",
-    "untracked",
-)
-TRANSITION_ERRORS = ("wrong_state", "wrong_old", "wrong_copy", "wrong_partition")
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import Events, EventKind, Rule
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.key_groups import KeyGroups, op_rank, starts_of
+
+UNKNOWN, ABSENT, PRESENT = -1, 0, 1
 
 
-def invalid_transitions(events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """Events that contradict the previous event of the same row.
+@dataclass(frozen=True)
+class RowHistory:
+    """The changes of each row in order; an update of the handle key deletes one row and inserts another.
 
-    Columns: :data:`_EVENT_COLUMNS`, ``op``, ``present`` (NULL: unknown), ``previous`` (``partition``,
-    ``position``, ``commit_ts``, ``op``…) and the booleans of :data:`TRANSITION_ERRORS`.
+    :param changes: first deliveries of rows with handle key.
+    :param has_previous: whether the previous element is the previous change of the same row.
     """
-    per_row = Window.partitionBy("topic", "row_key").orderBy(*_order(options))
-    before = ("partition", "position", "commit_ts", "op", "old", "new", "moves")
-    linked = _steps(events).withColumn("previous", sf.lag(sf.struct(*before)).over(per_row))
-    tracked = with_epoch(linked, events, options).withColumn("known", _known(options))
-    checked = tracked.withColumn("present", _present(options)).withColumns(_transition_errors(options))
-    return checked.where(" or ".join(TRANSITION_ERRORS)).select(
-        *_EVENT_COLUMNS, "op", "present", "previous", *TRANSITION_ERRORS
+
+    groups: KeyGroups
+    changes: Events
+    has_previous: Flags
+
+    def previous(self, column: Numbers) -> Numbers:
+        """A column's values of the previous change; of the change itself where there is none."""
+        shifted = np.concatenate([column[:1], column[:-1]])
+        return np.where(self.has_previous, shifted, column)
+
+    @cached_property
+    def since_previous(self) -> Flags:
+        """The previous change determines the row: no DDL of the table is between the two.
+
+        Two events of one transaction are checked by INV-COLLAPSE; events of one millisecond in two
+        partitions have no order.
+        """
+        changes, (epoch_ts, _) = self.changes, self.epoch
+        before = self.previous(changes.commit_ts)
+        apart = changes.commit_ts > before
+        if self.groups.options.commit_ts != "exact":
+            apart |= changes.partition == self.previous(changes.partition)
+        return self.has_previous & (before > epoch_ts) & apart
+
+    @cached_property
+    def epoch(self) -> tuple[Numbers, Flags]:
+        """See ``TableEpochs.before``."""
+        return self.groups.facts.epochs.before(self.changes)
+
+    @cached_property
+    def state(self) -> Numbers:
+        """Whether the row exists before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``."""
+        changes, (epoch_ts, empty) = self.changes, self.epoch
+        fresh = ~self.has_previous | (self.previous(changes.commit_ts) <= epoch_ts)
+        absent = empty & (changes.commit_ts > epoch_ts) & fresh
+        if self.groups.options.from_beginning:
+            absent |= (epoch_ts < 0) & ~self.has_previous
+        exists = np.where(self.previous(changes.op) != Op.DELETE, PRESENT, ABSENT)
+        return np.where(self.since_previous, exists, np.where(absent, ABSENT, UNKNOWN))
+
+    @cached_property
+    def stays(self) -> Flags:
+        """Neither the change nor the previous one changes the row's handle key."""
+        return ~self.changes.moves & ~self.previous(self.changes.moves)
+
+    @cached_property
+    def wrong_state(self) -> Flags:
+        """Inserts of present rows, updates and deletes of absent ones."""
+        inserts = self.changes.op == Op.INSERT
+        wrong = ~inserts & (self.state == ABSENT)
+        if self.groups.options.names_operation:
+            wrong |= inserts & (self.state == PRESENT)
+        return wrong & ~self.changes.untracked
+
+    @cached_property
+    def wrong_old(self) -> Flags:
+        """Old images with another fingerprint than the previous new image."""
+        changes, left = self.changes, self.previous(self.changes.new)
+        differs = (changes.old != 0) & (left != 0) & (changes.old != left)
+        tracked = ~changes.untracked & self.since_previous & (self.state == PRESENT)
+        return tracked & (changes.op != Op.INSERT) & differs
+
+    @cached_property
+    def wrong_copy(self) -> Flags:
+        """Two events of one row, commit-ts and operation that are not copies."""
+        changes = self.changes
+        if self.groups.options.commit_ts != "exact":
+            return np.zeros(len(changes), bool)
+        same = self.has_previous & self.stays
+        for column in (changes.commit_ts, changes.op):
+            same &= column == self.previous(column)
+        differs = changes.partition == self.previous(changes.partition)
+        for column in (changes.old, changes.new):
+            differs |= column != self.previous(column)
+        return same & differs
+
+    @cached_property
+    def wrong_partition(self) -> Flags:
+        """Events in another partition than the previous one of their row, whose rule fixes the partition."""
+        changes = self.changes
+        fixed = (
+            (changes.rule == Rule.TABLE)
+            | (changes.rule == Rule.UNKNOWN)
+            | ((changes.rule == Rule.INDEX_VALUE) & changes.hashes_handle)
+        )
+        moved = changes.partition != self.previous(changes.partition)
+        return fixed & moved & self.has_previous & self.stays
+
+
+def row_history(groups: KeyGroups) -> RowHistory:
+    """The history of all rows with handle key."""
+    events = groups.events
+    leaves = events.kind == EventKind.LEFT_KEY
+    rows = np.flatnonzero(groups.first_delivery & (events.keyed & (events.kind == EventKind.ROW) | leaves))
+    found = events.take(rows)
+    arrives = found.moves & (found.kind == EventKind.ROW)
+    found = replace(
+        found,
+        op=np.where(arrives, int(Op.INSERT), found.op),
+        old=np.where(arrives, 0, found.old),
     )
-
-
-def _steps(events: DataFrame) -> DataFrame:
-    """The changes of each row; an update of the handle key deletes one row and inserts another."""
-    rows = events.where(f"{FIRST_ROW} and row_key is not null")
-    moves = sf.expr("coalesce(old_row_key != row_key, false)")
-    steps = rows.select(
-        *_EVENT_COLUMNS,
-        sf.when(moves, "insert").otherwise(sf.col("op")).alias("op"),
-        sf.when(~moves, sf.col("old")).alias("old"),
-        "new",
-        moves.alias("moves"),
-    )
-    left = rows.where(moves).withColumns({"row_key": sf.col("old_row_key"), "op": sf.lit("delete")})
-    ends = left.select(
-        *_EVENT_COLUMNS, "op", "old", sf.lit(None).cast("long").alias("new"), sf.lit(True).alias("moves")
-    )
-    return steps.union(ends)
-
-
-def _order(options: VerifyOptions) -> list[Column]:
-    """The order of a row's events.
-
-    If transactions of one millisecond cannot be distinguished, the position in the partition decides.
-    """
-    inside = sf.expr("case op when 'delete' then 0 when 'update' then 1 else 2 end")
-    exact = options.commit_ts == "exact"
-    return [sf.col("commit_ts"), *([inside] if exact else []), sf.col("position"), sf.col("partition")]
-
-
-def _known(options: VerifyOptions) -> Column:
-    """Whether the previous event determines the row: no DDL of the table is between the two.
-
-    Two events of one transaction are checked by INV-COLLAPSE; events of one millisecond in two partitions
-    have no order.
-    """
-    apart = "commit_ts > previous.commit_ts"
-    if options.commit_ts != "exact":
-        apart += " or partition = previous.partition"
-    since = "(epoch is null or previous.commit_ts > epoch.commit_ts)"
-    return sf.expr(f"previous is not null and {since} and ({apart})")
-
-
-def _present(options: VerifyOptions) -> Column:
-    emptied = sf.expr(f"epoch.leaves = '{EMPTY}' and commit_ts > epoch.commit_ts")
-    fresh = sf.expr("previous is null or previous.commit_ts <= epoch.commit_ts")
-    present = sf.when(sf.col("known"), sf.expr("previous.op != 'delete'")).when(
-        emptied & fresh, sf.lit(False)
-    )
-    if options.from_beginning:
-        present = present.when(sf.expr("epoch is null and previous is null"), sf.lit(False))
-    return present
-
-
-def _transition_errors(options: VerifyOptions) -> dict[str, Column]:
-    """The contradictions between two events; the checks below describe them."""
-    tracked = "not untracked"
-    again = "op = 'insert' and present" if options.names_operation else "false"
-    gone = "op != 'insert' and not present"
-    stay = "not moves and not previous.moves"
-    same = f"commit_ts = previous.commit_ts and op = previous.op and {stay}"
-    differ = "not (old <=> previous.old and new <=> previous.new)"
-    fixed = "coalesce(rule = 'table' or (rule = 'index-value' and hashes_handle), rule is null)"
-    errors = {
-        "wrong_state": f"{tracked} and ({again} or {gone})",
-        "wrong_old": f"{tracked} and known and present and op != 'insert' and old != previous.new",
-        "wrong_copy": f"{same} and (partition = previous.partition or {differ})",
-        "wrong_partition": f"{fixed} and partition != previous.partition and {stay}",
-    }
-    if options.commit_ts != "exact":
-        errors["wrong_copy"] = "false"
-    return {name: sf.coalesce(sf.expr(wrong), sf.lit(False)) for name, wrong in errors.items()}
-
-
-def count_invalid(transitions: DataFrame) -> dict[str, int]:
-    """Number of invalid transitions by kind of error."""
-    return (
-        transitions.agg(*(sf.count_if(name).alias(name) for name in TRANSITION_ERRORS)).collect()[0].asDict()
-    )
-
-
-def _event_pair() -> tuple[Column, Column]:
-    """References to the previous event and the event; in two partitions they have no order."""
-    previous = sf.col("previous")
-    return event_ref(previous["position"], previous["partition"]), event_ref()
-
-
-def _severity(options: VerifyOptions) -> Column:
-    return sf.lit("error" if options.from_beginning else "warning")
-
-
-def check_row_state(stream: Stream) -> DataFrame:
-    """INV-ROW-STATE: inserts of existing rows, updates and deletes of absent rows.
-
-    At the start of a stream a row is unknown until its first event, unless the stream is
-    ``from_beginning``. Otherwise this is a warning, because filters and the start-ts hide events.
-    """
-    existing = "insert of a row that exists since commit-ts %d; the delete of a split update may be missing"
-    gone = "%s of a row that was deleted at commit-ts %d"
-    before = sf.col("previous")["commit_ts"]
-    detail = (
-        sf.when(sf.col("present"), sf.format_string(existing, before))
-        .when(sf.expr("known"), sf.format_string(gone, "op", before))
-        .otherwise(sf.format_string("%s of a row that was never inserted", "op"))
-    )
-    transitions = stream.transitions.where("wrong_state").withColumn(
-        "known", sf.expr("previous.op = 'delete'")
-    )
-    previous, event = _event_pair()
-    example = sf.when(sf.col("previous").isNotNull(), previous)
-    return transitions.select(*Violation(_severity(stream.options), (example, event), detail).found())
-
-
-def check_dup_content(stream: Stream) -> DataFrame:
-    """INV-DUP-CONTENT: events of one row, commit-ts and operation with different images."""
-    detail = sf.format_string("two %ss with commit-ts %d differ", "op", "commit_ts")
-    transitions = stream.transitions.where("wrong_copy")
-    return transitions.select(*Violation(sf.lit("error"), _event_pair(), detail).found())
-
-
-def check_key_partition(stream: Stream) -> DataFrame:
-    """INV-KEY-PARTITION: rows whose next event is in another partition.
-
-    Dispatch by ``ts`` or by columns other than the handle key does so by design; it is a warning if the
-    rule is unknown.
-    """
-    severity = sf.when(sf.col("rule").isNull(), "warning").otherwise("error")
-    previous = sf.col("previous")["partition"]
-    detail = sf.format_string("the row is in partition %d, its previous event in %d", "partition", previous)
-    transitions = stream.transitions.where("wrong_partition")
-    return transitions.select(*Violation(severity, _event_pair(), detail).found())
+    keys = (found.key, found.key_check, found.topics[0])
+    inside = (op_rank(found.op),) if groups.options.commit_ts == "exact" else ()
+    # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
+    order = np.lexsort((found.partition, found.position, *inside, found.commit_ts, *keys))
+    return RowHistory(groups, found.take(order), ~starts_of(*(key[order] for key in keys)))

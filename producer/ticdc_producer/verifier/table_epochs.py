@@ -7,52 +7,83 @@ a DDL without table counts for all tables of its database (TiCDC sends it to ano
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+import numpy as np
+
+from ticdc_producer.verifier.events import NOTHING, Effect, Events
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import TABLE
-
-EMPTY, UNKNOWN = "empty", "unknown"
-_DDLS = "array<struct<commit_ts: bigint, leaves: string>>"
 
 
-def with_epoch(rows: DataFrame, events: DataFrame, options: VerifyOptions) -> DataFrame:
-    """Adds ``epoch``: the last DDL of the row's table before the row; NULL: the start of the stream.
+@dataclass(frozen=True, kw_only=True)
+class TableDDL:
+    """A DDL of the stream.
 
-    It has the DDL's commit-ts and the state in which the DDL leaves the table, ``empty`` or ``unknown``. A
-    row with the ts of a DDL belongs before it; if both are exact to the millisecond only, their order is
-    unknown.
-
-    :param events: the events of ``Stream``, with the DDLs.
+    :param table: empty for a DDL of a database.
+    :param action: TiDB's action code; 0 if unknown.
     """
-    ddls = events.where("kind = 'ddl'").select("topic", *TABLE, "ddl_effect", _leaves(options).alias("ddl"))
-    by_table = "ddl_effect != 'moves' and table != ''"
-    own = ddls.where(by_table).groupBy("topic", *TABLE).agg(sf.collect_set("ddl").alias("own_ddls"))
-    database = sf.when(sf.col("ddl_effect") != "moves", sf.col("schema")).alias("of")
-    others = ddls.where(f"not ({by_table})").select(sf.struct(database, "ddl").alias("other"))
-    collected = others.agg(sf.collect_set("other").alias("other_ddls"))
-    joined = rows.join(sf.broadcast(own), ["topic", *TABLE], "left").crossJoin(sf.broadcast(collected))
-    return joined.withColumn("epoch", _last(options)).drop("own_ddls", "other_ddls")
+
+    topic: str
+    schema: str
+    table: str
+    commit_ts: int
+    effect: Effect
+    action: int
 
 
-def _leaves(options: VerifyOptions) -> Column:
-    """A created table is empty; but a stream read from the middle may lack the rows inserted after CREATE."""
-    empty = ["clears", "creates"] if options.from_beginning else ["clears"]
-    leaves = sf.when(sf.col("ddl_effect").isin(empty), EMPTY).otherwise(UNKNOWN)
-    return sf.struct("commit_ts", leaves.alias("leaves"))
+class TableEpochs:
+    """The DDLs of each table."""
+
+    def __init__(self, ddls: Iterable[TableDDL], options: VerifyOptions) -> None:
+        self._ddls = list(ddls)
+        self._exact = options.commit_ts == "exact"
+        # A created table is empty; but a stream read from the middle may lack rows inserted after CREATE.
+        self._emptying = {Effect.CLEARS} | ({Effect.CREATES} if options.from_beginning else set())
+        self._of_table: dict[tuple[str, str, str], tuple[Numbers, Flags]] = {}
+
+    def before(self, events: Events) -> tuple[Numbers, Flags]:
+        """The commit-ts of the last DDL of each row's table before the row, and whether it left it empty.
+
+        The commit-ts is -1 before the first DDL. A row with the ts of a DDL belongs before it; if both are
+        exact to the millisecond only, their order is unknown.
+        """
+        ts, empty = np.full(len(events), NOTHING), np.zeros(len(events), bool)
+        if not self._ddls:
+            return ts, empty
+        topic_codes, topics = events.topics
+        table_codes, tables = events.tables
+        both, numbers = np.unique(topic_codes * len(tables) + table_codes, return_inverse=True)
+        for number, code in enumerate(both.tolist()):
+            topic, table = divmod(code, len(tables))
+            moments, leaves = self._of(topics[topic], *tables[table])
+            rows = np.flatnonzero(numbers == number)
+            side = "left" if self._exact else "right"
+            last = np.searchsorted(moments, events.commit_ts[rows], side) - 1  # type: ignore[call-overload]
+            known = last >= 0
+            ts[rows[known]], empty[rows[known]] = moments[last[known]], leaves[last[known]]
+        return ts, empty
+
+    def _of(self, topic: str, schema: str, table: str) -> tuple[Numbers, Flags]:
+        """The DDLs of a table in order; of several at one ts, one that leaves rows unknown is the last."""
+        name = topic, schema, table
+        if name not in self._of_table:
+            found = sorted(
+                {
+                    (ddl.commit_ts, ddl.effect not in self._emptying)
+                    for ddl in self._ddls
+                    if _concerns(ddl, topic, schema, table)
+                }
+            )
+            moments = np.array([ts for ts, _ in found], np.int64)
+            self._of_table[name] = moments, np.array([not unknown for _, unknown in found], bool)
+        return self._of_table[name]
 
 
-def _last(options: VerifyOptions) -> Column:
-    """The last DDL; if several have its ts, one that leaves the table unknown."""
-    concerned = sf.filter(
-        "other_ddls", lambda other: sf.coalesce(other["of"] == sf.col("schema"), sf.lit(True))
-    )
-    others = sf.transform(concerned, lambda other: other["ddl"])
-    ddls = sf.concat(sf.coalesce("own_ddls", sf.array().cast(_DDLS)), others)
-
-    def before(ddl: Column) -> Column:
-        ts = sf.col("commit_ts")
-        return ddl["commit_ts"] < ts if options.commit_ts == "exact" else ddl["commit_ts"] <= ts
-
-    return sf.array_max(sf.filter(ddls, before))
+def _concerns(ddl: TableDDL, topic: str, schema: str, table: str) -> bool:
+    if ddl.effect == Effect.MOVES:
+        return True
+    if not ddl.table:
+        return ddl.schema == schema
+    return (ddl.topic, ddl.schema, ddl.table) == (topic, schema, table)

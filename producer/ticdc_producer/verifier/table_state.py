@@ -7,28 +7,27 @@ scenario's expected state, so that each checks the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.verifier.identity import (
-    entries,
-    fingerprint,
-    handle_entries,
-    marked,
-    readable_entries,
-    row_key,
-)
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import NOTHING, Events, EventKind
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.forms import Images
+from ticdc_producer.verifier.key_groups import starts_of
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import OFFSET_INDEX
+from ticdc_producer.verifier.table_epochs import TableDDL
 
 MAX_EXAMPLES = 5
-_EXACT = VerifyOptions()
-_DROP_SCHEMA, _DROP_TABLE, _TRUNCATE_TABLE = 2, 4, 11
-STATE = "schema string, table string, row map<string,binary>"
+STATE = pa.schema(
+    [("schema", pa.string()), ("table", pa.string()), ("row", pa.map_(pa.string(), pa.binary()))]
+)
+"""Rows of tables; a NULL row says that there is a table, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,71 +57,100 @@ class StateComparison:
         return {"ok": self.ok, **fields, "not_compared": list(self.not_compared), "diff": list(self.diff)}
 
 
-def final_state(events: DataFrame, options: VerifyOptions = _EXACT) -> DataFrame:
-    """Rows at the end of the stream (shape ``STATE``), of tables with a handle key.
+def final_rows(
+    events: Events, options: VerifyOptions, ddls: Iterable[TableDDL], until: int | None = None
+) -> Events:
+    """The events that decide the rows of tables with a handle key.
 
-    :param events: decoded events; duplicates do not change the result.
+    :param events: delivered events in whole groups of equal ``key``; duplicates do not change the result.
+    :param until: only events and DDLs up to this commit-ts count; None: all.
     """
-    rows = events.where("kind = 'row'").withColumn("table_id", sf.coalesce("table_id", sf.lit(0)))
-    keyed = rows.withColumn("row_key", row_key(handle_entries())).where("row_key is not null")
-    # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
-    inside = [(sf.col("op") != "delete").cast("int")] if options.commit_ts == "exact" else OFFSET_INDEX
-    # If rows have no commit-ts, only the position decides.
-    order = sf.struct("commit_ts", *inside) if options.rows_have_commit_ts else sf.struct(*OFFSET_INDEX)
-    last = keyed.groupBy("schema", "table", "row_key").agg(
-        sf.max_by("after", order).alias("row"), sf.max("commit_ts").alias("commit_ts")
-    )
-    alive = last.where("row is not null")
-    return _after_drops(alive, events.where("kind = 'ddl'")).select("schema", "table", "row")
+    changes = events.keyed & ((events.kind == EventKind.ROW) | (events.kind == EventKind.LEFT_KEY))
+    rows = events.take(changes if until is None else changes & (events.commit_ts <= until))
+    order = np.lexsort((*_order(rows, options), rows.key_check, rows.key))
+    last = np.roll(starts_of(rows.key[order], rows.key_check[order]), -1)
+    final = rows.take(order[last])
+    return final.take((final.content != 0) & ~_cleared(final, ddls, until))
 
 
-def _after_drops(rows: DataFrame, ddls: DataFrame) -> DataFrame:
-    tables = ddls.where(sf.col("ddl_type").isin(_DROP_TABLE, _TRUNCATE_TABLE))
-    by_table = tables.groupBy("schema", "table").agg(sf.max("commit_ts").alias("cleared"))
-    schemas = ddls.where(sf.col("ddl_type") == _DROP_SCHEMA)
-    by_schema = schemas.groupBy("schema").agg(sf.max("commit_ts").alias("dropped"))
-    joined = rows.join(by_table, ["schema", "table"], "left").join(by_schema, "schema", "left")
-    gone = sf.greatest("cleared", "dropped")
-    return joined.where(gone.isNull() | (sf.col("commit_ts") > gone))
+def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
+    """The order of a row's events, the least important first.
 
-
-def compare_state(
-    expected: DataFrame, actual: DataFrame, not_compared: tuple[str, ...] = ()
-) -> StateComparison:
-    """Compare two table states row by row.
-
-    :param expected: rows of shape ``STATE``; only its tables are compared.
-    :param actual: rows of shape ``STATE``.
-    :param not_compared: tables missing in ``expected``, for the report.
+    If transactions of one millisecond cannot be distinguished, the position in the partition decides; if rows
+    have no commit-ts, only the position.
     """
-    tables = expected.select("schema", "table").distinct()
-    wanted = _counted(expected.where("row is not null"), "wanted")
-    found = _counted(actual.join(sf.broadcast(tables), ["schema", "table"], "left_semi"), "found")
-    both = wanted.join(found, ["schema", "table", "identity", "text"], "full_outer").fillna(0)
-    lacking = sf.greatest(sf.col("wanted") - sf.col("found"), sf.lit(0))
-    surplus = sf.greatest(sf.col("found") - sf.col("wanted"), sf.lit(0))
-    sums = both.agg(
-        *(sf.coalesce(sf.sum(column), sf.lit(0)).alias(name)
-          for name, column in (("rows", sf.col("wanted")), ("missing", lacking), ("unexpected", surplus)))
-    ).collect()[0]  # fmt: skip
-    diff: tuple[str, ...] = ()
-    if sums["missing"] or sums["unexpected"]:
-        with materialized(both.where("wanted != found")) as different:
-            diff = (
-                *_examples("-", different.where(lacking > 0)),
-                *_examples("+", different.where(surplus > 0)),
-            )
-    return StateComparison(tables=tables.count(), **sums.asDict(), not_compared=not_compared, diff=diff)
+    if not options.rows_have_commit_ts:
+        return (rows.position,)
+    if options.commit_ts != "exact":
+        return rows.position, rows.commit_ts
+    return rows.position, (rows.op != Op.DELETE).astype(np.int64), rows.commit_ts
 
 
-def _counted(state: DataFrame, count: str) -> DataFrame:
-    pairs = entries(sf.col("row"))
-    each = state.select(
-        "schema", "table", fingerprint(marked(pairs)).alias("identity"), readable_entries(pairs).alias("text")
+def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags:
+    """Rows that a later DROP or TRUNCATE removed."""
+    gone: dict[tuple[str, str], int] = {}
+    for ddl in ddls:
+        if until is not None and ddl.commit_ts > until:
+            continue
+        if ddl.action == Action.DROP_SCHEMA:
+            name = ddl.schema, ""
+        elif ddl.action in (Action.DROP_TABLE, Action.TRUNCATE_TABLE):
+            name = ddl.schema, ddl.table
+        else:
+            continue
+        gone[name] = max(ddl.commit_ts, gone.get(name, NOTHING))
+    codes, tables = rows.tables
+    moments = [max(gone.get(table, NOTHING), gone.get((table[0], ""), NOTHING)) for table in tables]
+    return rows.commit_ts <= np.array(moments, np.int64)[codes]
+
+
+def state_difference(
+    expected: pa.Table, delivered: Events
+) -> tuple[dict[str, int], Numbers, Numbers]:
+    """Compare the rows of the tables in ``expected``.
+
+    :param expected: :data:`STATE`.
+    :param delivered: see :func:`final_rows`.
+    :return: the counts of a ``StateComparison``; then the numbers of the expected rows that are missing, and
+        of the delivered rows that are not expected.
+    """
+    batch = expected.combine_chunks().to_batches()[0] if expected.num_rows else None
+    if batch is None:
+        none = np.zeros(0, np.int64)
+        return {"tables": 0, "rows": 0, "missing": 0, "unexpected": 0}, none, none
+    content = Images(batch.column("row")).hashes
+    names = list(zip(batch.column("schema").to_pylist(), batch.column("table").to_pylist(), strict=True))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    wanted = np.array([numbers[name] for name in names], np.int64)
+    codes, tables = delivered.tables
+    found = np.array([numbers.get(table, NOTHING) for table in tables], np.int64)[codes]
+    rows, compared = np.flatnonzero(content != 0), np.flatnonzero(found != NOTHING)
+    missing, unexpected = _surplus(
+        (wanted[rows], content[rows]), (found[compared], delivered.content[compared])
     )
-    return each.groupBy("schema", "table", "identity", "text").agg(sf.count("*").alias(count))
+    counts = {
+        "tables": len(numbers),
+        "rows": len(rows),
+        "missing": len(missing),
+        "unexpected": len(unexpected),
+    }
+    return counts, rows[missing], compared[unexpected]
 
 
-def _examples(sign: str, rows: DataFrame) -> list[str]:
-    selected = rows.orderBy("schema", "table", "text").limit(MAX_EXAMPLES).collect()
-    return [f"{sign} {row['schema']}.{row['table']} {row['text']}" for row in selected]
+def _surplus(
+    left: tuple[Numbers, Numbers], right: tuple[Numbers, Numbers]
+) -> tuple[Numbers, Numbers]:
+    """The elements of each side beyond those that the other side has as often."""
+    table, content = (np.concatenate(pair) for pair in zip(left, right, strict=True))
+    side = np.repeat([0, 1], [len(left[0]), len(right[0])])
+    order = np.lexsort((side, content, table))
+    starts = starts_of(table[order], content[order])
+    at, sizes = np.flatnonzero(starts), np.diff(np.flatnonzero(starts), append=len(order))
+    if not len(at):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    on_right = np.add.reduceat(side[order], at)
+    common = np.repeat(np.minimum(sizes - on_right, on_right), sizes)
+    rank = np.arange(len(order)) - np.repeat(at, sizes)
+    rank_on_side = np.where(side[order] == 0, rank, rank - np.repeat(sizes - on_right, sizes))
+    beyond = order[rank_on_side >= common]
+    return np.sort(beyond[beyond < len(left[0])]), np.sort(beyond[beyond >= len(left[0])]) - len(left[0])

@@ -46,11 +46,11 @@ def _combined(seeds: Hashes, column: pa.Array) -> Hashes:
             low = values.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
             hashes = _mixed(_with_half(seeds + _P5 + np.uint64(4), low))
     else:
-        hashes = _of_bytes(seeds, column.cast(pa.binary()))
+        hashes = hash_bytes(seeds, column.cast(pa.binary()))
     return np.where(column.is_null().to_numpy(zero_copy_only=False), seeds, hashes)
 
 
-def _of_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
+def hash_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
     """The hashes of byte strings, all of one length at a time."""
     hashes = seeds.copy()
     raw = np.frombuffer(values.buffers()[1], np.int32) if len(values) else np.zeros(1, np.int32)

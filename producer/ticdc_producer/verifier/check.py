@@ -1,0 +1,283 @@
+"""Verifies a small stream: one plain function on Arrow columns, without Spark or Kafka.
+
+``run`` and ``verify`` call it in one Spark task. Tests and services can call it directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.verifier.comparison import MISSING, Comparison, DeliveryOrder, Differences, match
+from ticdc_producer.verifier.events import Events, EventKind, offset_and_index
+from ticdc_producer.verifier.finding import EventRef, Example, Finding
+from ticdc_producer.verifier.invariants import row_state
+from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.invariants.resolved import COMPLETE
+from ticdc_producer.verifier.key_checks import KeyChecks
+from ticdc_producer.verifier.key_groups import KeyGroups
+from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
+from ticdc_producer.verifier.observe import Observer, with_left_keys
+from ticdc_producer.verifier.old_image import event_pairs, old_image_violations, suspected
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.partition_marks import PartitionMarks
+from ticdc_producer.verifier.readable import event_summary, image_of, readable_pairs
+from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.table_state import (
+    MAX_EXAMPLES,
+    StateComparison,
+    final_rows,
+    state_difference,
+)
+from ticdc_producer.verifier.violations import EventID, ViolationCounts
+
+_RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
+_LOCATION = ("topic", "partition", "offset", "index")
+
+
+def check(decoded: pa.Table, options: VerifyOptions) -> list[Finding]:
+    """Check decoded events against every enabled invariant; the most severe findings come first.
+
+    An invariant that could not be checked gives a finding of severity ``not checked``; one that holds
+    gives none.
+
+    :param decoded: shape ``DECODED``.
+    """
+    return CheckedStream(decoded, options).findings
+
+
+def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
+    """The invariants that the options enable."""
+    return [one for one in INVARIANTS if one.enabled(options)]
+
+
+@dataclass(frozen=True)
+class CheckedStream:
+    """A small stream with its findings, and its comparison with expected events and rows.
+
+    :param decoded: shape ``DECODED``.
+    """
+
+    decoded: pa.Table
+    options: VerifyOptions
+
+    @cached_property
+    def facts(self) -> StreamFacts:
+        """What one pass over the partitions shows."""
+        return self._observed[0]
+
+    @cached_property
+    def _rows(self) -> pa.RecordBatch:
+        """The events in the order of their partitions."""
+        rows = self.decoded.cast(DECODED).sort_by([(name, "ascending") for name in _LOCATION])
+        return one_batch(rows)
+
+    @cached_property
+    def _observed(self) -> tuple[StreamFacts, ViolationCounts, Events]:
+        facts, violations = StreamFacts(self.options), ViolationCounts(self.options.examples)
+        observer = Observer(self.options)
+        marked = PartitionMarks().mark(observer.observe(self._rows))
+        facts.add(marked)
+        for invariant in INVARIANTS:
+            if invariant.by_event:
+                violations.add(invariant.id, invariant.by_event(marked, self.options))
+        return facts, violations, with_left_keys(marked.events, marked.observation.left_keys)
+
+    @cached_property
+    def _checks(self) -> KeyChecks:
+        facts, _, events = self._observed
+        return KeyChecks(KeyGroups(events.take(events.kind != EventKind.ERROR), self.options, facts))
+
+    @cached_property
+    def _found(self) -> KeyFindings:
+        checks, (facts, violations, _) = self._checks, self._observed
+        found = KeyFindings(ViolationCounts(self.options.examples))
+        found.violations.merge([violations])
+        found.add(checks, INVARIANTS)
+        add_stream_violations(found, self.options)
+        if found.batch_suspected:
+            groups = batch_groups(checks.groups)
+            for invariant in INVARIANTS:
+                if invariant.by_batch:
+                    found.violations.add(invariant.id, invariant.by_batch(groups))
+        if found.suspected:
+            events = suspected(checks.history)
+            rows = self.rows_at({event for pair in event_pairs(events) for event in pair})
+            found.violations.add(row_state.OLD_IMAGE.id, old_image_violations(events, rows, self.options))
+        return found
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What violates an invariant, and what could not be checked; the most severe comes first."""
+        violations = self._found.violations
+        return findings(violations, self.facts, self.rows_at(example_events(violations)))
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """Events by kind; ``duplicate`` counts the duplicates among them."""
+        return kinds(self.facts, self._found)
+
+    def comparison(self, expected: pa.Table) -> Comparison:
+        """Compare with expected events.
+
+        :param expected: shape ``EXPECTED_EVENTS``; offsets count from the first expected message.
+        """
+        batch = one_batch(expected)
+        wanted = Observer(self.options).observe(batch, expected=True).events
+        differences, matched = match(Events.joined([self._checks.groups.events, wanted]))
+        in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
+        for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():
+            differences.merge([DeliveryOrder().add(part)])
+        return comparison_of(differences, batch, self._rows)
+
+    def state(
+        self, expected: pa.Table, not_compared: Collection[str], until: int | None = None
+    ) -> StateComparison:
+        """Compare the rows at the end, or at a time stamp.
+
+        :param expected: rows of the tables (``table_state.STATE``).
+        :param not_compared: tables missing in ``expected``, for the report.
+        """
+        final = final_rows(self._checks.groups.events, self.options, self.facts.ddls, until)
+        counts, missing, unexpected = state_difference(expected, final)
+        found = self.rows_at(_event_ids(final, unexpected))
+        lines = [
+            *_state_lines("-", expected.take(pa.array(missing)).to_pylist(), "row"),
+            *_state_lines("+", found.values(), "after"),
+        ]
+        return StateComparison(**counts, not_compared=tuple(not_compared), diff=tuple(lines))
+
+    def rows_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
+        """The decoded events at some positions."""
+        return rows_at(self._rows, events)
+
+
+def add_stream_violations(found: KeyFindings, options: VerifyOptions) -> None:
+    """Add what shows only when the groups of the whole stream are together."""
+    found.violations.add(row_state.SCHEMA.id, found.shapes.violations(options))
+    found.violations.add(COMPLETE.id, found.uncovered.violations())
+
+
+def kinds(facts: StreamFacts, found: KeyFindings) -> dict[str, int]:
+    """Events by kind; ``duplicate`` counts the duplicates among them."""
+    by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
+    return {kind.name.lower(): facts.count(kind) for kind in by_kind} | {"duplicate": found.duplicates}
+
+
+def example_events(violations: ViolationCounts) -> set[EventID]:
+    """The events that the examples name."""
+    return {
+        event for described in violations.examples.values() for events, _ in described for event in events
+    }
+
+
+def findings(
+    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
+) -> list[Finding]:
+    """The findings of a stream, the most severe first.
+
+    :param rows: the decoded events that the examples name.
+    """
+    found = [
+        *_violated(violations, facts, rows),
+        *_not_checked(facts),
+    ]
+    return sorted(found, key=lambda finding: _RANK[finding.severity])
+
+
+def _violated(
+    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
+) -> Iterator[Finding]:
+    for invariant in INVARIANTS:
+        for severity in ("error", "warning", "info"):
+            count = violations.counts[invariant.id, severity]
+            if count and invariant.is_checked(facts.options, facts):
+                examples = violations.examples[invariant.id, severity]
+                yield Finding(
+                    id=invariant.id,
+                    severity=severity,
+                    count=count,
+                    statement=invariant.statement,
+                    hint=invariant.hint,
+                    examples=tuple(
+                        Example(tuple(event_ref(event, rows[event]) for event in events), detail)
+                        for events, detail in examples
+                    ),
+                )
+
+
+def _not_checked(facts: StreamFacts) -> Iterator[Finding]:
+    for invariant in enabled_invariants(facts.options):
+        for unmet in invariant.unmet(facts.options, facts):
+            yield Finding(
+                id=invariant.id,
+                severity="not checked",
+                count=unmet.rows,
+                statement=invariant.statement,
+                hint=unmet.reason,
+            )
+
+
+def event_ref(event: EventID, row: dict[str, Any]) -> EventRef:
+    """An event with what identifies it to a reader.
+
+    :param row: the decoded event.
+    """
+    names = {name: row[name] or "" for name in ("schema", "table", "op")}
+    fields = {name: row[name] for name in ("kind", "commit_ts")}
+    return EventRef(**dict(zip(_LOCATION, event, strict=True)), **names, **fields, text=event_summary(row))
+
+
+def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
+    """Some of the events of a batch, by their positions."""
+    wanted = sorted(set(events))
+    if not wanted:
+        return {}
+    columns = [decoded.column(name).to_numpy(zero_copy_only=False) for name in _LOCATION[1:]]
+    topics = decoded.column("topic").to_numpy(zero_copy_only=False)
+    found = {}
+    offsets = np.isin(columns[1], [event[2] for event in wanted])
+    candidates = np.flatnonzero(offsets)
+    by_event = {
+        (topics[row], *(int(column[row]) for column in columns)): row for row in candidates.tolist()
+    }
+    for event in wanted:
+        if event in by_event:
+            found[event] = decoded.slice(by_event[event], 1).to_pylist()[0]
+    return found
+
+
+def comparison_of(differences: Differences, expected: pa.RecordBatch, decoded: pa.RecordBatch) -> Comparison:
+    """The result of a comparison, with the examples as text."""
+    signs = differences.examples
+    missing = set(signs.get(MISSING, ()))
+    others = {event for sign, events in signs.items() if sign != MISSING for event in events}
+    return differences.comparison(rows_at(expected, missing), rows_at(decoded, others))
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows of a table as one batch."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _event_ids(events: Events, rows: Sequence[int]) -> list[EventID]:
+    codes, topics = events.topics
+    return [
+        (topics[codes[row]], int(events.partition[row]), *offset_and_index(int(events.position[row])))
+        for row in rows
+    ]
+
+
+def _state_lines(sign: str, rows: Iterable[dict[str, Any]], image: str) -> list[str]:
+    texts = sorted((row["schema"], row["table"], readable_pairs(image_of(row[image]))) for row in rows)
+    return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts[:MAX_EXAMPLES]]
+
+

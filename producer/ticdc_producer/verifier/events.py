@@ -1,0 +1,218 @@
+"""The events as the invariants read them: columns of numbers, without images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+
+INDEX_BITS = 20
+NOTHING = -1
+"""A time stamp or position of no event."""
+
+
+class EventKind(IntEnum):
+    """Kind of an observed event; the first three numbers are those of ``model.event.Kind``."""
+
+    ROW = 1
+    DDL = 2
+    RESOLVED = 3
+    ERROR = 4
+    LEFT_KEY = 5
+    """The old key of an update that changes the handle key: the row with that key is gone."""
+
+
+class Rule(IntEnum):
+    """The dispatch rule of an event's table."""
+
+    UNKNOWN = 0
+    TABLE = 1
+    INDEX_VALUE = 2
+    COLUMNS = 3
+    TS = 4
+
+
+class Effect(IntEnum):
+    """What a DDL does to the known rows of its table.
+
+    - ``CREATES``: a new table without rows.
+    - ``CLEARS``: the table, or all tables of the database, lose all rows.
+    - ``MOVES``: rows move between tables; the event names only one of them.
+    - ``CHANGES``: anything else. The values of a column, or the handle key, may have changed.
+    """
+
+    CREATES = 1
+    CLEARS = 2
+    MOVES = 3
+    CHANGES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events:
+    """Observed events, one element of each column per event.
+
+    :param position: offset and index in the message in one number, see :func:`positions`.
+    :param commit_ts: 0 for none.
+    :param op: ``model.event.Op``; 0 for other events than rows.
+    :param key, key_check: 128 bits of the row key of a row with handle key; of the content of a row without;
+        of kind and time stamp of other events. Events of one group are processed together.
+    :param keyed: a row with handle key.
+    :param identity: 64 bits that identical events of a group share.
+    :param shape: 64 bits of names, types and flags of the columns, 0 without columns.
+    :param whole: all columns of the row are in the event, not the handle key only.
+    :param old, new: 64 bits of the images, 0 if there is none or it is not whole; an old image of the updated
+        columns only is completed with the columns that did not change.
+    :param content: 64 bits of the new image, whole or not; 0 for a delete.
+    :param moves: an update that changes the handle key.
+    :param key_change: names of the unique or handle columns that an update changes, separated by commas.
+    :param hashes_handle: the rule hashes the handle key.
+    :param dispatch_key: -1 if unknown.
+    :param untracked: the rows of the table cannot be tracked.
+    :param effect: ``Effect`` of a DDL; 0 for other events.
+    :param expected: an expected event; not one that was read.
+    :param resolved_ts, resolved_position: the newest resolved event before it in its partition, -1 if none.
+    :param ddl_ts, ddl_position: likewise the newest DDL.
+    :param own_ddl_ts, own_ddl_position: likewise the newest DDL of the event's table or database.
+    :param row_ts, row_position: likewise the newest row.
+    :param table_ts, table_position: likewise the newest row of the event's table partition.
+    :param insert_ts: commit-ts of the newest insert before it in its partition, -1 if none.
+    """
+
+    topic: pa.Array
+    schema: pa.Array
+    table: pa.Array
+    key_change: pa.Array
+    partition: Numbers
+    position: Numbers
+    kind: Numbers
+    commit_ts: Numbers
+    table_id: Numbers
+    op: Numbers
+    key: Numbers
+    key_check: Numbers
+    keyed: Flags
+    identity: Numbers
+    shape: Numbers
+    whole: Flags
+    old: Numbers
+    new: Numbers
+    content: Numbers
+    moves: Flags
+    rule: Numbers
+    hashes_handle: Flags
+    dispatch_key: Numbers
+    untracked: Flags
+    effect: Numbers
+    expected: Flags
+    resolved_ts: Numbers
+    resolved_position: Numbers
+    ddl_ts: Numbers
+    ddl_position: Numbers
+    own_ddl_ts: Numbers
+    own_ddl_position: Numbers
+    row_ts: Numbers
+    row_position: Numbers
+    table_ts: Numbers
+    table_position: Numbers
+    insert_ts: Numbers
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def take(self, rows: Numbers | Flags) -> Events:
+        """Some of the events, by number or by flag."""
+        indexes = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        chosen = pa.array(indexes)
+        return Events(
+            **{
+                field.name: column.take(chosen) if isinstance(column, pa.Array) else column[indexes]
+                for field in fields(self)
+                for column in [getattr(self, field.name)]
+            }
+        )
+
+    @cached_property
+    def topics(self) -> tuple[Numbers, list[str]]:
+        """For each event the number of its topic, and the topics in the order of their numbers."""
+        return numbered(self.topic)
+
+    @cached_property
+    def tables(self) -> tuple[Numbers, list[tuple[str, str]]]:
+        """For each event the number of its table, and ``(schema, table)`` by number."""
+        return numbered_pairs(self.schema, self.table)
+
+    @cached_property
+    def batch_value(self) -> Numbers:
+        """The value that rows of a table share to be in one batch; -1 if the table alone decides.
+
+        TiCDC's batcher preserves the order of the rows of a table partition with equal values.
+        """
+        by_value = (self.rule == Rule.INDEX_VALUE) | (self.rule == Rule.COLUMNS)
+        return np.where(by_value, self.dispatch_key, NOTHING)
+
+    def batch(self) -> pa.RecordBatch:
+        """The events as an Arrow batch (:data:`OBSERVED`)."""
+        columns = (getattr(self, name) for name in OBSERVED.names)
+        return pa.record_batch([pa.array(column) for column in columns], schema=OBSERVED)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> Events:
+        """The events of an Arrow batch (:data:`OBSERVED`)."""
+        return cls(
+            **{
+                field.name: column
+                if pa.types.is_string(field.type)
+                else column.to_numpy(zero_copy_only=False)
+                for field, column in zip(batch.schema, batch.columns, strict=True)
+            }
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Events]) -> Events:
+        """The events of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls.of(pa.concat_batches([part.batch() for part in parts]))
+
+
+_ARROW_TYPES = {"pa.Array": pa.string(), "Numbers": pa.int64(), "Flags": pa.bool_()}
+OBSERVED = pa.schema([(field.name, _ARROW_TYPES[str(field.type)]) for field in fields(Events)])
+"""The columns of :class:`Events`."""
+
+
+def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
+    """Offset and index of events in one number.
+
+    The range is a million events per message and 2^43 messages per partition.
+    """
+    return (offsets << INDEX_BITS) + indexes
+
+
+def offset_and_index(position: int) -> tuple[int, int]:
+    """The offset of an event's message, and its index in the message."""
+    return position >> INDEX_BITS, position & ((1 << INDEX_BITS) - 1)
+
+
+def numbered(texts: pa.Array) -> tuple[Numbers, list[str]]:
+    """Numbers of texts, in the order of the texts, and the texts."""
+    encoded = texts.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    ranks = np.empty(len(names), np.int64)
+    ranks[order] = np.arange(len(names))
+    codes: Numbers = ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
+    return codes, [names[number] for number in order]
+
+
+def numbered_pairs(schemas: pa.Array, tables: pa.Array) -> tuple[Numbers, list[tuple[str, str]]]:
+    """Numbers of pairs of texts, and the pairs."""
+    (of_schema, schema_names), (of_table, table_names) = numbered(schemas), numbered(tables)
+    codes, found = np.unique(of_schema * max(len(table_names), 1) + of_table, return_inverse=True)
+    pairs = [divmod(code, len(table_names)) for code in codes.tolist()]
+    return found, [(schema_names[schema], table_names[table]) for schema, table in pairs]

@@ -1,0 +1,80 @@
+"""Fingerprints of many rows at once: 64 bits that equal rows share."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.xx_hash import hash_bytes
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+_LONGEST_BY_COLUMN = 128
+"""Longer values are hashed one by one: they are few, and each length would be a step of its own."""
+_NULL = np.uint64(0x6E756C6C6E756C6C)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def mixed(hashes: Hashes) -> Hashes:
+    """Spread every bit over all 64 (the finalizer of SplitMix64)."""
+    hashes = (hashes ^ hashes >> np.uint64(30)) * _FIRST
+    hashes = (hashes ^ hashes >> np.uint64(27)) * _SECOND
+    return hashes ^ hashes >> np.uint64(31)
+
+
+def combined(*parts: Hashes | Numbers) -> Hashes:
+    """One hash of several per row; their order counts."""
+    with np.errstate(over="ignore"):
+        found = mixed(parts[0].astype(np.uint64))
+        for part in parts[1:]:
+            found = mixed(found * _ODD + part.astype(np.uint64))
+    return found
+
+
+def value_hashes(values: pa.Array) -> Hashes:
+    """A hash of each value; NULL differs from every value.
+
+    :param values: strings or binary.
+    """
+    values = values.cast(pa.binary())
+    lengths = pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
+    null = values.is_null().to_numpy(zero_copy_only=False)
+    short = np.flatnonzero(~null & (lengths <= _LONGEST_BY_COLUMN))
+    hashes = np.full(len(values), _NULL, np.uint64)
+    with np.errstate(over="ignore"):
+        if len(short) == len(values):
+            return hash_bytes(hashes, values)
+        hashes[short] = hash_bytes(hashes[short], values.take(pa.array(short)))
+    for row in np.flatnonzero(~null & (lengths > _LONGEST_BY_COLUMN)).tolist():
+        digest = blake2b(values[row].as_buffer(), digest_size=8).digest()
+        hashes[row] = np.uint64(int.from_bytes(digest, "little"))
+    return hashes
+
+
+def text_hashes(texts: pa.Array) -> Hashes:
+    """A hash of each text, of which many are equal; NULL counts as empty."""
+    encoded = pc.fill_null(texts, "").dictionary_encode()
+    found: Hashes = value_hashes(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return found
+
+
+def sums(parts: Hashes, starts: Numbers, ends: Numbers) -> Hashes:
+    """The sum of the parts of each row, whatever their order."""
+    with np.errstate(over="ignore"):
+        totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
+        return totals[ends] - totals[starts]
+
+
+def not_zero(hashes: Hashes) -> Numbers:
+    """The hashes as signed numbers without 0, which means that there is nothing."""
+    found: Numbers = hashes.view(np.int64).copy()
+    found[found == 0] = 1
+    return found

@@ -1,0 +1,202 @@
+"""Groups the row events of a batch by form: same table, same columns, and images with the same names.
+
+What the columns say is worked out once per form. What the values say is read column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.verifier.fingerprint import (
+    Flags,
+    Hashes,
+    Numbers,
+    combined,
+    mixed,
+    not_zero,
+    sums,
+    text_hashes,
+    value_hashes,
+)
+
+
+@dataclass(frozen=True)
+class EventColumn:
+    """A column as the event describes it."""
+
+    name: str
+    type: str
+    flag: int
+
+
+class Lists:
+    """The lists of a column; NULL is an empty list."""
+
+    def __init__(self, lists: pa.Array) -> None:
+        offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+        self.present: Flags = lists.is_valid().to_numpy(zero_copy_only=False)
+        self.starts: Numbers = offsets[:-1]
+        self.ends: Numbers = np.where(self.present, offsets[1:], self.starts)
+
+    def sums(self, parts: Hashes) -> Hashes:
+        """The sum of the parts of each list, whatever their order."""
+        return sums(parts, self.starts, self.ends)
+
+    def ordered(self, parts: Hashes) -> Hashes:
+        """Like :meth:`sums`, but lists in another order differ."""
+        lengths = self.ends - self.starts
+        numbers = np.zeros(len(parts), np.int64)
+        flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        numbers[np.repeat(self.starts, lengths) + flat] = flat
+        return sums(combined(parts, numbers), self.starts, self.ends)
+
+
+class Images:
+    """The old or new images of a batch."""
+
+    def __init__(self, images: pa.MapArray) -> None:
+        self.lists = Lists(images)
+        self.names: pa.Array = images.keys
+        self.values: pa.Array = images.items
+
+    @cached_property
+    def name_hashes(self) -> Hashes:
+        return text_hashes(self.names)
+
+    @cached_property
+    def pairs(self) -> Hashes:
+        """A hash of each name with its value."""
+        return combined(self.name_hashes, value_hashes(self.values))
+
+    @cached_property
+    def hashes(self) -> Numbers:
+        """A hash of each image, whatever the order of its columns; 0 without an image."""
+        found = not_zero(self.closed(self.lists.sums(self.pairs), self.lists.ends - self.lists.starts))
+        return np.where(self.lists.present, found, 0)
+
+    @staticmethod
+    def closed(total: Hashes, count: Numbers) -> Hashes:
+        """The hash of an image from the sum and the number of its pairs."""
+        return combined(total, count)
+
+    @cached_property
+    def sequence(self) -> Hashes:
+        """A hash of the names of each image, in their order."""
+        return combined(self.lists.ordered(self.name_hashes), self.lists.present)
+
+    def names_of(self, row: int) -> list[str]:
+        """The names in the image of one row."""
+        start, end = int(self.lists.starts[row]), int(self.lists.ends[row])
+        names: list[str] = self.names[start:end].to_pylist()
+        return names
+
+
+class Descriptions:
+    """The column descriptions of a batch."""
+
+    def __init__(self, columns: pa.ListArray) -> None:
+        self.lists = Lists(columns)
+        described = columns.values
+        self.names, self.types, self.flags = (described.field(name) for name in ("name", "type", "flag"))
+        flags = self.flags.to_numpy(zero_copy_only=False).astype(np.int64)
+        self._entries = combined(text_hashes(self.names), text_hashes(self.types), flags)
+
+    @cached_property
+    def hashes(self) -> Numbers:
+        """A hash of the columns of each row, whatever their order; 0 without columns."""
+        return np.where(self.lists.present, not_zero(mixed(self.lists.sums(self._entries))), 0)
+
+    @cached_property
+    def sequence(self) -> Hashes:
+        """A hash of the columns of each row, in their order."""
+        return combined(self.lists.ordered(self._entries), self.lists.present)
+
+    def of(self, row: int) -> tuple[EventColumn, ...]:
+        """The columns of one row."""
+        start, end = int(self.lists.starts[row]), int(self.lists.ends[row])
+        parts = (part[start:end].to_pylist() for part in (self.names, self.types, self.flags))
+        return tuple(EventColumn(*column) for column in zip(*parts, strict=True))
+
+
+@dataclass(frozen=True)
+class Form:
+    """Row events of one table with the same columns, of which images have the same names.
+
+    :param rows: numbers of the events in the batch.
+    :param before, after: position of each name in the images.
+    """
+
+    rows: Numbers
+    schema: str
+    table: str
+    deletes: bool
+    columns: tuple[EventColumn, ...]
+    before: dict[str, int]
+    after: dict[str, int]
+    old_images: Images
+    new_images: Images
+
+    @property
+    def key_image(self) -> dict[str, int]:
+        """Names of the image with the row's key: the old image of a delete, otherwise the new image."""
+        return self.before if self.deletes else self.after
+
+    def key_values(self, name: str) -> pa.Array:
+        """A column's values in the image with the row's key."""
+        images = self.old_images if self.deletes else self.new_images
+        return images.values.take(pa.array(images.lists.starts[self.rows] + self.key_image[name]))
+
+    def old_pair(self, name: str) -> Hashes:
+        """Hashes of a name with its old value."""
+        return self.old_images.pairs[self.old_images.lists.starts[self.rows] + self.before[name]]
+
+    def new_pair(self, name: str) -> Hashes:
+        """Hashes of a name with its new value."""
+        return self.new_images.pairs[self.new_images.lists.starts[self.rows] + self.after[name]]
+
+    def key_pair(self, name: str) -> Hashes:
+        """Hashes of a name with its value in the image with the row's key; NULL if it is not there."""
+        if name not in self.key_image:
+            return np.broadcast_to(_null_pair(name), len(self.rows))
+        return self.old_pair(name) if self.deletes else self.new_pair(name)
+
+
+def _null_pair(name: str) -> Hashes:
+    return combined(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
+
+
+def row_forms(
+    batch: pa.RecordBatch, rows: Numbers, old: Images, new: Images, columns: Descriptions
+) -> Iterator[Form]:
+    """The forms of the row events of a batch.
+
+    :param batch: decoded events (shape ``DECODED``).
+    :param rows: numbers of the row events.
+    """
+    deletes = pc.fill_null(pc.equal(batch.column("op"), "delete"), False).to_numpy(zero_copy_only=False)
+    tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
+    forms = combined(columns.sequence, old.sequence, new.sequence, deletes, tables)[rows]
+    _, first, codes = np.unique(forms, return_index=True, return_inverse=True)
+    for code, number in enumerate(first.tolist()):
+        row = int(rows[number])
+        yield Form(
+            rows=rows[codes == code] if len(first) > 1 else rows,
+            schema=batch.column("schema")[row].as_py() or "",
+            table=batch.column("table")[row].as_py() or "",
+            deletes=bool(deletes[row]),
+            columns=columns.of(row),
+            before=_numbered(old.names_of(row)),
+            after=_numbered(new.names_of(row)),
+            old_images=old,
+            new_images=new,
+        )
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}

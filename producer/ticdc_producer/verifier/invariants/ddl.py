@@ -1,0 +1,172 @@
+"""Invariants of DDL events: their partitions, their order, and their barriers (docs/stream-semantics.md §7.2)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ticdc_producer.verifier.events import NOTHING, EventKind
+from ticdc_producer.verifier.invariants import preconditions
+from ticdc_producer.verifier.invariants.broadcast import BroadcastViolation, broadcast_violations
+from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.key_checks import KeyChecks, sorted_copies
+from ticdc_producer.verifier.violations import EventPositions, Violations
+
+
+def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
+    """A partition with later events continued without the DDL; a partition without them may be truncated."""
+    found = []
+    for one in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
+        newest = checks.groups.facts.newest(one.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
+        for partition in (*one.lacking, *one.surplus):
+            lacks = partition in one.lacking
+            ts, position = newest.get(partition, (NOTHING, NOTHING))
+            continues = lacks and ts > one.commit_ts
+            what = "is missing in" if lacks else "does not belong in"
+            found.append(
+                BroadcastViolation(
+                    one,
+                    partition,
+                    "error" if continues or not lacks else "warning",
+                    position if continues else NOTHING,
+                    f"DDL with ts {one.commit_ts} {what} partition {partition}; found in partitions "
+                    f"{', '.join(map(str, one.found_in))}",
+                )
+            )
+    return broadcast_violations(found)
+
+
+DDL_BROADCAST = Invariant(
+    id="INV-DDL-BROADCAST",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="Every DDL is in all partitions of its topic (Canal-JSON: in partition 0 only).",
+    hint="the DDL was dispatched like a row, or the topic got more partitions",
+    by_key=_check_ddl_broadcast,
+    preconditions=preconditions.partition_counts(EventKind.DDL),
+)
+
+
+def _check_ddl_same(checks: KeyChecks) -> Violations:
+    """Partitions that lack some of the DDLs violate INV-DDL-BROADCAST instead."""
+    groups = checks.groups
+    ddls = groups.events.take(groups.first_of(EventKind.DDL))
+    codes, topics = ddls.topics
+    order, starts = sorted_copies(ddls, (codes, ddls.commit_ts, ddls.partition))
+    # By topic, ts and number of DDLs: the contents of the partitions, each with its first DDL.
+    versions: dict[tuple[int, int, int], dict[tuple[int, ...], tuple[int, int]]] = {}
+    for start, end in pairwise([*starts.tolist(), len(order)]):
+        rows = order[start:end]
+        name = int(codes[rows[0]]), int(ddls.commit_ts[rows[0]]), len(rows)
+        content = tuple(ddls.identity[rows].tolist())
+        example = int(ddls.partition[rows[0]]), int(ddls.position[rows[0]])
+        copies = versions.setdefault(name, {})
+        copies[content] = min(example, copies.get(content, example))
+    found = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
+    return Violations(
+        "error",
+        np.array([name[0] for name, _ in found], np.int64),
+        topics,
+        tuple(
+            EventPositions(*(np.array([refs[which][part] for _, refs in found], np.int64) for part in (0, 1)))
+            for which in (0, 1)
+        ),
+        lambda number: f"copies of the DDL with ts {found[number][0][1]} differ between partitions",
+    )
+
+
+DDL_SAME = Invariant(
+    id="INV-DDL-SAME",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="All partitions have the same DDLs at a ts, with the same text and in the same order.",
+    hint="a DDL was encoded separately for each partition, or DDLs of one ts were sent concurrently",
+    by_key=_check_ddl_same,
+    preconditions=preconditions.requires_option(
+        lambda options: not options.ddl_broadcast,
+        "the protocol sends a DDL to one partition only",
+        preconditions.events_of_kind(EventKind.DDL),
+    ),
+)
+
+
+def _check_ddl_order(checks: KeyChecks) -> Violations:
+    """A DDL of several tables gives equal ts."""
+    events = checks.groups.events
+    return Violations.of_events(
+        events,
+        checks.groups.first_of(EventKind.DDL) & (events.commit_ts < events.ddl_ts),
+        "error" if checks.groups.options.commit_ts == "exact" else "warning",
+        lambda number: f"DDL with ts {events.commit_ts[number]} comes after a DDL with ts {events.ddl_ts[number]}",
+        after=events.ddl_position,
+    )
+
+
+DDL_ORDER = Invariant(
+    id="INV-DDL-ORDER",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="In a partition, the ts of DDLs never decreases, except in duplicates.",
+    hint="DDLs were sent concurrently instead of one at a time",
+    by_key=_check_ddl_order,
+    preconditions=preconditions.events_of_kind(EventKind.DDL),
+)
+
+
+def _check_ddl_barrier_before(checks: KeyChecks) -> Violations:
+    """An error for the DDL's own tables. For other tables it is a warning, because only classic TiCDC holds
+    back the rows of every table.
+
+    Within one millisecond the order of row and DDL is unknown.
+    """
+    events, exact = checks.groups.events, checks.groups.options.commit_ts == "exact"
+    limit = 0 if exact else 1
+    own = events.commit_ts + limit <= events.own_ddl_ts
+    after = checks.groups.first_rows & (events.commit_ts + limit <= events.ddl_ts)
+    barrier = np.where(own, events.own_ddl_ts, events.ddl_ts)
+    return Violations.of_events(
+        events,
+        after,
+        np.where(own, "error", "warning"),
+        lambda number: (
+            f"row with commit-ts {events.commit_ts[number]} comes after a DDL with ts {barrier[number]}"
+        ),
+        after=np.where(own, events.own_ddl_position, events.ddl_position),
+    )
+
+
+DDL_BARRIER_BEFORE = Invariant(
+    id="INV-DDL-BARRIER-BEFORE",
+    severity="error",
+    statement="After a DDL with ts x, no partition gets a new row with commit-ts ≤ x.",
+    hint="the DDL was sent before all rows up to its ts were acknowledged; they have the old schema",
+    by_key=_check_ddl_barrier_before,
+    preconditions=preconditions.events_of_kind(EventKind.ROW, EventKind.DDL),
+)
+
+
+def _check_ddl_barrier_after(checks: KeyChecks) -> Violations:
+    """One violation per DDL; its example is the newest row before it."""
+    events = checks.groups.events
+    return Violations.of_events(
+        events,
+        checks.groups.first_of(EventKind.DDL) & (events.commit_ts < events.table_ts),
+        "error",
+        lambda number: (
+            f"row with commit-ts {events.table_ts[number]} comes before the DDL with ts "
+            f"{events.commit_ts[number]}"
+        ),
+        after=events.table_position,
+    )
+
+
+DDL_BARRIER_AFTER = Invariant(
+    id="INV-DDL-BARRIER-AFTER",
+    severity="error",
+    statement="Before the first copy of a DDL with ts x, no partition gets a row of its table with "
+    "commit-ts > x.",
+    hint="the table was not blocked until its DDL was sent; consumers do not know the row's schema yet",
+    by_key=_check_ddl_barrier_after,
+    preconditions=preconditions.events_of_kind(EventKind.ROW, EventKind.DDL),
+)

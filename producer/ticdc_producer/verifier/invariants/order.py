@@ -1,0 +1,73 @@
+"""Invariants of the commit-ts order of rows (docs/stream-semantics.md §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ticdc_producer.verifier.batch_groups import BatchGroups
+from ticdc_producer.verifier.events import Events, EventKind, Rule
+from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.invariants import preconditions
+from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.key_checks import KeyChecks
+from ticdc_producer.verifier.violations import Violations
+
+
+def _check_order_table(checks: KeyChecks) -> Violations:
+    """Batching groups rows by dispatch key, so only table dispatch guarantees it for a whole table."""
+    events = checks.groups.events
+    guaranteed = checks.groups.options.strict_table_order | (events.rule == Rule.TABLE)
+    return Violations.of_events(
+        events,
+        checks.groups.first_rows & (events.commit_ts < events.table_ts),
+        np.where(guaranteed, "error", "warning"),
+        _comes_after(events, events.table_ts),
+        after=events.table_position,
+    )
+
+
+ORDER_TABLE = Invariant(
+    id="INV-ORDER-TABLE",
+    severity="error",
+    statement="In a partition, the commit-ts of a table's rows never decreases, except in duplicates.",
+    hint="several producers sent rows of one table, or rows were reordered on the way to the partition; "
+    "with a dispatch rule other than table, TiCDC's batching reorders them too",
+    by_key=_check_order_table,
+    preconditions=preconditions.events_of_kind(EventKind.ROW),
+)
+
+
+def _check_row_order(checks: KeyChecks) -> Violations:
+    events = checks.groups.events
+    late, ts, position = checks.groups.late_in_key
+    return Violations.of_events(events, late, "error", _comes_after(events, ts), after=position)
+
+
+def _check_dispatch_key_order(groups: BatchGroups) -> Violations:
+    rows = groups.rows
+    late, ts, position = groups.late
+    return Violations.of_events(rows, late, "error", _comes_after(rows, ts), after=position)
+
+
+ORDER_KEY = Invariant(
+    id="INV-ORDER-KEY",
+    severity="error",
+    statement="In a partition, the commit-ts of one row or dispatch key never decreases, except in "
+    "duplicates.",
+    hint="changes of one row were reordered; a consumer that applies them as they arrive ends with an "
+    "old value",
+    by_key=_check_row_order,
+    by_batch=_check_dispatch_key_order,
+    preconditions=preconditions.handle_key_rows,
+)
+
+
+def _comes_after(events: Events, newest: Numbers) -> Callable[[int], str]:
+    def detail(number: int) -> str:
+        ts, before = int(events.commit_ts[number]), int(newest[number])
+        later = (before >> 18) - (ts >> 18)
+        return f"commit-ts {ts} comes after {before}, which is {later} ms later"
+
+    return detail

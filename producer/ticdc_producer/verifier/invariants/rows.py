@@ -1,0 +1,171 @@
+"""Invariants of single events: topic, partition, time stamp, keys and flags."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from ticdc_producer.verifier.events import NOTHING, Effect, EventKind
+from ticdc_producer.verifier.invariants import preconditions
+from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.key_checks import KeyChecks
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.partition_marks import MarkedEvents
+from ticdc_producer.verifier.violations import Violations
+
+
+def _check_ts_sane(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+    events = marked.events
+    milliseconds = events.commit_ts >> 18
+    first, last = options.ts_range
+    wrong = (milliseconds < first) | (milliseconds > last)
+
+    def detail(number: int) -> str:
+        time = str(np.datetime64(int(milliseconds[number]), "ms")).replace("T", " ")
+        return f"ts {events.commit_ts[number]} is {time}"
+
+    return Violations.of_events(events, wrong & (events.kind != EventKind.ERROR), "warning", detail)
+
+
+TS_SANE = Invariant(
+    id="INV-TS-SANE",
+    severity="warning",
+    statement="Every commit-ts and resolved-ts decodes to a plausible time.",
+    hint="seconds, milliseconds or 0 were sent instead of a TSO (milliseconds << 18)",
+    by_event=_check_ts_sane,
+    preconditions=preconditions.any_events,
+)
+
+
+def _check_row_partition(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+    """A warning where TiCDC's dispatch key is uncertain."""
+    events = marked.events
+    codes, topics = events.topics
+    counts = np.array([options.partitions.get(topic, 0) for topic in topics], np.int64)[codes]
+    known = (events.kind == EventKind.ROW) & (events.dispatch_key != NOTHING) & (counts > 0)
+    expected = np.where(known, events.dispatch_key % np.maximum(counts, 1), events.partition)
+    rules = {1: "table", 2: "index-value", 3: "columns", 4: "ts"}
+    return Violations.of_events(
+        events,
+        expected != events.partition,
+        np.where(marked.observation.certain, "error", "warning"),
+        lambda number: (
+            f"rule {rules[int(events.rule[number])]}: dispatch key {events.dispatch_key[number]} "
+            f"belongs in partition {expected[number]}, found in {events.partition[number]}"
+        ),
+    )
+
+
+ROW_PARTITION = Invariant(
+    id="INV-ROW-PARTITION",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="Every row is in the partition that its table's dispatch rule gives.",
+    hint="the rule, name case or number of partitions differs from the configuration, or the old image "
+    "was hashed",
+    by_event=_check_row_partition,
+    preconditions=preconditions.dispatch_rules,
+)
+
+
+def _check_topic(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+    """A DDL that renames a table goes to the topic of the old name, which its event lacks; it is not checked.
+
+    Resolved events go to every topic.
+    """
+    events, topics = marked.events, marked.observation.topic_rule
+    of_database = (events.kind == EventKind.DDL) & pc.equal(events.table, "").to_numpy(zero_copy_only=False)
+    expected = pc.if_else(of_database, options.default_topic, topics)
+    checked = (events.kind == EventKind.ROW) | (
+        (events.kind == EventKind.DDL) & (events.effect != Effect.MOVES)
+    )
+    differs = pc.fill_null(pc.not_equal(expected, events.topic), False).to_numpy(zero_copy_only=False)
+    return Violations.of_events(
+        events, checked & differs, "error", lambda number: f"belongs in topic {expected[number]}"
+    )
+
+
+TOPIC = Invariant(
+    id="INV-TOPIC",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="Rows and DDLs are in the topic that their table's dispatch rule gives.",
+    hint="the topic expression differs from the configuration, or characters of the name were replaced "
+    "differently",
+    by_event=_check_topic,
+    preconditions=preconditions.topic_rules,
+)
+
+
+def _check_handle(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+    events = marked.events
+    keyless = np.zeros(len(events), bool) if options.force_replicate else ~events.keyed
+    return Violations.of_events(
+        events,
+        (events.kind == EventKind.ROW) & (keyless | marked.observation.null_handle),
+        "warning",
+        lambda number: (
+            "a column of the handle key is NULL"
+            if events.keyed[number]
+            else "no column belongs to a handle key"
+        ),
+    )
+
+
+HANDLE = Invariant(
+    id="INV-HANDLE",
+    without_row_commit_ts=True,
+    severity="warning",
+    statement="Every row has a handle key without NULL.",
+    hint="force-replicate sends tables without handle key; otherwise the flags or the h field are wrong",
+    by_event=_check_handle,
+    preconditions=preconditions.handle_keys,
+)
+
+
+def _check_key_update_split(checks: KeyChecks) -> Violations:
+    events = checks.groups.events
+    changes = pc.not_equal(events.key_change, "").to_numpy(zero_copy_only=False)
+    return Violations.of_events(
+        events,
+        checks.groups.first_rows & changes,
+        "error",
+        lambda number: f"changes {events.key_change[number]}",
+    )
+
+
+KEY_UPDATE_SPLIT = Invariant(
+    id="INV-KEY-UPDATE-SPLIT",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="No update changes a handle or unique column; such an update is sent as a delete and an "
+    "insert.",
+    hint="output-raw-change-event is on, or the producer is older than v6.5.3, v7.1.1",
+    by_key=_check_key_update_split,
+    preconditions=preconditions.key_update_split,
+)
+
+
+def _check_flags(marked: MarkedEvents, options: VerifyOptions) -> Violations:  # noqa: ARG001 - one signature
+    odd = marked.observation.odd_flags
+    return Violations.of_events(
+        marked.events,
+        odd.is_valid().to_numpy(zero_copy_only=False),
+        "info",
+        lambda number: f"flags of {odd[number]}",
+    )
+
+
+FLAGS = Invariant(
+    id="INV-FLAGS",
+    without_row_commit_ts=True,
+    severity="info",
+    statement="The flags of a column are a combination that TiDB produces.",
+    hint="messages that TiCDC did not write often have no flags",
+    by_event=_check_flags,
+    preconditions=preconditions.requires_option(
+        lambda options: not options.flags,
+        "the protocol has no column flags",
+        preconditions.events_of_kind(EventKind.ROW),
+    ),
+)

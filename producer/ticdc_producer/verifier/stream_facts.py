@@ -1,0 +1,149 @@
+"""What is known of a whole stream after one pass over its partitions; small, whatever the stream's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+
+import numpy as np
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.partition_marks import MarkedEvents, partitions_of
+from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
+
+KINDS = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
+
+
+@dataclass(kw_only=True)
+class KindCount:
+    """Events of one kind in one partition.
+
+    :param last: commit-ts and position of the newest event; -1 if no event has a commit-ts.
+    :param unkeyed: rows of tables without handle key.
+    :param unruled: rows of tables whose dispatch rule is unknown.
+    :param unhashed: rows that lack a column that their rule hashes.
+    :param untracked: rows of tables whose rows cannot be tracked.
+    :param partition_varies: rows of tables whose dispatch rule sends events of one row to several partitions.
+    :param without_old: updates and deletes without their whole old image.
+    """
+
+    count: int = 0
+    last: tuple[int, int] = (NOTHING, NOTHING)
+    unkeyed: int = 0
+    unruled: int = 0
+    unhashed: int = 0
+    untracked: int = 0
+    partition_varies: int = 0
+    without_old: int = 0
+
+    def add(self, other: KindCount) -> None:
+        """Add the events of another part of the partition."""
+        for counter in fields(self):
+            mine, more = getattr(self, counter.name), getattr(other, counter.name)
+            setattr(self, counter.name, max(mine, more) if counter.name == "last" else mine + more)
+
+
+@dataclass
+class StreamFacts:
+    """Counts, DDLs, and violations by single events.
+
+    :param counts: by topic, partition and kind.
+    :param ddls: the DDLs of all partitions.
+    :param reduced_tables: the tables with rows of which only the handle key was sent.
+    """
+
+    options: VerifyOptions
+    counts: dict[tuple[str, int, EventKind], KindCount] = field(default_factory=dict)
+    ddls: set[TableDDL] = field(default_factory=set)
+    reduced_tables: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, marked: MarkedEvents) -> None:
+        """Add the events of a batch."""
+        events = marked.events
+        for (topic, partition), rows in partitions_of(events):
+            for kind in KINDS:
+                chosen = rows[events.kind[rows] == kind]
+                if len(chosen):
+                    counted = self.counts.setdefault((topic, partition, kind), KindCount())
+                    counted.add(_counted(marked, chosen))
+        for number in np.flatnonzero(events.kind == EventKind.DDL).tolist():
+            self.ddls.add(
+                TableDDL(
+                    topic=events.topic[number].as_py(),
+                    schema=events.schema[number].as_py(),
+                    table=events.table[number].as_py(),
+                    commit_ts=int(events.commit_ts[number]),
+                    effect=Effect(int(events.effect[number])),
+                    action=marked.observation.decoded.column("ddl_type")[number].as_py() or 0,
+                )
+            )
+        codes, tables = events.tables
+        reduced = np.unique(codes[marked.observation.reduced])
+        self.reduced_tables.update(tables[code] for code in reduced.tolist())
+
+    def merge(self, others: Iterable[StreamFacts]) -> None:
+        """Add the facts of other parts of the stream."""
+        for other in others:
+            for name, counted in other.counts.items():
+                self.counts.setdefault(name, KindCount()).add(counted)
+            self.ddls |= other.ddls
+            self.reduced_tables |= other.reduced_tables
+
+    @cached_property
+    def epochs(self) -> TableEpochs:
+        """The DDLs of each table, in order."""
+        return TableEpochs(self.ddls, self.options)
+
+    def count(self, kind: EventKind) -> int:
+        """Events of a kind in all partitions."""
+        return sum(counted.count for (_, _, of), counted in self.counts.items() if of == kind)
+
+    def rows(self, counter: str) -> int:
+        """Sum of one of the counters of :class:`KindCount` over the rows."""
+        return sum(
+            getattr(counted, counter) for (_, _, of), counted in self.counts.items() if of == EventKind.ROW
+        )
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics that have events."""
+        return tuple(sorted({topic for topic, _, _ in self.counts}))
+
+    def newest(self, topic: str, *kinds: EventKind) -> Mapping[int, tuple[int, int]]:
+        """Commit-ts and position of the newest event of some kinds in each partition that has any."""
+        found: dict[int, tuple[int, int]] = {}
+        for (name, partition, kind), counted in self.counts.items():
+            if name == topic and kind in kinds and counted.last[0] != NOTHING:
+                found[partition] = max(counted.last, found.get(partition, counted.last))
+        return found
+
+    def covered(self, topic: str) -> int:
+        """The highest resolved-ts that all partitions of a topic have; 0 without one."""
+        resolved = self.newest(topic, EventKind.RESOLVED)
+        partitions = range(self.options.partitions.get(topic, 0))
+        return min((resolved.get(partition, (0, 0))[0] for partition in partitions), default=0)
+
+
+def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindCount:
+    events = marked.events
+    rule, ts = events.rule[rows], events.commit_ts[rows]
+    fixed = (rule == Rule.TABLE) | ((rule == Rule.INDEX_VALUE) & events.hashes_handle[rows])
+    newest = int(ts.max())
+    return KindCount(
+        count=len(rows),
+        last=_NO_EVENT
+        if events.kind[rows[0]] == EventKind.ERROR
+        else (newest, int(events.position[rows][ts == newest].max())),
+        unkeyed=int((~events.keyed[rows]).sum()),
+        unruled=int((rule == Rule.UNKNOWN).sum()),
+        unhashed=int(((rule != Rule.UNKNOWN) & (events.dispatch_key[rows] == NOTHING)).sum()),
+        untracked=int(events.untracked[rows].sum()),
+        partition_varies=int(((rule != Rule.UNKNOWN) & ~fixed).sum()),
+        without_old=int(((events.op[rows] != Op.INSERT) & (events.old[rows] == 0)).sum()),
+    )
+
+
+_NO_EVENT = (NOTHING, NOTHING)

@@ -1,0 +1,127 @@
+"""What violates an invariant in a batch of events, and the sum over all batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ticdc_producer.verifier.events import NOTHING, Events, offset_and_index
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+
+EventID: TypeAlias = tuple[str, int, int, int]
+"""Topic, partition, offset of the message, and index in it."""
+_Described: TypeAlias = tuple[tuple[EventID, ...], str]
+
+
+@dataclass(frozen=True)
+class EventPositions:
+    """One event for each violation: its partition and position; position -1 for none."""
+
+    partition: Numbers
+    position: Numbers
+
+
+@dataclass(frozen=True)
+class Violations:
+    """Violations of one invariant, one element of each column per violation.
+
+    :param severity: of all, or of each.
+    :param topic: number of the topic, as in ``topics``.
+    :param concerned: the events concerned, in stream order.
+    :param detail: describes the violation of a number; called for the examples only.
+    """
+
+    severity: str | npt.NDArray[np.str_]
+    topic: Numbers
+    topics: list[str]
+    concerned: tuple[EventPositions, ...]
+    detail: Callable[[int], str]
+
+    @classmethod
+    def of_events(
+        cls,
+        events: Events,
+        wrong: Flags,
+        severity: str | npt.NDArray[np.str_],
+        detail: Callable[[int], str],
+        *,
+        after: Numbers | None = None,
+    ) -> Violations:
+        """Violations of single events.
+
+        :param wrong: which events violate the invariant.
+        :param severity: of all, or of each event.
+        :param detail: gets the number of an event.
+        :param after: position of an earlier event of the partition that each event contradicts.
+        """
+        rows = np.flatnonzero(wrong)
+        own = EventPositions(events.partition[rows], events.position[rows])
+        earlier = () if after is None else (EventPositions(events.partition[rows], after[rows]),)
+        return cls(
+            severity if isinstance(severity, str) else severity[rows],
+            events.topics[0][rows],
+            events.topics[1],
+            (*earlier, own),
+            lambda number: detail(int(rows[number])),
+        )
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+
+@dataclass
+class ViolationCounts:
+    """Violations of all invariants so far: their number, and the first ones as examples.
+
+    :param limit: maximum number of examples per invariant and severity.
+    """
+
+    limit: int
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], list[_Described]] = field(default_factory=dict)
+
+    def add(self, invariant: str, found: Violations) -> None:
+        """Add the violations of an invariant."""
+        if not len(found):
+            return
+        if isinstance(found.severity, str):
+            self._add(invariant, found.severity, found, np.arange(len(found)))
+            return
+        for severity in np.unique(found.severity).tolist():
+            self._add(invariant, severity, found, np.flatnonzero(found.severity == severity))
+
+    def _add(self, invariant: str, severity: str, found: Violations, rows: Numbers) -> None:
+        keys = [
+            column[rows]
+            for events in reversed(found.concerned)
+            for column in (events.position, events.partition)
+        ]
+        first = rows[np.lexsort([*keys, found.topic[rows]])][: self.limit]
+        described = [(_event_ids(found, number), found.detail(number)) for number in first.tolist()]
+        self.counts[invariant, severity] += len(rows)
+        self._keep_first(invariant, severity, described)
+
+    def merge(self, others: Iterable[ViolationCounts]) -> None:
+        """Add what other batches found."""
+        for other in others:
+            self.counts.update(other.counts)
+            for (invariant, severity), described in other.examples.items():
+                self._keep_first(invariant, severity, described)
+
+    def _keep_first(self, invariant: str, severity: str, described: list[_Described]) -> None:
+        held = self.examples.get((invariant, severity), [])
+        self.examples[invariant, severity] = sorted([*held, *described])[: self.limit]
+
+
+def _event_ids(found: Violations, number: int) -> tuple[EventID, ...]:
+    topic = found.topics[int(found.topic[number])]
+    return tuple(
+        (topic, int(events.partition[number]), *offset_and_index(int(events.position[number])))
+        for events in found.concerned
+        if events.position[number] != NOTHING
+    )
