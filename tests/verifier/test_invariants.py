@@ -271,9 +271,7 @@ SEVERITY = {one.id: one.severity for one in INVARIANTS}
 
 def test_each_broken_invariant_is_found_alone_with_its_events() -> None:
     """Every stream is a topic of its own, so that one check covers them all."""
-    findings = check(
-        together({name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN)
-    )
+    findings = check(together({name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN))
     assert violations(findings) == {name: SEVERITY[name] for name in BROKEN}
     for finding in (one for one in findings if one.severity in ("error", "warning")):
         assert {event.topic for example in finding.examples for event in example.events} == {finding.id}

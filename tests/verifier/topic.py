@@ -150,7 +150,9 @@ def _arrow(event: Mapping[str, Any]) -> dict[str, Any]:
         if row.get(name) is not None:
             row[name] = [(column, value) for column, value in row[name].items()]
     if row.get("columns") is not None:
-        row["columns"] = [dict(zip(("name", "type", "flag"), column, strict=True)) for column in row["columns"]]
+        row["columns"] = [
+            dict(zip(("name", "type", "flag"), column, strict=True)) for column in row["columns"]
+        ]
     return row
 
 

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers, is_kind, replaced
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
-from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 from ticdc_producer.pipeline.split import eight_bytes
-from ticdc_producer.pipeline.whole_groups import whole_groups
 
 ROUND = 2048
 _ROUND_KEY = ("partition_index", "restart_epoch", "run", "round", "reserved")

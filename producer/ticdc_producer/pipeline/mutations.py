@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.pipeline.row_images import Flags, flags, numbers, present, same_images, without
+from ticdc_producer.model.whole_groups import first_of_groups
+from ticdc_producer.pipeline.row_images import present, same_images, without
 
 ROW = ("table_id", "row_key")
 """The columns that identify a row upstream: changes of one row belong to one group."""
@@ -72,23 +73,6 @@ def with_op(mutations: pa.RecordBatch) -> pa.RecordBatch:
     mutations = _replaced(mutations, "op", pa.array(op))
     unchanged = same_images(before, after)
     return mutations.filter(pa.array(~unchanged)) if unchanged.any() else mutations
-
-
-def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> Flags:
-    """Which rows begin a group of equal keys.
-
-    :param rows: those of a group are consecutive.
-    """
-    first = np.zeros(rows.num_rows, bool)
-    first[:1] = True
-    for name in key:
-        column = rows.column(name)
-        if pa.types.is_integer(column.type):
-            values = numbers(column)
-            first[1:] |= values[1:] != values[:-1]
-        else:
-            first[1:] |= flags(pc.not_equal(column.slice(1), column.slice(0, max(len(column) - 1, 0))))
-    return first
 
 
 def _replaced(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verification import Expected, verify_messages
-from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.verifier.options import Strictness
 
 
@@ -27,14 +26,14 @@ def attach_verdict(
     changefeed = expected.job.changefeed
     # Whether these messages are all that was ever sent for the tables.
     whole = options.from_beginning and not options.append
-    with materialized(read_messages) as read_messages:
-        verdict = verify_messages(
-            changefeed,
-            read_messages,
-            expected,
-            strictness=Strictness(from_beginning=whole),
-            claims=claims,
-            on_verdict=options.on_verdict,
-        )
-        preview = first_lines(read_messages, changefeed.protocol)
+    verdict = verify_messages(
+        changefeed,
+        read_messages,
+        expected,
+        strictness=Strictness(from_beginning=whole),
+        claims=claims,
+        on_verdict=options.on_verdict,
+    )
+    shown = changefeed.protocol == "open-protocol"
+    preview = first_lines(first_messages(read_messages), changefeed.protocol) if shown else []
     return replace(report, verdict=verdict, preview=preview)

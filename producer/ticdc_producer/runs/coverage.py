@@ -19,8 +19,8 @@ from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import changefeed_of, codec_options
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.schemas import with_schemas
-from ticdc_producer.runs.verification import verify_options
 from ticdc_producer.runs.verify import OnStatus
+from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.runs.write_golden import folder_messages
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
@@ -149,7 +149,8 @@ def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibili
     fidelity = registry.encoder(changefeed.protocol, codec_options(changefeed)).fidelity
     debezium = changefeed.protocol == "debezium"
     types = not debezium or (changefeed.enable_tidb_extension and not changefeed.debezium_disable_schema)
-    options = verify_options(changefeed, fidelity, read_messages, Strictness())
+    topics = [row["topic"] for row in read_messages.select("topic").distinct().collect()]
+    options = verify_options(changefeed, fidelity, topics, Strictness())
     flags = fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0
     return Visibility(options=options, types=types, flags=flags, decimals=not debezium)
 

@@ -17,6 +17,7 @@ from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
+from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter, deliver
 
@@ -125,7 +126,12 @@ class KafkaTarget:
 
     def read(self, spark: SparkSession) -> DataFrame:
         """The messages at and after the offsets ``starts``."""
-        return kafka_messages(spark, self.brokers, offset_ranges(self.starts, self._ends()))
+        return kafka_messages(spark, self.brokers, self.ranges)
+
+    @property
+    def ranges(self) -> list[OffsetRange]:
+        """Where the messages at and after the offsets ``starts`` are now."""
+        return offset_ranges(self.starts, self._ends())
 
 
 def check_speculation(spark: SparkSession) -> None:

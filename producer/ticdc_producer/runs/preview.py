@@ -3,52 +3,77 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.log_lines import log_lines
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
 _PARTITIONS = 8
+_PARTITION = ("topic", "partition")
 
 
-def first_lines(messages: DataFrame, protocol: str) -> list[str]:
+def first_lines(messages: pa.Table, protocol: str) -> list[str]:
     """Numbered lines of the first messages of the first partitions, by commit-ts.
 
     :param messages: shape ``MESSAGES``.
     :return: empty for protocols other than Open Protocol. Messages that do not decode are skipped.
     """
-    if protocol != "open-protocol":
+    if protocol != "open-protocol" or not messages.num_rows:
         return []
-    in_order = Window.partitionBy("topic", "partition").orderBy("offset")
-    first = messages.withColumn("nth", F.row_number().over(in_order)).where(F.col("nth") <= MAX_LINES)
-    rows = first.orderBy("nth", "topic", "partition").limit(MAX_LINES * _PARTITIONS).collect()
-    timed = [(ts, row) for row in rows if (ts := _commit_ts(row)) is not None]
-    lines = [line for row in _merge_partitions(timed) for line in log_lines(row["partition"], *_bytes(row))]
+    in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
+    heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(in_order)[:_PARTITIONS]]
+    timed = [[(ts, row) for row in head if (ts := _commit_ts(row)) is not None] for head in heads]
+    lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
     return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
 
 
-def _merge_partitions(timed: list[tuple[int, Row]]) -> Iterator[Row]:
+def first_messages(messages: DataFrame) -> pa.Table:
+    """The first messages of each partition in each task (shape ``MESSAGES``)."""
+
+    def heads(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        seen: dict[tuple[str, int], int] = {}
+        for batch in batches:
+            for rows in _partitions(pa.Table.from_batches([batch])):
+                name = rows["topic"][0].as_py(), rows["partition"][0].as_py()
+                head = rows.slice(0, MAX_LINES - seen.get(name, 0))
+                seen[name] = seen.get(name, 0) + head.num_rows
+                yield from head.to_batches()
+
+    return messages.mapInArrow(heads, MESSAGES).toArrow()
+
+
+def _partitions(messages: pa.Table) -> list[pa.Table]:
+    """The messages of each partition, which are consecutive."""
+    names = list(zip(*(messages.column(name).to_pylist() for name in _PARTITION), strict=True))
+    starts = [row for row, name in enumerate(names) if not row or name != names[row - 1]]
+    return [
+        messages.slice(start, end - start)
+        for start, end in zip(starts, [*starts[1:], len(names)], strict=True)
+    ]
+
+
+def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[Mapping[str, Any]]:
     """Merge the partitions: each keeps its order, and the head with the lowest commit-ts comes next.
 
-    :param timed: pairs of the commit-ts of a message's first event and the message.
+    :param partitions: for each partition pairs of the commit-ts of a message's first event and the message.
     """
-    queues: dict[tuple[str, int], deque[tuple[int, Row]]] = {}
-    for ts, row in timed:
-        queues.setdefault((row["topic"], row["partition"]), deque()).append((ts, row))
+    queues = [deque(partition) for partition in partitions if partition]
     while queues:
-        partition = min(queues, key=lambda partition: (queues[partition][0][0], partition))
-        yield queues[partition].popleft()[1]
-        if not queues[partition]:
-            del queues[partition]
+        number = min(range(len(queues)), key=lambda number: (queues[number][0][0], number))
+        yield queues[number].popleft()[1]
+        if not queues[number]:
+            del queues[number]
 
 
-def _commit_ts(row: Row) -> int | None:
+def _commit_ts(row: Mapping[str, Any]) -> int | None:
     """Commit-ts of a message's first event; None for a message that does not decode or has no event."""
     try:
         return next((event.commit_ts for event in OpenDecoder().events(*_bytes(row))), None)
@@ -56,5 +81,5 @@ def _commit_ts(row: Row) -> int | None:
         return None
 
 
-def _bytes(row: Row) -> tuple[bytes, bytes]:
+def _bytes(row: Mapping[str, Any]) -> tuple[bytes, bytes]:
     return bytes(row["key"] or b""), bytes(row["value"] or b"")

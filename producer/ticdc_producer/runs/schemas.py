@@ -44,7 +44,7 @@ def registered(changefeed: Changefeed, wanted: Iterable[Schema]) -> SchemaIDs | 
 
 
 def with_schemas(
-    options: Options, changefeed: Changefeed, messages: DataFrame, own: Mapping[int, str]
+    options: Options, changefeed: Changefeed, messages: DataFrame | pa.Table, own: Mapping[int, str]
 ) -> Options:
     """A decoder's options with the schemas that messages refer to.
 
@@ -60,11 +60,15 @@ def with_schemas(
     }
 
 
-def fetched_schemas(changefeed: Changefeed, messages: DataFrame) -> dict[int, str]:
+def fetched_schemas(changefeed: Changefeed, messages: DataFrame | pa.Table) -> dict[int, str]:
     """The registry's schemas for the ids in some messages."""
-    found = messages.select("key", "value").mapInArrow(_ids, "id long").distinct().limit(_MOST).collect()
+    if isinstance(messages, pa.Table):
+        found = {number for batch in _ids(iter(messages.to_batches())) for number in batch["id"].to_pylist()}
+    else:
+        rows = messages.select("key", "value").mapInArrow(_ids, "id long").distinct().limit(_MOST).collect()
+        found = {int(row["id"]) for row in rows}
     registry = SchemaRegistry(changefeed.schema_registry)
-    schemas_by_id = {int(row["id"]): registry.schema(int(row["id"])) for row in found}
+    schemas_by_id = {number: registry.schema(number) for number in sorted(found)[:_MOST]}
     return {number: schema for number, schema in schemas_by_id.items() if schema is not None}
 
 

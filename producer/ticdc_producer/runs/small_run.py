@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -21,10 +22,19 @@ from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome, SmallTask
+from ticdc_producer.runs.small_verification import (
+    SmallExpected,
+    SmallVerification,
+    TopicRanges,
+    message_frame,
+    small_step_states,
+    small_stream,
+)
 from ticdc_producer.runs.verification import Expected
-from ticdc_producer.runs.write_golden import folder_messages, write_files
+from ticdc_producer.runs.write_golden import folder_table, write_files
 from ticdc_producer.spark.one_task import run_in_one_task
 from ticdc_producer.targets.golden import read as source
+from ticdc_producer.verifier.options import Strictness
 
 SMALL_CHANGES = 20_000
 """Up to this many row changes, one task is faster than many."""
@@ -127,7 +137,7 @@ class _SmallRun:
         if not self.options.verify_output:
             return report
         source.manifest(folder)
-        return self._verified(folder_messages(self.spark, folder), done, report, source.claims(folder))
+        return self._verified(folder_table(folder), done, report, source.claims(folder))
 
     def _from_kafka(self, brokers: Brokers, done: Outcome, report: RunReport) -> RunReport:
         target = KafkaTarget(self.job.changefeed, brokers, done.starts)
@@ -135,13 +145,43 @@ class _SmallRun:
         if not self.options.verify_output:
             return report
         storage = self.job.changefeed.claim_check_storage_uri
-        return self._verified(target.read(self.spark), done, report, storage)
+        return self._verified(TopicRanges(brokers=brokers, ranges=target.ranges), done, report, storage)
 
-    def _verified(self, read_messages: DataFrame, done: Outcome, report: RunReport, claims: str) -> RunReport:
-        expected = Expected(
-            self.job,
-            self._steps,
-            lambda: self.spark.createDataFrame(done.expected),
-            frozenset(entry["table"] for entry in report.skipped),
+    def _verified(
+        self, messages: pa.Table | TopicRanges, done: Outcome, report: RunReport, claims: str
+    ) -> RunReport:
+        self.options.on_status("reading the messages again and verifying them")
+        skipped = frozenset(entry["table"] for entry in report.skipped)
+        task = SmallVerification(
+            changefeed=self.job.changefeed,
+            messages=messages,
+            topics=self.job.stream.topic_partitions.topics,
+            expected=SmallExpected(
+                job=self.job,
+                events=done.expected,
+                skipped=skipped,
+                step_states=small_step_states(self._steps, self.job),
+            ),
+            # Whether these messages are all that was ever sent for the tables.
+            strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
+            claims=claims,
         )
-        return attach_verdict(expected, read_messages, report, self.options, claims=claims)
+        found = run_in_one_task(self.spark, task)
+        if found is None:
+            return self._verified_by_many(messages, done, report, claims, skipped)
+        self.options.on_verdict(small_stream(self.spark, task, found.verdict))
+        return replace(report, verdict=found.verdict, preview=found.preview)
+
+    def _verified_by_many(
+        self,
+        messages: pa.Table | TopicRanges,
+        done: Outcome,
+        report: RunReport,
+        claims: str,
+        skipped: frozenset[str],
+    ) -> RunReport:
+        """Verify messages that are too large for one task."""
+        expected = Expected(self.job, self._steps, lambda: self.spark.createDataFrame(done.expected), skipped)
+        return attach_verdict(
+            expected, message_frame(self.spark, messages), report, self.options, claims=claims
+        )

@@ -15,7 +15,7 @@ from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.storage.dataframes import storage_messages
 from ticdc_producer.targets.storage.listing import Listing
 from ticdc_producer.targets.storage.read import Names, reading_options
-from ticdc_producer.verifier.comparison import compare
+from ticdc_producer.verifier.distributed import compare_events
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -58,9 +58,9 @@ def storage_verdict(
             findings=tuple(_findings(listing, stream, damaged)),
             checked=(LAYOUT, DECODE),
             kinds={"row": counted.get("row", 0), "ddl": listing.files},
-            comparison=None if expected is None else compare(expected(), stream),
+            comparison=None if expected is None else compare_events(expected(), stream),
         )
-        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict))
+        on_verdict(VerifiedStream(changefeed, scenario, lambda: stream, verdict))
         return verdict
 
 

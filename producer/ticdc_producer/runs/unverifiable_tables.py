@@ -127,12 +127,3 @@ def tables_with_rejected_rows(offsets: DataFrame) -> set[str]:
     """
     rejected = offsets.where("rejected_table is not null").select("rejected_table").distinct()
     return {row["rejected_table"] for row in rejected.collect()}
-
-
-def handle_key_only_tables(stream: DataFrame) -> set[str]:
-    """``schema.table`` of the tables with rows that were too large, so that only their handle key was sent.
-
-    :param stream: decoded events.
-    """
-    found = stream.where("handle_key_only = 1").select("schema", "table").distinct().collect()
-    return {f"{row['schema']}.{row['table']}" for row in found}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config import Changefeed, SinkKind
@@ -18,14 +19,24 @@ from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
+from ticdc_producer.runs.small_run import is_small
+from ticdc_producer.runs.small_verification import (
+    SMALL_MESSAGES,
+    SmallVerification,
+    TopicRanges,
+    is_small_folder,
+    message_frame,
+    small_expected,
+    small_stream,
+)
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.unverifiable_tables import tables_with_rejected_rows
 from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
-from ticdc_producer.runs.write_golden import folder_messages
+from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.one_task import run_in_one_task
 from ticdc_producer.spark.worker_errors import translate_worker_errors
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.event_offsets import event_offsets
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
@@ -138,20 +149,36 @@ def verify(
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=changefeed)
     on_status("starting Spark")
-    spark = topic_session(changefeed, ranges)
-    read_messages, claims = (
-        kafka_messages(spark, brokers_of(changefeed), ranges),
-        changefeed.claim_check_storage_uri,
+    source = _Source(
+        changefeed=changefeed,
+        topics=_topics(changefeed, job),
+        spark=topic_session(changefeed, ranges),
+        claims=changefeed.claim_check_storage_uri,
     )
-    return _verdict(
-        read_messages,
-        changefeed,
-        job,
-        claims,
-        strictness=strictness,
-        on_status=on_status,
-        on_verdict=on_verdict,
-    )
+    few = sum(part.end - part.start for part in ranges) <= SMALL_MESSAGES
+    messages = TopicRanges(brokers=brokers_of(changefeed), ranges=ranges)
+    on_status("verifying")
+    found = _small_verdict(source, messages, job, strictness, on_verdict) if few else None
+    if found is not None:
+        return found
+    return _verdict(source, message_frame(source.spark, messages), job, strictness, on_verdict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """What is verified.
+
+    :param skipped: ``schema.table`` of tables with rejected rows.
+    :param claims: location of the claim-check objects, as URI or path.
+    :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    """
+
+    changefeed: Changefeed
+    topics: Sequence[str] | None
+    spark: SparkSession
+    skipped: Sequence[str] = ()
+    claims: str = ""
+    schemas: Mapping[int, str] = field(default_factory=dict)
 
 
 def _folder_job(
@@ -178,44 +205,71 @@ def _verify_folder(
     on_verdict: OnVerdict,
 ) -> Verdict:
     on_status("starting Spark")
-    spark = folder_session(changefeed, folder)
-    read_messages = folder_messages(spark, folder)
-    skipped = [str(one["table"]) for one in manifest.get("skipped", ()) if "table" in one]
-    return _verdict(
-        read_messages,
-        changefeed,
-        job,
-        golden.claims(folder),
-        strictness=strictness,
-        skipped=skipped,
+    source = _Source(
+        changefeed=changefeed,
+        topics=None,
+        spark=folder_session(changefeed, folder),
+        skipped=[str(one["table"]) for one in manifest.get("skipped", ()) if "table" in one],
+        claims=golden.claims(folder),
         schemas=golden.schemas(folder),
-        on_status=on_status,
-        on_verdict=on_verdict,
     )
+    on_status("verifying")
+    if is_small_folder(folder):
+        messages = folder_table(folder)
+        found = _small_verdict(source, messages, job, strictness, on_verdict)
+        if found is not None:
+            return found
+    return _verdict(source, folder_messages(source.spark, folder), job, strictness, on_verdict)
+
+
+def _small_verdict(
+    source: _Source,
+    messages: pa.Table | TopicRanges,
+    job: Job | None,
+    strictness: Strictness,
+    on_verdict: OnVerdict,
+) -> Verdict | None:
+    """The verdict of one task; None if messages or scenario are too large for it."""
+    if job is not None and not is_small(job):
+        return None
+    topics = source.topics
+    if topics is None:
+        topics = sorted(set(messages.column("topic").to_pylist())) if isinstance(messages, pa.Table) else ()
+    expected, generated = (None, None) if job is None else small_expected(source.spark, job)
+    task = SmallVerification(
+        changefeed=source.changefeed,
+        messages=messages,
+        topics=topics,
+        expected=expected,
+        strictness=strictness,
+        skipped=source.skipped,
+        claims=source.claims,
+        schemas=source.schemas,
+    )
+    found = run_in_one_task(source.spark, task, generated)
+    if found is None:
+        return None
+    on_verdict(small_stream(source.spark, task, found.verdict))
+    return found.verdict
 
 
 def _verdict(
+    source: _Source,
     read_messages: DataFrame,
-    changefeed: Changefeed,
     job: Job | None,
-    claims: str,
-    *,
     strictness: Strictness,
-    skipped: Sequence[str] = (),
-    schemas: Mapping[int, str] | None = None,
-    on_status: OnStatus,
     on_verdict: OnVerdict,
 ) -> Verdict:
-    on_status("verifying")
-    with materialized(read_messages) as read_messages, _expected(read_messages.sparkSession, job) as expected:
+    with _expected(source.spark, job) as expected:
         return verify_messages(
-            changefeed,
+            source.changefeed,
             read_messages,
             expected,
+            topics=source.topics,
             strictness=strictness,
-            skipped=skipped,
-            claims=claims,
-            schemas=schemas,
+            skipped=source.skipped,
+            claims=source.claims,
+            schemas=source.schemas,
             on_verdict=on_verdict,
         )
 

@@ -10,10 +10,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.pipeline.select import selected_columns
@@ -27,7 +29,7 @@ from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.spark.background_jobs import background_jobs
-from ticdc_producer.targets.decoding.dataframes import messages_dataframe
+from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.claims import claims
 from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS, messages
@@ -191,5 +193,12 @@ def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
     """The messages of a golden folder, whose files were checked by ``source.manifest``."""
     parquet = path.absolute() / sink.MESSAGE_FILES
     if parquet.exists():
-        return spark.read.parquet(str(parquet))
+        in_order = ("topic", "partition", "offset")
+        rows = spark.read.parquet(str(parquet))
+        return rows.repartitionByRange(*in_order).sortWithinPartitions(*in_order)
     return messages_dataframe(spark, source.records(path / "messages.jsonl"))
+
+
+def folder_table(path: Path) -> pa.Table:
+    """The messages of a small golden folder (shape ``MESSAGES``), likewise."""
+    return pa.Table.from_batches(record_batches(source.records(path / "messages.jsonl")), MESSAGES)

@@ -15,11 +15,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.dataframes import EVENT_STREAM
 from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.pipeline import event_stream
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.pipeline.go_sort_order import renumbered_keys
 from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY
-from ticdc_producer.pipeline.whole_groups import whole_groups
 
 _COMMITTED = from_arrow_schema(
     pa.schema(

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Events
+from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, OBSERVED, Events
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
 from ticdc_producer.verifier.options import VerifyOptions
@@ -115,6 +116,35 @@ class BatchGroups:
             last_step_before=step[end[replays]],
             last_position_before=rows.position[end[replays]],
         )
+
+
+GROUP = ("topic", "partition", "schema", "table", "table_id", "batch_value")
+"""The columns that the rows of a batching group share."""
+GROUPED = pa.schema(
+    [
+        *OBSERVED,
+        ("batch_value", pa.int64()),
+        ("first_delivery", pa.bool_()),
+        ("late_in_key", pa.bool_()),
+    ]
+)
+"""Rows with what :class:`BatchGroups` needs to know of them."""
+
+
+def to_batch(groups: BatchGroups) -> pa.RecordBatch:
+    """Rows, to be brought together by :data:`GROUP`."""
+    columns = (groups.events.batch_value, groups.first_delivery, groups.late_in_key)
+    return pa.record_batch(
+        [*groups.events.batch().columns, *(pa.array(column) for column in columns)], schema=GROUPED
+    )
+
+
+def from_batch(rows: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
+    """Whole groups of rows (:data:`GROUPED`)."""
+    first, late = (
+        rows.column(name).to_numpy(zero_copy_only=False) for name in ("first_delivery", "late_in_key")
+    )
+    return BatchGroups(Events.of(rows.select(OBSERVED.names)), first, late, options)
 
 
 def _group_columns(rows: Events) -> tuple[Numbers, ...]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier.comparison import MISSING, Comparison, DeliveryOrder, Differences, match
-from ticdc_producer.verifier.events import Events, EventKind, offset_and_index
+from ticdc_producer.verifier.events import EventKind, Events, offset_and_index
 from ticdc_producer.verifier.finding import EventRef, Example, Finding
 from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.invariant import Invariant
@@ -25,16 +25,18 @@ from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.observe import Observer, with_left_keys
-from ticdc_producer.verifier.old_image import event_pairs, old_image_violations, suspected
+from ticdc_producer.verifier.old_image import event_pair, old_image_violations, suspected
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks
 from ticdc_producer.verifier.readable import event_summary, image_of, readable_pairs
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
-    MAX_EXAMPLES,
+    RowDifferences,
     StateComparison,
+    compare_rows,
+    delivered_state,
+    expected_state,
     final_rows,
-    state_difference,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
@@ -97,7 +99,7 @@ class CheckedStream:
 
     @cached_property
     def _found(self) -> KeyFindings:
-        checks, (facts, violations, _) = self._checks, self._observed
+        checks, (_, violations, _) = self._checks, self._observed
         found = KeyFindings(ViolationCounts(self.options.examples))
         found.violations.merge([violations])
         found.add(checks, INVARIANTS)
@@ -108,10 +110,15 @@ class CheckedStream:
                 if invariant.by_batch:
                     found.violations.add(invariant.id, invariant.by_batch(groups))
         if found.suspected:
-            events = suspected(checks.history)
-            rows = self.rows_at({event for pair in event_pairs(events) for event in pair})
-            found.violations.add(row_state.OLD_IMAGE.id, old_image_violations(events, rows, self.options))
+            rows = self._with_images(suspected(checks.history).to_pylist())
+            found.violations.add(row_state.OLD_IMAGE.id, old_image_violations(rows, self.options))
         return found
+
+    def _with_images(self, suspects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        rows = self.rows_at(event for row in suspects for event in event_pair(row))
+        for suspect in suspects:
+            previous, event = event_pair(suspect)
+            yield {**rows[event], **suspect, "previous_after": rows[previous]["after"]}
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -135,7 +142,8 @@ class CheckedStream:
         in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
         for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():
             differences.merge([DeliveryOrder().add(part)])
-        return comparison_of(differences, batch, self._rows)
+        missing, others = differing_events(differences)
+        return differences.comparison(rows_at(batch, missing), self.rows_at(others))
 
     def state(
         self, expected: pa.Table, not_compared: Collection[str], until: int | None = None
@@ -145,14 +153,18 @@ class CheckedStream:
         :param expected: rows of the tables (``table_state.STATE``).
         :param not_compared: tables missing in ``expected``, for the report.
         """
+        tables = set(zip(*(expected.column(name).to_pylist() for name in ("schema", "table")), strict=True))
         final = final_rows(self._checks.groups.events, self.options, self.facts.ddls, until)
-        counts, missing, unexpected = state_difference(expected, final)
-        found = self.rows_at(_event_ids(final, unexpected))
-        lines = [
-            *_state_lines("-", expected.take(pa.array(missing)).to_pylist(), "row"),
-            *_state_lines("+", found.values(), "after"),
-        ]
-        return StateComparison(**counts, not_compared=tuple(not_compared), diff=tuple(lines))
+        rows = [delivered_state(final, 0, tables), expected_state(one_batch(expected), 0)]
+        differences = compare_rows(pa.concat_batches(rows)).get(0, RowDifferences())
+        numbers = [number for _, _, number, _ in differences.lacking]
+        return state_comparison(
+            differences,
+            len(tables),
+            not_compared,
+            expected.take(pa.array(numbers, pa.int64())).to_pylist(),
+            self.rows_at(surplus_events(differences)).values(),
+        )
 
     def rows_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """The decoded events at some positions."""
@@ -230,9 +242,19 @@ def event_ref(event: EventID, row: dict[str, Any]) -> EventRef:
 
     :param row: the decoded event.
     """
-    names = {name: row[name] or "" for name in ("schema", "table", "op")}
-    fields = {name: row[name] for name in ("kind", "commit_ts")}
-    return EventRef(**dict(zip(_LOCATION, event, strict=True)), **names, **fields, text=event_summary(row))
+    topic, partition, offset, index = event
+    return EventRef(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        index=index,
+        kind=row["kind"],
+        commit_ts=row["commit_ts"],
+        schema=row["schema"] or "",
+        table=row["table"] or "",
+        op=row["op"] or "",
+        text=event_summary(row),
+    )
 
 
 def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
@@ -245,21 +267,18 @@ def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID,
     found = {}
     offsets = np.isin(columns[1], [event[2] for event in wanted])
     candidates = np.flatnonzero(offsets)
-    by_event = {
-        (topics[row], *(int(column[row]) for column in columns)): row for row in candidates.tolist()
-    }
+    by_event = {(topics[row], *(int(column[row]) for column in columns)): row for row in candidates.tolist()}
     for event in wanted:
         if event in by_event:
             found[event] = decoded.slice(by_event[event], 1).to_pylist()[0]
     return found
 
 
-def comparison_of(differences: Differences, expected: pa.RecordBatch, decoded: pa.RecordBatch) -> Comparison:
-    """The result of a comparison, with the examples as text."""
+def differing_events(differences: Differences) -> tuple[set[EventID], set[EventID]]:
+    """The events that are examples: expected ones, and delivered ones."""
     signs = differences.examples
-    missing = set(signs.get(MISSING, ()))
     others = {event for sign, events in signs.items() if sign != MISSING for event in events}
-    return differences.comparison(rows_at(expected, missing), rows_at(decoded, others))
+    return set(signs.get(MISSING, ())), others
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -268,16 +287,36 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _event_ids(events: Events, rows: Sequence[int]) -> list[EventID]:
-    codes, topics = events.topics
+def surplus_events(differences: RowDifferences) -> list[EventID]:
+    """The events of the unexpected rows that are examples."""
     return [
-        (topics[codes[row]], int(events.partition[row]), *offset_and_index(int(events.position[row])))
-        for row in rows
+        (topic, partition, *offset_and_index(position))
+        for _, _, topic, partition, position in differences.surplus
     ]
+
+
+def state_comparison(
+    differences: RowDifferences,
+    tables: int,
+    not_compared: Collection[str],
+    missing: Iterable[dict[str, Any]],
+    unexpected: Iterable[dict[str, Any]],
+) -> StateComparison:
+    """The result of a comparison of states.
+
+    :param missing: the missing rows that are examples (``table_state.STATE``).
+    :param unexpected: the decoded events of the unexpected ones.
+    """
+    return StateComparison(
+        tables=tables,
+        rows=differences.rows,
+        missing=differences.missing,
+        unexpected=differences.unexpected,
+        not_compared=tuple(not_compared),
+        diff=(*_state_lines("-", missing, "row"), *_state_lines("+", unexpected, "after")),
+    )
 
 
 def _state_lines(sign: str, rows: Iterable[dict[str, Any]], image: str) -> list[str]:
     texts = sorted((row["schema"], row["table"], readable_pairs(image_of(row[image]))) for row in rows)
-    return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts[:MAX_EXAMPLES]]
-
-
+    return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.verifier.events import NOTHING, Events, EventKind, offset_and_index
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
@@ -138,7 +139,11 @@ def match(events: Events) -> tuple[Differences, pa.RecordBatch]:
         found.note(
             sign,
             [
-                (topics[topic[at[group]]], int(partition[at[group]]), *offset_and_index(int(positions[group])))
+                (
+                    topics[topic[at[group]]],
+                    int(partition[at[group]]),
+                    *offset_and_index(int(positions[group])),
+                )
                 for group in first[:MAX_EXAMPLES].tolist()
             ],
         )
@@ -165,13 +170,12 @@ class DeliveryOrder:
         :param matched: :data:`MATCHED`; those of a partition in the order of ``expected_position``.
         """
         found = Differences()
-        topic = matched.column("topic").to_pylist() if matched.num_rows else []
+        topic = matched.column("topic").to_pylist()
         partition, position = (
             matched.column(name).to_numpy() for name in ("partition", "delivered_position")
         )
         names = matched.column("topic").dictionary_encode().indices.to_numpy()
-        bounds = np.flatnonzero(starts_of(names, partition)) if len(topic) else []
-        for start, end in zip(bounds, [*bounds[1:], len(topic)], strict=True):
+        for start, end in pairwise([*np.flatnonzero(starts_of(names, partition)).tolist(), len(topic)]):
             name = topic[start], int(partition[start])
             delivered = position[start:end]
             first = np.zeros(len(delivered), bool)

@@ -76,6 +76,8 @@ class Events:
     :param untracked: the rows of the table cannot be tracked.
     :param effect: ``Effect`` of a DDL; 0 for other events.
     :param expected: an expected event; not one that was read.
+    :param slice: number of the part of the stream that was read in one piece. The following are relative to
+        it until ``carried_marks`` adds what came before.
     :param resolved_ts, resolved_position: the newest resolved event before it in its partition, -1 if none.
     :param ddl_ts, ddl_position: likewise the newest DDL.
     :param own_ddl_ts, own_ddl_position: likewise the newest DDL of the event's table or database.
@@ -110,6 +112,7 @@ class Events:
     untracked: Flags
     effect: Numbers
     expected: Flags
+    slice: Numbers
     resolved_ts: Numbers
     resolved_position: Numbers
     ddl_ts: Numbers

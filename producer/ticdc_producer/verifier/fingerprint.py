@@ -30,7 +30,7 @@ def mixed(hashes: Hashes) -> Hashes:
     return hashes ^ hashes >> np.uint64(31)
 
 
-def combined(*parts: Hashes | Numbers) -> Hashes:
+def combined(*parts: Hashes | Numbers | Flags) -> Hashes:
     """One hash of several per row; their order counts."""
     with np.errstate(over="ignore"):
         found = mixed(parts[0].astype(np.uint64))
@@ -70,7 +70,8 @@ def sums(parts: Hashes, starts: Numbers, ends: Numbers) -> Hashes:
     """The sum of the parts of each row, whatever their order."""
     with np.errstate(over="ignore"):
         totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
-        return totals[ends] - totals[starts]
+        found: Hashes = totals[ends] - totals[starts]
+        return found
 
 
 def not_zero(hashes: Hashes) -> Numbers:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ticdc_producer.verifier.events import Events, EventKind
+from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.key_groups import KeyGroups, starts_of
 from ticdc_producer.verifier.row_history import RowHistory, row_history

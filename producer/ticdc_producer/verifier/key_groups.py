@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ticdc_producer.verifier.events import NOTHING, Events, EventKind
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_facts import StreamFacts
@@ -67,11 +67,12 @@ class KeyGroups:
     @cached_property
     def first_rows(self) -> Flags:
         """First deliveries of rows."""
-        return self.first_delivery & (self.events.kind == EventKind.ROW)
+        return self.first_of(EventKind.ROW)
 
     def first_of(self, kind: EventKind) -> Flags:
         """First deliveries of events of a kind."""
-        return self.first_delivery & (self.events.kind == kind)
+        found: Flags = self.first_delivery & (self.events.kind == kind)
+        return found
 
     @cached_property
     def late_in_key(self) -> tuple[Flags, Numbers, Numbers]:
@@ -93,11 +94,13 @@ class KeyGroups:
         return found, ts, position
 
     def transactions(self) -> tuple[Numbers, Numbers]:
-        """The first deliveries of rows with handle key, by row and commit-ts, and where each of these starts."""
+        """First deliveries of rows with handle key, by row and commit-ts, and where each group starts."""
         events = self.events
         rows = np.flatnonzero(self.first_rows & events.keyed)
         keys = [events.topics[0], events.key, events.key_check, events.commit_ts]
-        order = rows[np.lexsort([column[rows] for column in (events.position, events.partition, *reversed(keys))])]
+        order = rows[
+            np.lexsort([column[rows] for column in (events.position, events.partition, *reversed(keys))])
+        ]
         return order, np.flatnonzero(starts_of(*(key[order] for key in keys))) if len(order) else order
 
 
@@ -119,5 +122,3 @@ def op_rank(op: Numbers) -> Numbers:
     """The order of operations within a transaction: deletes come before updates and inserts."""
     ranks: Numbers = np.array([0, 2, 1, 0])[op]  # by the numbers of model.event.Op
     return ranks
-
-

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ticdc_producer.verifier.batch_groups import BatchGroups
-from ticdc_producer.verifier.events import Events, EventKind
+from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_checks import KeyChecks
@@ -63,7 +63,8 @@ def batch_suspected(groups: KeyGroups) -> Flags:
     events = groups.events
     late = events.commit_ts < events.table_ts
     after_insert = events.commit_ts <= events.insert_ts
-    return (events.kind == EventKind.ROW) & (~groups.first_delivery | late | after_insert)
+    found: Flags = (events.kind == EventKind.ROW) & (~groups.first_delivery | late | after_insert)
+    return found
 
 
 def batch_groups(groups: KeyGroups) -> BatchGroups:
@@ -77,4 +78,3 @@ def batch_groups(groups: KeyGroups) -> BatchGroups:
 def delivered(events: Events) -> Events:
     """The events that were read, without the expected ones."""
     return events.take(~events.expected) if events.expected.any() else events
-

@@ -13,7 +13,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.verifier.column_flags import is_odd
 from ticdc_producer.verifier.ddl_effect import ddl_effect
-from ticdc_producer.verifier.events import NOTHING, Events, EventKind, Rule, positions
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, positions
 from ticdc_producer.verifier.fingerprint import (
     Flags,
     Hashes,
@@ -138,7 +138,8 @@ class _Batch:
 
     @cached_property
     def reduced(self) -> Flags:
-        return _integers(self.decoded, "handle_key_only") != 0
+        found: Flags = _integers(self.decoded, "handle_key_only") != 0
+        return found
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
@@ -251,7 +252,7 @@ class _Batch:
     def _events(self) -> Events:
         columns, row = self.columns, self.kind == EventKind.ROW
         shape = np.where(row, self.described.hashes, 0)
-        keys = self._keys(row, shape)
+        keys = self._keys(row)
         schema, table = (pc.fill_null(self.decoded.column(name), "") for name in ("schema", "table"))
         return Events(
             **{
@@ -276,7 +277,7 @@ class _Batch:
             }
         )
 
-    def _keys(self, row: Flags, shape: Numbers) -> dict[str, Numbers]:
+    def _keys(self, row: Flags) -> dict[str, Numbers]:
         """Key of the group, and what identical events of it share."""
         columns = self.columns
         images = combined(self.old.hashes, self.new.hashes)
@@ -298,13 +299,17 @@ class _Batch:
         if untracked is None:
             return np.ones(len(schema), bool)
         names = pc.binary_join_element_wise(schema, table, ".")
-        found: Flags = pc.is_in(names, pa.array(sorted(untracked), pa.string())).to_numpy(zero_copy_only=False)
+        found: Flags = pc.is_in(names, pa.array(sorted(untracked), pa.string())).to_numpy(
+            zero_copy_only=False
+        )
         return found
 
     @cached_property
     def _table_rules(self) -> tuple[Numbers, list[DispatchRule | None]]:
         """The rules by number, and for each event the number of the rule of its table."""
-        pairs = [pc.fill_null(self.decoded.column(name), "").dictionary_encode() for name in ("schema", "table")]
+        pairs = [
+            pc.fill_null(self.decoded.column(name), "").dictionary_encode() for name in ("schema", "table")
+        ]
         codes = [part.indices.to_numpy(zero_copy_only=False).astype(np.int64) for part in pairs]
         schemas, tables = (part.dictionary.to_pylist() for part in pairs)
         both, found = np.unique(codes[0] * max(len(tables), 1) + codes[1], return_inverse=True)
@@ -372,5 +377,3 @@ def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
         return np.zeros(batch.num_rows, np.int64)
     found: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
-
-

@@ -7,13 +7,14 @@ both images have, JSON by value.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.verifier.events import offset_and_index
+from ticdc_producer.verifier.events import INDEX_BITS
+from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.invariants.row_state import history_severity
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.readable import image_of, readable
@@ -23,10 +24,12 @@ from ticdc_producer.verifier.violations import EventID, EventPositions, Violatio
 SUSPECTED = pa.schema(
     [
         ("topic", pa.string()),
-        ("partition", pa.int64()),
-        ("position", pa.int64()),
-        ("previous_partition", pa.int64()),
-        ("previous_position", pa.int64()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("previous_partition", pa.int32()),
+        ("previous_offset", pa.int64()),
+        ("previous_index", pa.int32()),
     ]
 )
 """An event whose old image has another fingerprint than the previous event's new image, and that event."""
@@ -36,53 +39,53 @@ def suspected(history: RowHistory) -> pa.RecordBatch:
     """The events whose images must be compared (:data:`SUSPECTED`)."""
     rows = np.flatnonzero(history.wrong_old)
     changes = history.changes
-    columns = (
-        changes.partition,
-        changes.position,
-        history.previous(changes.partition),
-        history.previous(changes.position),
-    )
     topics = changes.topic.take(pa.array(rows))
-    return pa.record_batch([topics, *(pa.array(column[rows]) for column in columns)], schema=SUSPECTED)
+    own = _location(changes.partition[rows], changes.position[rows])
+    before = _location(history.previous(changes.partition)[rows], history.previous(changes.position)[rows])
+    table = pa.Table.from_arrays([topics, *own, *before], SUSPECTED.names).cast(SUSPECTED)
+    return pa.concat_batches(table.to_batches()) if len(rows) else pa.RecordBatch.from_pylist([], SUSPECTED)
 
 
-def event_pairs(events: pa.RecordBatch) -> Iterator[tuple[EventID, EventID]]:
-    """The previous event and the suspected one of each row of :data:`SUSPECTED`."""
-    for row in events.to_pylist():
-        yield (
-            (row["topic"], row["previous_partition"], *offset_and_index(row["previous_position"])),
-            (row["topic"], row["partition"], *offset_and_index(row["position"])),
-        )
+def _location(partition: Numbers, position: Numbers) -> list[pa.Array]:
+    offset, index = position >> INDEX_BITS, position & ((1 << INDEX_BITS) - 1)
+    return [pa.array(column) for column in (partition, offset, index)]
 
 
-def old_image_violations(
-    events: pa.RecordBatch, rows: Mapping[EventID, Mapping[str, Any]], options: VerifyOptions
-) -> Violations:
+def event_pair(row: Mapping[str, Any]) -> tuple[EventID, EventID]:
+    """The previous event and the suspected one of a row of :data:`SUSPECTED`."""
+    names = ("partition", "offset", "index")
+    return (
+        (row["topic"], *(row[f"previous_{name}"] for name in names)),
+        (row["topic"], *(row[name] for name in names)),
+    )
+
+
+def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptions) -> Violations:
     """The suspected events whose images really differ.
 
-    :param events: :data:`SUSPECTED`.
-    :param rows: the decoded events (shape ``DECODED``) by their position.
+    :param rows: :data:`SUSPECTED` with ``op``, ``columns``, ``before`` and ``after`` of the event, and
+        ``previous_after``.
     """
-    details = [difference(rows[event], rows[previous], options) for previous, event in event_pairs(events)]
-    found = np.flatnonzero([bool(detail) for detail in details])
-    topics = sorted(set(events.column("topic").to_pylist()))
-    codes = np.array([topics.index(topic) for topic in events.column("topic").to_pylist()], np.int64)
-    column = {name: events.column(name).to_numpy() for name in SUSPECTED.names[1:]}
+    found = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
+    topics = sorted({event[0] for (_, event), _ in found})
     return Violations(
         history_severity(options),
-        codes[found],
+        np.array([topics.index(event[0]) for (_, event), _ in found], np.int64),
         topics,
-        (
-            EventPositions(column["previous_partition"][found], column["previous_position"][found]),
-            EventPositions(column["partition"][found], column["position"][found]),
+        tuple(
+            EventPositions(
+                np.array([pair[which][1] for pair, _ in found], np.int64),
+                np.array([(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in found], np.int64),
+            )
+            for which in (0, 1)
         ),
-        lambda number: details[int(found[number])],
+        lambda number: found[number][1],
     )
 
 
-def difference(event: Mapping[str, Any], previous: Mapping[str, Any], options: VerifyOptions) -> str:
+def difference(event: Mapping[str, Any], options: VerifyOptions) -> str:
     """The columns in which an event's old image differs from the new image of the previous event."""
-    old, new = image_of(event["before"]), image_of(previous["after"])
+    old, new = image_of(event["before"]), image_of(event["previous_after"])
     if options.old_columns != "all" and event["op"] == "update":
         old = image_of(event["after"]) | old
     documents = {column["name"] for column in event["columns"] or () if column["type"].lower() == "json"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Events, EventKind, Rule
+from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.observe import Observation
 
@@ -16,11 +17,16 @@ Newest = tuple[int, int]
 """Commit-ts and position of an event."""
 _NONE: Newest = (NOTHING, NOTHING)
 Table = tuple[str, str]
+_Name = TypeVar("_Name")
 
 
 @dataclass
-class _Partition:
-    """The newest events of a partition so far."""
+class PartitionState:
+    """The newest events of a partition, or of a slice of it.
+
+    :param rows: by table and physical table id.
+    :param first, last: positions of the first and last event.
+    """
 
     resolved: Newest = _NONE
     ddl: Newest = _NONE
@@ -28,8 +34,38 @@ class _Partition:
     insert: Newest = _NONE
     rows: dict[tuple[Table, int], Newest] = field(default_factory=dict)
     ddls: dict[Table, Newest] = field(default_factory=dict)
-    last: tuple[int, int, int] = (NOTHING, 0, 0)
-    """Offset, kind and batch of the last event."""
+    first: int = NOTHING
+    last: int = NOTHING
+
+    def followed_by(self, later: PartitionState) -> PartitionState:
+        """The newest events of this slice and the next one together."""
+        return PartitionState(
+            resolved=max(self.resolved, later.resolved),
+            ddl=max(self.ddl, later.ddl),
+            row=max(self.row, later.row),
+            insert=max(self.insert, later.insert),
+            rows=_newest_of(self.rows, later.rows),
+            ddls=_newest_of(self.ddls, later.ddls),
+            first=self.first,
+            last=later.last,
+        )
+
+    def newest_ddl(self, table: Table) -> Newest:
+        """The newest DDL of a table or of its database."""
+        return max(self.ddls.get(table, _NONE), self.ddls.get((table[0], ""), _NONE))
+
+    def newest_row(self, ddl: Table) -> Newest:
+        """The newest row of the tables that a DDL concerns."""
+        return max(
+            (newest for (table, _), newest in self.rows.items() if _concerns(ddl, table)), default=_NONE
+        )
+
+
+def _newest_of(earlier: Mapping[_Name, Newest], later: Mapping[_Name, Newest]) -> dict[_Name, Newest]:
+    found = dict(earlier)
+    for name, newest in later.items():
+        found[name] = max(newest, found.get(name, _NONE))
+    return found
 
 
 @dataclass(frozen=True)
@@ -47,10 +83,13 @@ class MarkedEvents:
 
 
 class PartitionMarks:
-    """Marks events; those of a partition come in the order of their position."""
+    """Marks the events of a slice; those of a partition come in the order of their position.
+
+    A message is never in two batches.
+    """
 
     def __init__(self) -> None:
-        self._partitions: dict[tuple[str, int], _Partition] = {}
+        self.states: dict[tuple[str, int], PartitionState] = {}
 
     def mark(self, observation: Observation) -> MarkedEvents:
         """Mark the events of a batch, which may be of several partitions."""
@@ -59,9 +98,12 @@ class PartitionMarks:
         mixed = np.zeros((2, len(events)), bool)
         batch = _batches(events)
         for name, rows in partitions_of(events):
-            partition = self._partitions.setdefault(name, _Partition())
-            _mark(partition, events.take(rows), rows, columns)
-            mixed[:, rows] = _mixed(partition, events.take(rows), batch[rows])
+            state, own = self.states.setdefault(name, PartitionState()), events.take(rows)
+            _mark(state, own, rows, columns)
+            mixed[:, rows] = _mixed(own, batch[rows])
+            if state.first == NOTHING:
+                state.first = int(own.position[0])
+            state.last = int(own.position[-1])
         return MarkedEvents(replace(events, **columns), observation, mixed[0], mixed[1])
 
 
@@ -89,42 +131,44 @@ def newest_before(events: Events, members: Flags, before: Newest) -> tuple[Numbe
     ts = np.where(members, events.commit_ts, NOTHING)
     highest = np.maximum.accumulate(np.concatenate([[before[0]], ts]))
     newest = members & (ts >= highest[:-1])
-    numbers = np.maximum.accumulate(np.concatenate([[NOTHING], np.where(newest, np.arange(len(ts)), NOTHING)]))
+    numbers = np.maximum.accumulate(
+        np.concatenate([[NOTHING], np.where(newest, np.arange(len(ts)), NOTHING)])
+    )
     found = np.where(numbers < 0, before[1], events.position[numbers] if len(ts) else before[1])
     return highest[:-1], found[:-1], (int(highest[-1]), int(found[-1]))
 
 
-def _mark(partition: _Partition, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
+def _mark(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
     row = events.kind == EventKind.ROW
     of = {
         "resolved": events.kind == EventKind.RESOLVED,
         "ddl": events.kind == EventKind.DDL,
         "row": row,
     }
-    _mark_tables(partition, events, rows, columns)
+    _mark_tables(state, events, rows, columns)
     for name, members in of.items():
-        ts, position, newest = newest_before(events, members, getattr(partition, name))
+        ts, position, newest = newest_before(events, members, getattr(state, name))
         columns[f"{name}_ts"][rows], columns[f"{name}_position"][rows] = ts, position
-        setattr(partition, name, newest)
+        setattr(state, name, newest)
     inserts = row & (events.op == Op.INSERT)
-    columns["insert_ts"][rows], _, partition.insert = newest_before(events, inserts, partition.insert)
+    columns["insert_ts"][rows], _, state.insert = newest_before(events, inserts, state.insert)
 
 
-def _mark_tables(partition: _Partition, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
+def _mark_tables(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
     """Mark the newest rows and DDLs of the event's own table."""
     codes, tables = events.tables
     row, ddl = events.kind == EventKind.ROW, events.kind == EventKind.DDL
-    _mark_ddl_tables(partition, events, np.flatnonzero(ddl), rows, columns)
+    _mark_ddl_tables(state, events, np.flatnonzero(ddl), rows, columns)
     for code, table in enumerate(tables):
         of_table = row & (codes == code)
         for table_id in np.unique(events.table_id[of_table]).tolist():
             members = of_table & (events.table_id == table_id)
             name = table, table_id
-            ts, position, newest = newest_before(events, members, partition.rows.get(name, _NONE))
+            ts, position, newest = newest_before(events, members, state.rows.get(name, _NONE))
             chosen = rows[members]
             columns["table_ts"][chosen], columns["table_position"][chosen] = ts[members], position[members]
-            partition.rows[name] = newest
-        before = max(partition.ddls.get(table, _NONE), partition.ddls.get((table[0], ""), _NONE))
+            state.rows[name] = newest
+        before = state.newest_ddl(table)
         own = ddl & np.isin(codes, [number for number, other in enumerate(tables) if _concerns(other, table)])
         ts, position, _ = newest_before(events, own, before)
         chosen = rows[of_table]
@@ -132,7 +176,7 @@ def _mark_tables(partition: _Partition, events: Events, rows: Numbers, columns: 
     for number in np.flatnonzero(ddl).tolist():
         found = int(events.commit_ts[number]), int(events.position[number])
         table = tables[codes[number]]
-        partition.ddls[table] = max(partition.ddls.get(table, _NONE), found)
+        state.ddls[table] = max(state.ddls.get(table, _NONE), found)
 
 
 def _concerns(ddl: Table, table: Table) -> bool:
@@ -141,16 +185,17 @@ def _concerns(ddl: Table, table: Table) -> bool:
 
 
 def _mark_ddl_tables(
-    partition: _Partition, events: Events, ddls: Numbers, rows: Numbers, columns: dict[str, Numbers]
+    state: PartitionState, events: Events, ddls: Numbers, rows: Numbers, columns: dict[str, Numbers]
 ) -> None:
     """Mark the newest row before each DDL in the tables that it concerns."""
     codes, tables = events.tables
     row = events.kind == EventKind.ROW
     for number in ddls.tolist():
         ddl = tables[codes[number]]
-        earlier = [newest for (table, _), newest in partition.rows.items() if _concerns(ddl, table)]
-        own = row[:number] & np.isin(codes[:number], [n for n, table in enumerate(tables) if _concerns(ddl, table)])
-        found = max(earlier, default=_NONE)
+        own = row[:number] & np.isin(
+            codes[:number], [n for n, table in enumerate(tables) if _concerns(ddl, table)]
+        )
+        found = state.newest_row(ddl)
         if own.any():
             newest = events.commit_ts[:number][own].max()
             last = events.position[:number][own & (events.commit_ts[:number] == newest)].max()
@@ -164,19 +209,57 @@ def _batches(events: Events) -> Numbers:
     Rules by value dispatch by the hash alone, and rows of two tables may have the same hash.
     """
     by_value = np.isin(events.rule, [Rule.INDEX_VALUE, Rule.COLUMNS, Rule.TS])
-    of_table = (combined(text_hashes(events.schema), text_hashes(events.table)) >> np.uint64(1)).astype(np.int64)
+    of_table = (combined(text_hashes(events.schema), text_hashes(events.table)) >> np.uint64(1)).astype(
+        np.int64
+    )
     return np.where(by_value, events.dispatch_key, of_table)
 
 
-def _mixed(partition: _Partition, events: Events, batch: Numbers) -> Numbers:
+def _mixed(events: Events, batch: Numbers) -> Numbers:
     """Events whose kind or dispatch key differs from that of the previous event in the message."""
-    offset = events.position >> INDEX_BITS
-    last_offset, last_kind, last_batch = partition.last
-    before_offset = np.concatenate([[last_offset], offset[:-1]])
-    before_kind = np.concatenate([[last_kind], events.kind[:-1]])
-    before_batch = np.concatenate([[last_batch], batch[:-1]])
-    partition.last = (int(offset[-1]), int(events.kind[-1]), int(batch[-1]))
-    same = (events.kind != EventKind.ERROR) & (offset == before_offset)
-    rows = (events.kind == EventKind.ROW) & (before_kind == EventKind.ROW)
-    known = (batch != NOTHING) & (before_batch != NOTHING)
-    return np.stack([same & ~rows, same & rows & known & (batch != before_batch)])
+    offset, row = events.position >> INDEX_BITS, events.kind == EventKind.ROW
+    same = np.zeros(len(events), bool)
+    same[1:] = (offset[1:] == offset[:-1]) & (events.kind[1:] != EventKind.ERROR)
+    rows = row & np.roll(row, 1)
+    known = (batch != NOTHING) & (np.roll(batch, 1) != NOTHING)
+    return np.stack([same & ~rows, same & rows & known & (batch != np.roll(batch, 1))])
+
+
+def carried_marks(events: Events, before: Mapping[tuple[int, str, int], PartitionState]) -> Events:
+    """The events of several slices, with marks that count the slices before their own as well.
+
+    :param before: by slice, topic and partition the state at the start of the slice; nothing for the first
+        slice of a partition.
+    """
+    columns = {name: getattr(events, name).copy() for name in _MARKS}
+    slices = np.unique(events.slice)
+    for number in slices.tolist():
+        in_slice = np.flatnonzero(events.slice == number)
+        of_slice = events.take(in_slice)
+        for (topic, partition), rows in partitions_of(of_slice):
+            if state := before.get((number, topic, partition)):
+                _carry(state, of_slice.take(rows), in_slice[rows], columns)
+    return replace(events, **columns)
+
+
+def _carry(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
+    def raise_to(name: str, chosen: Numbers, newest: Newest) -> None:
+        older = chosen[columns[f"{name}_ts"][chosen] < newest[0]]
+        columns[f"{name}_ts"][older] = newest[0]
+        if f"{name}_position" in columns:
+            columns[f"{name}_position"][older] = newest[1]
+
+    for name in ("resolved", "ddl", "row", "insert"):
+        raise_to(name, rows, getattr(state, name))
+    codes, tables = events.tables
+    for code, table in enumerate(tables):
+        of_table = codes == code
+        of_rows, of_ddls = (
+            of_table & (events.kind == EventKind.ROW),
+            of_table & (events.kind == EventKind.DDL),
+        )
+        raise_to("own_ddl", rows[of_rows], state.newest_ddl(table))
+        raise_to("table", rows[of_ddls], state.newest_row(table))
+        for table_id in np.unique(events.table_id[of_rows]).tolist():
+            newest = state.rows.get((table, table_id), _NONE)
+            raise_to("table", rows[of_rows & (events.table_id == table_id)], newest)

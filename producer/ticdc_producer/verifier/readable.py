@@ -26,7 +26,9 @@ def readable_pairs(image: Mapping[str, bytes | None]) -> str:
     return ", ".join(f"{name}={readable(image[name])}" for name in sorted(image))
 
 
-def image_of(pairs: Iterable[tuple[str, bytes | None]] | Mapping[str, bytes | None] | None) -> dict[str, bytes | None]:
+def image_of(
+    pairs: Iterable[tuple[str, bytes | None]] | Mapping[str, bytes | None] | None,
+) -> dict[str, bytes | None]:
     """An image as a dict; Arrow represents it as a list of pairs."""
     return dict(pairs or ())
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import Events, EventKind, Rule
+from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.key_groups import KeyGroups, op_rank, starts_of
 
 UNKNOWN, ABSENT, PRESENT = -1, 0, 1
+_Column = TypeVar("_Column", Numbers, Flags)
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,9 @@ class RowHistory:
     changes: Events
     has_previous: Flags
 
-    def previous(self, column: Numbers) -> Numbers:
+    def previous(self, column: _Column) -> _Column:
         """A column's values of the previous change; of the change itself where there is none."""
-        shifted = np.concatenate([column[:1], column[:-1]])
-        return np.where(self.has_previous, shifted, column)
+        return column[np.arange(len(column)) - self.has_previous]
 
     @cached_property
     def since_previous(self) -> Flags:
@@ -48,7 +49,8 @@ class RowHistory:
         apart = changes.commit_ts > before
         if self.groups.options.commit_ts != "exact":
             apart |= changes.partition == self.previous(changes.partition)
-        return self.has_previous & (before > epoch_ts) & apart
+        found: Flags = self.has_previous & (before > epoch_ts) & apart
+        return found
 
     @cached_property
     def epoch(self) -> tuple[Numbers, Flags]:
@@ -78,7 +80,8 @@ class RowHistory:
         wrong = ~inserts & (self.state == ABSENT)
         if self.groups.options.names_operation:
             wrong |= inserts & (self.state == PRESENT)
-        return wrong & ~self.changes.untracked
+        found: Flags = wrong & ~self.changes.untracked
+        return found
 
     @cached_property
     def wrong_old(self) -> Flags:
@@ -86,7 +89,8 @@ class RowHistory:
         changes, left = self.changes, self.previous(self.changes.new)
         differs = (changes.old != 0) & (left != 0) & (changes.old != left)
         tracked = ~changes.untracked & self.since_previous & (self.state == PRESENT)
-        return tracked & (changes.op != Op.INSERT) & differs
+        found: Flags = tracked & (changes.op != Op.INSERT) & differs
+        return found
 
     @cached_property
     def wrong_copy(self) -> Flags:
@@ -100,7 +104,8 @@ class RowHistory:
         differs = changes.partition == self.previous(changes.partition)
         for column in (changes.old, changes.new):
             differs |= column != self.previous(column)
-        return same & differs
+        found: Flags = same & differs
+        return found
 
     @cached_property
     def wrong_partition(self) -> Flags:
@@ -112,7 +117,8 @@ class RowHistory:
             | ((changes.rule == Rule.INDEX_VALUE) & changes.hashes_handle)
         )
         moved = changes.partition != self.previous(changes.partition)
-        return fixed & moved & self.has_previous & self.stays
+        found: Flags = fixed & moved & self.has_previous & self.stays
+        return found
 
 
 def row_history(groups: KeyGroups) -> RowHistory:

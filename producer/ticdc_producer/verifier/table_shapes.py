@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -59,7 +60,7 @@ class TableShapes:
             (epoch, before, first)
             for epoch, shapes in sorted(self.seen.items())
             for in_turn in [sorted(shapes.values())]
-            for before, first in zip(in_turn, in_turn[1:], strict=False)
+            for before, first in pairwise(in_turn)
         ]
         topics = sorted({epoch[0] for epoch, *_ in found})
 

@@ -7,16 +7,16 @@ scenario's expected state, so that each checks the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import NOTHING, Events, EventKind
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, numbered_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.forms import Images
 from ticdc_producer.verifier.key_groups import starts_of
@@ -104,53 +104,112 @@ def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags
     return rows.commit_ts <= np.array(moments, np.int64)[codes]
 
 
-def state_difference(
-    expected: pa.Table, delivered: Events
-) -> tuple[dict[str, int], Numbers, Numbers]:
-    """Compare the rows of the tables in ``expected``.
+STATE_ROWS = pa.schema(
+    [
+        ("state", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("content", pa.int64()),
+        ("expected", pa.bool_()),
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("position", pa.int64()),
+    ]
+)
+"""Expected and delivered rows of several states, by 64 bits of their content.
 
-    :param expected: :data:`STATE`.
-    :param delivered: see :func:`final_rows`.
-    :return: the counts of a ``StateComparison``; then the numbers of the expected rows that are missing, and
-        of the delivered rows that are not expected.
+``state`` numbers the states. A delivered row has the position of its event, an expected one its number."""
+BY_CONTENT = ("state", "schema", "table", "content")
+Tables: TypeAlias = Collection[tuple[str, str]]
+
+
+def expected_state(state: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    """The rows of a state (shape :data:`STATE`) as :data:`STATE_ROWS`."""
+    content = Images(state.column("row")).hashes
+    rows = np.flatnonzero(content)
+    names = [state.column(name).take(pa.array(rows)) for name in ("schema", "table")]
+    return _state_rows(number, names, content[rows], rows, expected=True)
+
+
+def delivered_state(final: Events, number: int, tables: Tables) -> pa.RecordBatch:
+    """Rows of some tables as :data:`STATE_ROWS`.
+
+    :param final: see :func:`final_rows`.
     """
-    batch = expected.combine_chunks().to_batches()[0] if expected.num_rows else None
-    if batch is None:
-        none = np.zeros(0, np.int64)
-        return {"tables": 0, "rows": 0, "missing": 0, "unexpected": 0}, none, none
-    content = Images(batch.column("row")).hashes
-    names = list(zip(batch.column("schema").to_pylist(), batch.column("table").to_pylist(), strict=True))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    wanted = np.array([numbers[name] for name in names], np.int64)
-    codes, tables = delivered.tables
-    found = np.array([numbers.get(table, NOTHING) for table in tables], np.int64)[codes]
-    rows, compared = np.flatnonzero(content != 0), np.flatnonzero(found != NOTHING)
-    missing, unexpected = _surplus(
-        (wanted[rows], content[rows]), (found[compared], delivered.content[compared])
-    )
-    counts = {
-        "tables": len(numbers),
-        "rows": len(rows),
-        "missing": len(missing),
-        "unexpected": len(unexpected),
-    }
-    return counts, rows[missing], compared[unexpected]
+    codes, names = final.tables
+    chosen = final.take(np.array([name in tables for name in names], bool)[codes])
+    rows = _state_rows(number, [chosen.schema, chosen.table], chosen.content, chosen.position, expected=False)
+    event = {"topic": chosen.topic, "partition": pa.array(chosen.partition)}
+    return pa.record_batch([event.get(name, rows.column(name)) for name in STATE_ROWS.names], STATE_ROWS)
 
 
-def _surplus(
-    left: tuple[Numbers, Numbers], right: tuple[Numbers, Numbers]
-) -> tuple[Numbers, Numbers]:
-    """The elements of each side beyond those that the other side has as often."""
-    table, content = (np.concatenate(pair) for pair in zip(left, right, strict=True))
-    side = np.repeat([0, 1], [len(left[0]), len(right[0])])
-    order = np.lexsort((side, content, table))
-    starts = starts_of(table[order], content[order])
-    at, sizes = np.flatnonzero(starts), np.diff(np.flatnonzero(starts), append=len(order))
+def _state_rows(
+    number: int, names: list[pa.Array], content: Numbers, position: Numbers, *, expected: bool
+) -> pa.RecordBatch:
+    size = len(content)
+    columns = [
+        pa.array(np.full(size, number)), *names, pa.array(content), pa.array(np.full(size, expected)),
+        pa.nulls(size, pa.string()), pa.nulls(size, pa.int64()), pa.array(position),
+    ]  # fmt: skip
+    return pa.record_batch(columns, schema=STATE_ROWS)
+
+
+@dataclass
+class RowDifferences:
+    """Rows that are missing or unexpected in one state.
+
+    :param lacking: the first missing rows: schema, table, number, content.
+    :param surplus: the first unexpected rows: schema, table, topic, partition, position.
+    """
+
+    rows: int = 0
+    missing: int = 0
+    unexpected: int = 0
+    lacking: list[tuple[str, str, int, int]] = field(default_factory=list)
+    surplus: list[tuple[str, str, str, int, int]] = field(default_factory=list)
+
+    def merge(self, other: RowDifferences) -> None:
+        """Add the differences of other contents."""
+        self.rows += other.rows
+        self.missing += other.missing
+        self.unexpected += other.unexpected
+        self.lacking = sorted([*self.lacking, *other.lacking])[:MAX_EXAMPLES]
+        self.surplus = sorted([*self.surplus, *other.surplus])[:MAX_EXAMPLES]
+
+
+def compare_rows(rows: pa.RecordBatch) -> dict[int, RowDifferences]:
+    """Compare expected and delivered rows, by state.
+
+    :param rows: :data:`STATE_ROWS` in whole groups of equal :data:`BY_CONTENT`, in any order.
+    """
+    state, content, position = (rows.column(name).to_numpy() for name in ("state", "content", "position"))
+    expected = rows.column("expected").to_numpy(zero_copy_only=False)
+    (tables, _), found = numbered_pairs(rows.column("schema"), rows.column("table")), {}
+    order = np.lexsort((position, expected, content, tables, state))
+    at = np.flatnonzero(starts_of(*(key[order] for key in (state, tables, content))))
     if not len(at):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    on_right = np.add.reduceat(side[order], at)
-    common = np.repeat(np.minimum(sizes - on_right, on_right), sizes)
+        return {}
+    sizes = np.diff(at, append=len(order))
+    wanted = np.add.reduceat(expected[order].astype(np.int64), at)
+    common = np.repeat(np.minimum(wanted, sizes - wanted), sizes)
+    # Within a content, delivered rows come first; those beyond the common number differ.
     rank = np.arange(len(order)) - np.repeat(at, sizes)
-    rank_on_side = np.where(side[order] == 0, rank, rank - np.repeat(sizes - on_right, sizes))
-    beyond = order[rank_on_side >= common]
-    return np.sort(beyond[beyond < len(left[0])]), np.sort(beyond[beyond >= len(left[0])]) - len(left[0])
+    rank -= np.where(expected[order], np.repeat(sizes - wanted, sizes), 0)
+    differing = np.sort(order[rank >= common])
+    for number in np.unique(state).tolist():
+        of_state = differing[state[differing] == number]
+        lacking, surplus = of_state[expected[of_state]], of_state[~expected[of_state]]
+        found[number] = RowDifferences(
+            rows=int((expected & (state == number)).sum()),
+            missing=len(lacking),
+            unexpected=len(surplus),
+            lacking=_first(rows, lacking, ("schema", "table", "position", "content")),
+            surplus=_first(rows, surplus, ("schema", "table", "topic", "partition", "position")),
+        )
+    return found
+
+
+def _first(rows: pa.RecordBatch, chosen: Numbers, names: tuple[str, ...]) -> list[Any]:
+    table = pa.Table.from_batches([rows.take(pa.array(chosen))]).select(names)
+    first = table.sort_by([(name, "ascending") for name in names]).slice(0, MAX_EXAMPLES)
+    return [tuple(row.values()) for row in first.to_pylist()]

@@ -54,19 +54,22 @@ class UncoveredRows:
         """One violation per topic."""
         topics = sorted(self.rows)
         found = [self.rows[topic] for topic in topics]
+        ends = [(oldest, newest) for _, oldest, newest, _ in found]
 
         def detail(number: int) -> str:
             count, oldest, newest, covered = found[number]
             span = (newest[0] >> 18) - (oldest[0] >> 18)
-            return f"{count} rows in {span} ms after resolved-ts {covered}, the highest that all partitions have"
+            return (
+                f"{count} rows in {span} ms after resolved-ts {covered}, the highest that all partitions have"
+            )
 
         return Violations(
             "info",
             np.arange(len(topics)),
             topics,
             tuple(
-                EventPositions(*(np.array([one[event][part] for one in found], np.int64) for part in (1, 2)))
-                for event in (1, 2)
+                EventPositions(*(np.array([rows[end][part] for rows in ends], np.int64) for part in (1, 2)))
+                for end in (0, 1)
             ),
             detail,
         )

@@ -20,7 +20,7 @@ VersionReader: TypeAlias = Callable[[bytes], frozenset[Hashable]]
 _VALUE = pa.schema([("value", pa.binary())])
 
 
-def with_table_schemas(messages: DataFrame, protocol: str, options: Options) -> Options:
+def with_table_schemas(messages: DataFrame | pa.Table, protocol: str, options: Options) -> Options:
     """Add all table schemas in the messages to the options of a decoder. They are few and are collected on
     the driver.
 
@@ -35,8 +35,11 @@ def with_table_schemas(messages: DataFrame, protocol: str, options: Options) -> 
         for value in _first_of_each(values, versions_of):
             yield pa.record_batch([pa.array([value], pa.binary())], schema=_VALUE)
 
-    rows = messages.select("value").mapInArrow(find, "value binary").collect()
-    found = _first_of_each((bytes(row["value"]) for row in rows), versions_of)
+    if isinstance(messages, pa.Table):
+        rows = pa.Table.from_batches(find(iter(messages.to_batches())), _VALUE)
+    else:
+        rows = messages.select("value").mapInArrow(find, "value binary").toArrow()
+    found = _first_of_each(rows.column("value").to_pylist(), versions_of)
     return {**options, "table_descriptions": tuple(found)}
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from ticdc_producer.verifier.coverage.columns import key_image, position
 from ticdc_producer.verifier.coverage.features_found import EVENT_POSITION
-from ticdc_producer.verifier.identity import key_image
-from ticdc_producer.verifier.stream import position
 
 _TEXTS = "type in ('char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext')"
 _TIMES = "type in ('time', 'datetime', 'timestamp')"

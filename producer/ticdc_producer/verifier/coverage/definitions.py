@@ -7,13 +7,13 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from ticdc_producer.verifier.coverage.columns import PARTITION, position
 from ticdc_producer.verifier.coverage.features_found import (
     EVENT_POSITION,
     features_found,
     features_of_groups,
     first_event,
 )
-from ticdc_producer.verifier.stream import PARTITION, position
 
 _OF_TABLE = r"query rlike r'(?i)^\s*(create|alter)\s+table\b'"
 _VIRTUAL = r"query rlike r'(?i)\bvirtual\b'"

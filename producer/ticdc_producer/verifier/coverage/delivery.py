@@ -12,8 +12,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from ticdc_producer.verifier.coverage.columns import FIRST_ROW, PARTITION, TABLE, event_ref, preceding_events
 from ticdc_producer.verifier.coverage.features_found import features_found, features_of_groups, first_event
-from ticdc_producer.verifier.stream import FIRST_ROW, PARTITION, TABLE, event_ref, preceding_events
 
 _BY_VALUE = "rule in ('index-value', 'columns')"
 _ROW_AGAIN = "kind = 'row' and again and not repeated"

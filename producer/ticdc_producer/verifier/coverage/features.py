@@ -11,13 +11,14 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.verifier.coverage.cells import cell_features
+from ticdc_producer.verifier.coverage.classified import classify
+from ticdc_producer.verifier.coverage.columns import event_ref
 from ticdc_producer.verifier.coverage.definitions import definition_features
 from ticdc_producer.verifier.coverage.delivery import delivery_features, with_repetitions
 from ticdc_producer.verifier.coverage.features_found import first_event
 from ticdc_producer.verifier.coverage.keys import key_features
 from ticdc_producer.verifier.coverage.rules import RULES, Found, Need
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream import classify, event_ref
 
 
 @dataclass(frozen=True, slots=True)

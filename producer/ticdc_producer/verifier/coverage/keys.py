@@ -5,14 +5,20 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from ticdc_producer.verifier.coverage.columns import (
+    PARTITION,
+    fingerprint,
+    handle_columns,
+    handle_entries,
+    marked,
+    position,
+)
 from ticdc_producer.verifier.coverage.features_found import (
     EVENT_POSITION,
     features_found,
     features_of_groups,
     first_event,
 )
-from ticdc_producer.verifier.identity import fingerprint, handle_columns, handle_entries, marked
-from ticdc_producer.verifier.stream import PARTITION, position
 
 _TRANSACTION = ("topic", "schema", "table", "commit_ts")
 

@@ -26,7 +26,7 @@ class BroadcastViolation:
 
 
 def broadcast_violations(found: Sequence[BroadcastViolation]) -> Violations:
-    """The violations as columns; their examples are the first copy and what shows that a partition continued."""
+    """The violations as columns; examples are the first copy, and what shows that a partition continued."""
     topics = sorted({one.event.topic for one in found})
     return Violations(
         np.array([one.severity for one in found], str),

@@ -1,4 +1,4 @@
-"""Invariants of DDL events: their partitions, their order, and their barriers (docs/stream-semantics.md §7.2)."""
+"""Invariants of DDL events: their partitions, order and barriers (docs/stream-semantics.md §7.2)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def _check_ddl_order(checks: KeyChecks) -> Violations:
         events,
         checks.groups.first_of(EventKind.DDL) & (events.commit_ts < events.ddl_ts),
         "error" if checks.groups.options.commit_ts == "exact" else "warning",
-        lambda number: f"DDL with ts {events.commit_ts[number]} comes after a DDL with ts {events.ddl_ts[number]}",
+        lambda number: (
+            f"DDL with ts {events.commit_ts[number]} comes after a DDL with ts {events.ddl_ts[number]}"
+        ),
         after=events.ddl_position,
     )
 

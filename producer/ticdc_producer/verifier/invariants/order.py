@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ticdc_producer.verifier.batch_groups import BatchGroups
-from ticdc_producer.verifier.events import Events, EventKind, Rule
+from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant

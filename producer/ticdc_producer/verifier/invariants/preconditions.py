@@ -109,7 +109,9 @@ def key_update_split(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unm
     else:
         yield from events_of_kind(EventKind.ROW)(options, facts)
         if not options.unique_columns:
-            yield Unmet("the protocol does not mark unique columns other than its key", facts.count(EventKind.ROW))
+            yield Unmet(
+                "the protocol does not mark unique columns other than its key", facts.count(EventKind.ROW)
+            )
 
 
 def any_events(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:  # noqa: ARG001 - one signature

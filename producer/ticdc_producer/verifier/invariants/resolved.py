@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ticdc_producer.verifier.events import NOTHING, Events, EventKind
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.invariants.broadcast import BroadcastViolation, broadcast_violations
+from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.violations import Violations
 

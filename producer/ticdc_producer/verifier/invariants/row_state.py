@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ticdc_producer.model.event import Op
@@ -21,7 +23,7 @@ def history_severity(options: VerifyOptions) -> str:
 
 
 def _violations(
-    history: RowHistory, wrong: Flags, severity: str | np.ndarray, detail: object
+    history: RowHistory, wrong: Flags, severity: str | np.ndarray, detail: Callable[[int], str]
 ) -> Violations:
     changes = history.changes
     rows = np.flatnonzero(wrong)

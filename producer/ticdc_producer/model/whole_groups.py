@@ -1,13 +1,32 @@
-"""Keeps groups of rows whole over batches."""
+"""Groups of consecutive rows with equal keys, also over batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.pipeline.mutations import first_of_groups
+
+def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which rows begin a group of equal keys.
+
+    :param rows: those of a group are consecutive.
+    """
+    first = np.zeros(rows.num_rows, bool)
+    first[:1] = True
+    for name in key:
+        column = rows.column(name)
+        if pa.types.is_integer(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            first[1:] |= values[1:] != values[:-1]
+        else:
+            before = column.slice(0, max(len(column) - 1, 0))
+            differs = pc.fill_null(pc.not_equal(column.slice(1), before), False)
+            first[1:] |= differs.to_numpy(zero_copy_only=False)
+    return first
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,69 @@
+"""The rows that a scenario's tables have at a time, as a reader of the messages decodes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from ticdc_producer.runs.change_log import StepRows
+from ticdc_producer.runs.generated_state import generated_state, state_rows
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.verifier.table_state import STATE
+
+
+def sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
+    """Rows of the replicated tables that SQL filled, and one record without a row per table (``STATE``).
+
+    :param left_out: ``schema.table`` of tables that are not compared.
+    :param ts: time stamp (TSO) of the state; None: the state at the end.
+    """
+    fidelity = job.encoder.fidelity
+    records: list[dict[str, Any]] = []
+    for table, rows in replicated_state(job, job.history.state if ts is None else job.state_until(ts)):
+        if table.handle_index is None or table.qualified_name in left_out:
+            continue
+        columns = [
+            (fidelity.visible_name(column.name), fidelity.full_projection(column))
+            for column in table.sent_columns
+        ]
+        names = {
+            "schema": fidelity.visible_name(table.schema),
+            "table": fidelity.visible_name(table.name),
+        }
+        records.append({**names, "row": None})
+        records += [
+            {
+                **names,
+                "row": [(name, project(value)) for (name, project), value in zip(columns, row, strict=True)],
+            }
+            for row in rows
+        ]
+    return pa.Table.from_pylist(records, STATE)
+
+
+def step_states(steps: StepRows, job: Job, ts: int | None) -> dict[str, DataFrame]:
+    """Rows of the tables that ``generate`` and ``data`` steps filled (``STATE``), by ``schema.table``."""
+    commits = job.sent if ts is None else job.commits_until(ts)
+    return {
+        table.qualified_name: state_rows(job, table, frame)
+        for table, frame in generated_state(steps, job, commits)
+    }
+
+
+def state_frame(
+    spark: SparkSession, steps: StepRows, job: Job, left_out: Collection[str], ts: int | None
+) -> DataFrame:
+    """The rows of all replicated tables (``STATE``)."""
+    rows = sql_state(job, left_out, ts)
+    found = spark.createDataFrame(rows) if rows.num_rows else spark.createDataFrame([], _EMPTY)
+    for name, frame in step_states(steps, job, ts).items():
+        if name not in left_out:
+            found = found.unionByName(frame)
+    return found
+
+
+_EMPTY = "schema string, table string, row map<string,binary>"

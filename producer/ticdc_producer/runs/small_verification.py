@@ -1,0 +1,213 @@
+"""Verifies few messages in one Spark task; the plain functions of ``verifier.check`` do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.model.shapes import DECODED, MESSAGES
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.registry import Options
+from ticdc_producer.runs.change_log import StepRows, step_rows
+from ticdc_producer.runs.expected_state import sql_state, step_states
+from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.schemas import with_schemas
+from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
+from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
+from ticdc_producer.targets.decoding.dataframes import kafka_messages, record_batches
+from ticdc_producer.targets.decoding.decode import decoded, event_decoder
+from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
+from ticdc_producer.targets.kafka.read import OffsetRange, read
+from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.options import Strictness
+from ticdc_producer.verifier.table_state import STATE, StateComparison
+from ticdc_producer.verifier.verdict import Verdict
+
+SMALL_MESSAGES = 100_000
+"""Up to this many messages, one task is faster than many."""
+SMALL_BYTES = 64 << 20
+"""Up to this many bytes of keys and values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicRanges:
+    """Messages to read from Kafka."""
+
+    brokers: Brokers
+    ranges: Sequence[OffsetRange]
+
+    def read(self) -> pa.Table | None:
+        """The messages (shape ``MESSAGES``); None if they have more than :data:`SMALL_BYTES`."""
+        batches, size = [], 0
+        for part in self.ranges:
+            for batch in record_batches(read(self.brokers, part)):
+                size += _size(batch)
+                if size > SMALL_BYTES:
+                    return None
+                batches.append(batch)
+        return pa.Table.from_batches(batches, MESSAGES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallExpected:
+    """What a scenario requires of a small stream.
+
+    :param events: shape ``EXPECTED_EVENTS``; None: the task simulates the job, without illegal faults.
+    :param skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
+    :param step_states: by time stamp of the state (None: the end) and ``schema.table``, the rows of tables
+        that ``generate`` steps filled (``table_state.STATE``).
+    """
+
+    job: Job
+    events: pa.Table | None = None
+    skipped: frozenset[str] = frozenset()
+    step_states: Mapping[int | None, Mapping[str, pa.Table]] = field(default_factory=dict)
+
+    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallExpected:
+        """This with the events.
+
+        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
+        """
+        if self.events is not None:
+            return self
+        simulation = simulate(self.job, [*generated], faults=False)
+        rejected = {error.table for one in simulation.partitions for error in one.rejected.values()}
+        skipped = frozenset(rejected) if self.job.scenario.on_error == "skip" else frozenset[str]()
+        return replace(self, events=simulation.expected_events, skipped=skipped)
+
+
+@dataclass(frozen=True)
+class SmallVerdict:
+    """:param preview: the first messages, see ``runs.preview``."""
+
+    verdict: Verdict
+    preview: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallVerification:
+    """The function that the task calls.
+
+    :param messages: what was read (shape ``MESSAGES``), or what is to be read.
+    :param topics: the topics that are read.
+    :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
+    :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
+    :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    """
+
+    changefeed: Changefeed
+    messages: pa.Table | TopicRanges
+    topics: Collection[str]
+    expected: SmallExpected | None = None
+    strictness: Strictness = field(default_factory=Strictness)
+    skipped: Collection[str] = ()
+    claims: str = ""
+    schemas: Mapping[int, str] = field(default_factory=dict)
+
+    def __call__(self, generated: Iterable[pa.RecordBatch]) -> SmallVerdict | None:
+        """The verdict; None if the messages are too many for one task.
+
+        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``), if the scenario's events are
+            not known.
+        """
+        messages = self.messages.read() if isinstance(self.messages, TopicRanges) else self.messages
+        if messages is None:
+            return None
+        expected = None if self.expected is None else self.expected.simulated(generated)
+        verdict = replace(self, expected=expected)._verdict(messages)
+        return SmallVerdict(verdict, first_lines(messages, self.changefeed.protocol))
+
+    def _verdict(self, messages: pa.Table) -> Verdict:
+        stream = self._stream(messages)
+        if self.expected is None:
+            return verdict(stream.options, stream.findings, stream.kinds, None, None, ())
+        job = self.expected.job
+        return verdict(
+            stream.options,
+            stream.findings,
+            stream.kinds,
+            stream.comparison(self.expected.events),
+            job,
+            [self._state(stream, self.expected, ts) for ts in (None, *job.state_at)],
+        )
+
+    def _stream(self, messages: pa.Table) -> CheckedStream:
+        changefeed, job = self.changefeed, None if self.expected is None else self.expected.job
+        decode_options: Options = codec_options(changefeed)
+        fidelity = registry.encoder(changefeed.protocol, decode_options).fidelity
+        own = self.schemas or ({} if job is None else job.known_schemas)
+        decode_options = with_schemas(decode_options, changefeed, messages, own)
+        decode_options = with_table_schemas(messages, changefeed.protocol, decode_options)
+        decode = event_decoder(changefeed.protocol, decode_options, self.claims)
+        catalog = None if job is None else job.history.catalog
+        skipped = {*self.skipped, *(() if self.expected is None else self.expected.skipped)}
+        options = replace(
+            verify_options(changefeed, fidelity, self.topics, self.strictness, catalog),
+            untracked=untracked(changefeed, job, skipped),
+            partitioned=None if job is None else partitioned_tables(job, fidelity),
+        )
+        return CheckedStream(pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED), options)
+
+    def _state(self, stream: CheckedStream, expected: SmallExpected, ts: int | None) -> StateComparison:
+        unverifiable = not_compared(expected.job, stream.facts)
+        left_out = expected.skipped | unverifiable
+        steps = expected.step_states.get(ts, {})
+        rows = [rows for name, rows in steps.items() if name not in left_out]
+        state = pa.concat_tables([sql_state(expected.job, left_out, ts), *rows])
+        return stream.state(state, sorted(unverifiable), ts)
+
+
+def small_step_states(steps: StepRows, job: Job) -> dict[int | None, dict[str, pa.Table]]:
+    """The rows of tables that ``generate`` steps filled, see :class:`SmallExpected`."""
+    return {
+        ts: {name: frame.toArrow().cast(STATE) for name, frame in step_states(steps, job, ts).items()}
+        for ts in (None, *job.state_at)
+    }
+
+
+def small_expected(spark: SparkSession, job: Job) -> tuple[SmallExpected, DataFrame | None]:
+    """What a scenario with a small history requires, and the rows that the task needs to simulate it."""
+    steps = step_rows(spark, job.history)
+    return SmallExpected(job=job, step_states=small_step_states(steps, job)), steps.generated
+
+
+def is_small_folder(folder: Path) -> bool:
+    """Whether the messages of a golden folder are few."""
+    file = folder / "messages.jsonl"
+    return file.exists() and file.stat().st_size <= 2 * SMALL_BYTES
+
+
+def message_frame(spark: SparkSession, messages: pa.Table | TopicRanges) -> DataFrame:
+    """The messages as a DataFrame (shape ``MESSAGES``)."""
+    if isinstance(messages, TopicRanges):
+        return kafka_messages(spark, messages.brokers, messages.ranges)
+    if not messages.num_rows:  # pyspark cannot create it from an empty Arrow table
+        return spark.createDataFrame([], from_arrow_schema(MESSAGES))
+    return spark.createDataFrame(messages)
+
+
+def small_stream(spark: SparkSession, task: SmallVerification, found: Verdict) -> VerifiedStream:
+    """The verified stream, whose events are decoded again if a report asks for them."""
+    job = None if task.expected is None else task.expected.job
+
+    def stream() -> DataFrame:
+        changefeed, messages = task.changefeed, message_frame(spark, task.messages)
+        own = task.schemas or ({} if job is None else job.known_schemas)
+        options = with_schemas(codec_options(changefeed), changefeed, messages, own)
+        return decoded(messages, changefeed.protocol, options, task.claims).localCheckpoint()
+
+    return VerifiedStream(task.changefeed, "" if job is None else job.scenario.name, stream, found)
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    return sum(pc.sum(pc.binary_length(batch.column(name))).as_py() or 0 for name in ("key", "value"))

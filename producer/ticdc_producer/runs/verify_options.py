@@ -1,0 +1,102 @@
+"""The verification options that follow from a changefeed and its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.dispatch.rules import Router
+from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.runs.observed_names import ObservedNames, observed_names
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.unverifiable_tables import untracked_tables
+from ticdc_producer.verifier.options import DispatchRule, Strictness, VerifyOptions
+
+
+class TableDispatch:
+    """The dispatch rule of each table, as far as a reader of the messages can know it."""
+
+    def __init__(self, changefeed: Changefeed, fidelity: Fidelity, names: ObservedNames) -> None:
+        self._router = Router(changefeed)
+        self._fidelity = fidelity
+        self._names = names
+
+    @property
+    def default_topic(self) -> str:
+        """The topic of DDLs without table."""
+        return self._router.default_topic
+
+    def __call__(self, schema: str, table: str) -> DispatchRule | None:
+        """The rule of a table; None if it is unknown."""
+        found = self._router.rule_of(schema, table)
+        by_column = found.rule in ("index-value", "columns")
+        if not self._names.match_hashed(schema, table, by_column=by_column):
+            return None
+        if found.rule == "ts" and not has_commit_ts(self._fidelity.commit_ts):
+            return None
+        if found.index:
+            return None  # the stream does not carry the columns of the index
+        columns = found.columns if found.rule == "columns" else None
+        topic = self._router.ddl_topic("", "", schema, table)
+        return DispatchRule(schema=schema, table=table, rule=found.rule, columns=columns, topic=topic)
+
+
+def verify_options(
+    changefeed: Changefeed,
+    fidelity: Fidelity,
+    topics: Collection[str],
+    strictness: Strictness,
+    catalog: Catalog | None = None,
+) -> VerifyOptions:
+    """The verification options that follow from a changefeed.
+
+    :param topics: the topics that are read.
+    :param catalog: the tables of the scenario; None without one.
+    """
+    rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
+    return VerifyOptions(
+        rules=rules,
+        partitions=dict.fromkeys(topics, changefeed.partition_num),
+        ddl_broadcast=changefeed.ddl_to_all_partitions,
+        resolved=fidelity.resolved,
+        strict_table_order=strictness.strict_table_order,
+        raw_key_update=changefeed.output_raw_change_event,
+        max_batch_size=changefeed.max_batch_size,
+        max_message_bytes=changefeed.most_batch_bytes,
+        old_value=fidelity.old_values != "none",
+        commit_ts=fidelity.commit_ts,
+        table_ids=fidelity.table_ids != "none",
+        unique_columns=fidelity.unique_columns,
+        hashed_types=fidelity.hashed_types,
+        from_beginning=strictness.from_beginning,
+        old_columns="updated" if fidelity.old_values == "updated" else "all",
+        # A complete old image is never empty, so it identifies an update without the operation's name.
+        names_operation=fidelity.names_operation or fidelity.old_values == "all",
+        whole_deletes=fidelity.deletes == "all",
+        handle_keys=bool(fidelity.visible_flag(ColumnFlag.HANDLE_KEY)),
+        flags=fidelity.unique_columns,
+        force_replicate=changefeed.force_replicate,
+        batched_by_key=changefeed.batch_by != "partition",
+        default_topic=rules.default_topic,
+        resolved_gap_ms=strictness.resolved_gap_ms,
+        examples=strictness.examples,
+    )
+
+
+def partitioned_tables(job: Job, fidelity: Fidelity) -> frozenset[str] | None:
+    """``schema.table`` of the partitioned tables, if rows carry no physical table id; else None."""
+    if fidelity.table_ids != "none":
+        return None
+    return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
+
+
+def untracked(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
+    """Tables whose changes the stream does not carry completely; None: it carries no DDL at all.
+
+    :param skipped: ``schema.table`` of tables with rejected rows.
+    """
+    if job is not None:
+        return frozenset(skipped).union(untracked_tables(job))
+    return frozenset(skipped) if changefeed.output_ddl else None

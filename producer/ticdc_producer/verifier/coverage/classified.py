@@ -1,0 +1,81 @@
+"""The events with what the verifier knows of each, as rows for Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.verifier.events import OBSERVED, EventKind, Events, Rule
+from ticdc_producer.verifier.key_groups import KeyGroups
+from ticdc_producer.verifier.observe import Observer
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.stream_facts import StreamFacts
+
+_KEY = ("key", "key_check")
+_KINDS = ["", *(kind.name.lower() for kind in EventKind)]
+_OPS = ["", *(op.label for op in Op)]
+_RULES = [None, *(rule.name.lower().replace("_", "-") for rule in Rule if rule != Rule.UNKNOWN)]
+_CLASSIFIED = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("position", pa.int64()),
+        ("kind", pa.string()),
+        ("commit_ts", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("op", pa.string()),
+        ("rule", pa.string()),
+        ("row_key", pa.int64()),
+        ("identity", pa.int64()),
+        ("first_delivery", pa.bool_()),
+        ("key_change", pa.list_(pa.string())),
+    ]
+)
+
+
+def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
+    """The events without their images.
+
+    ``row_key`` is NULL for rows without handle key, ``rule`` where it is unknown; ``key_change`` has the
+    unique and handle columns that an update changes.
+    """
+    facts = StreamFacts(options)
+
+    def observe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        observer = Observer(options)
+        for batch in batches:
+            if batch.num_rows:
+                yield observer.observe(batch).events.batch()
+
+    def classified(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in whole_groups(batches, _KEY):
+            yield _classified(KeyGroups(Events.of(batch), options, facts))
+
+    observed = decoded.mapInArrow(observe, from_arrow_schema(OBSERVED))
+    in_groups = observed.repartition(*_KEY).sortWithinPartitions(*_KEY)
+    return in_groups.mapInArrow(classified, from_arrow_schema(_CLASSIFIED))
+
+
+def _classified(groups: KeyGroups) -> pa.RecordBatch:
+    events = groups.events
+    changed = pc.split_pattern(pc.if_else(pc.equal(events.key_change, ""), None, events.key_change), ", ")
+    columns = {
+        "kind": pa.array(_KINDS).take(pa.array(events.kind)),
+        "op": pa.array(_OPS).take(pa.array(events.op)),
+        "rule": pa.array(_RULES).take(pa.array(events.rule)),
+        "row_key": pa.array(events.key, mask=~events.keyed),
+        "first_delivery": pa.array(groups.first_delivery | (events.kind == EventKind.ERROR)),
+        "key_change": changed,
+    }
+    arrays = [columns.get(field.name, getattr(events, field.name, None)) for field in _CLASSIFIED]
+    return pa.record_batch(
+        [pa.array(array).cast(field.type) for array, field in zip(arrays, _CLASSIFIED, strict=True)],
+        schema=_CLASSIFIED,
+    )

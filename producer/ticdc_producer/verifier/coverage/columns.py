@@ -1,0 +1,77 @@
+"""Columns of decoded events that several features need, as Spark expressions."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, Window, WindowSpec
+from pyspark.sql import functions as sf
+
+from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.verifier.events import INDEX_BITS
+
+PARTITION = ("topic", "partition")
+TABLE = ("schema", "table")
+FIRST_ROW = "kind = 'row' and first_delivery"
+_SALTS = (0x5449, 0x4443)
+
+
+def position() -> Column:
+    """Offset and index in the message as one number, see ``verifier.events.positions``."""
+    return sf.shiftleft(sf.col("offset"), INDEX_BITS) + sf.col("index")
+
+
+def event_ref() -> Column:
+    """Reference to this event as a struct of topic, partition, offset and index."""
+    number = sf.col("position")
+    return sf.struct(
+        sf.col("topic"),
+        sf.col("partition"),
+        sf.shiftright(number, INDEX_BITS).alias("offset"),
+        number.bitwiseAND(sf.lit((1 << INDEX_BITS) - 1)).cast("int").alias("index"),
+    )
+
+
+def preceding_events(*group: str) -> WindowSpec:
+    """Window: the earlier events of the same partition and group."""
+    before = Window.partitionBy(*PARTITION, *group).orderBy("position")
+    return before.rowsBetween(Window.unboundedPreceding, -1)
+
+
+def fingerprint(*parts: Column) -> Column:
+    """128 bits over the parts: two 64-bit hashes that start from different salts.
+
+    xxhash64 ignores NULL and the boundaries of arrays; a part in which either can differ must be marked
+    (:func:`marked`).
+    """
+    high, low = (sf.xxhash64(sf.lit(salt), *parts) for salt in _SALTS)
+    return sf.struct(high.alias("high"), low.alias("low"))
+
+
+def marked(pairs: Column) -> Column:
+    """Fingerprints of name-value pairs; they distinguish SQL NULL from an empty value."""
+    return sf.transform(pairs, lambda pair: fingerprint(pair.key, pair.value.isNull(), pair.value))
+
+
+def key_image() -> Column:
+    """The image with the row's key: the old image of a delete, otherwise the new image."""
+    return sf.when(sf.col("op") == "delete", sf.col("before")).otherwise(sf.col("after"))
+
+
+def handle_columns() -> Column:
+    """The event's columns that belong to the handle key."""
+    bit = sf.lit(int(ColumnFlag.HANDLE_KEY))
+    return sf.filter("columns", lambda column: column.flag.bitwiseAND(bit) != 0)
+
+
+def handle_entries(image: Column | None = None) -> Column:
+    """Name and value of the handle key columns, sorted by name; NULL or empty without a handle key.
+
+    :param image: :func:`key_image`, if a column has it already.
+    """
+    values = key_image() if image is None else image
+    pairs = sf.transform(
+        handle_columns(),
+        lambda column: sf.struct(
+            column["name"].alias("key"), sf.try_element_at(values, column["name"]).alias("value")
+        ),
+    )
+    return sf.sort_array(pairs)
