@@ -34,7 +34,7 @@ def run_in_one_task(
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
-            outcome: tuple[bool, object] = True, function(batches)
+            outcome: tuple[bool, object] = True, function(iter(()) if rows is None else batches)
         except ProducerError as error:
             # Not raised here: the driver needs the error, not Spark's stack trace of it.
             outcome = False, (type(error), error.args, error.__dict__)
