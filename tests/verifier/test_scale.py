@@ -6,8 +6,10 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from tests.verifier.test_distributed import as_they_are
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
-from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
+from ticdc_producer.verifier import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.distributed import check_messages
 
 KEYS = 5_000
 PARTITIONS = 4
@@ -88,9 +90,11 @@ def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
 def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession, rows: int) -> None:
     early, late = rows, rows + 2 * KEYS
     sound, unsound = (whole(spark, rows).withColumn("topic", sf.lit(name)) for name in TOPICS)
-    events = sound.union(swapped(unsound, early, late)).persist()
-    findings = check(events, OPTIONS)
-    events.unpersist()
+    in_order = ("topic", "partition", "offset", "index")
+    events = sound.union(swapped(unsound, early, late)).repartitionByRange(7, *in_order)
+    decoded = events.sortWithinPartitions(*in_order).persist()
+    findings = check_messages(decoded, as_they_are, OPTIONS).findings
+    decoded.unpersist()
     by_id = {finding.id: finding for finding in findings if finding.severity != "not checked"}
     assert by_id.keys() == {"INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-RESOLVED"}
     for finding in by_id.values():

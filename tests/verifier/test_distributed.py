@@ -1,0 +1,81 @@
+"""A stream of any size is checked in slices by many tasks; the result is that of one task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.verifier import test_invariants, test_row_history
+from tests.verifier.test_comparison import row_of, stream
+from tests.verifier.test_invariants import BROKEN, INFORMATION, LEGAL, on_topics, together
+from tests.verifier.topic import Topic, account, ts
+from ticdc_producer.verifier import VerifyOptions, check
+from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.distributed import ExpectedState, check_messages
+from ticdc_producer.verifier.table_state import STATE
+
+IN_ORDER = ("topic", "partition", "offset", "index")
+
+
+def in_slices(spark: SparkSession, decoded: pa.Table, slices: int) -> DataFrame:
+    """Decoded events in slices of partitions, each in its order."""
+    frame = spark.createDataFrame(decoded)
+    return frame.repartitionByRange(slices, *IN_ORDER).sortWithinPartitions(*IN_ORDER)
+
+
+def as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Events that need no decoding."""
+    yield from batches
+
+
+def streams() -> dict[str, Callable[[], Topic]]:
+    broken = {name: build for name, (build, _) in BROKEN.items()}
+    information = {f"information-{name}": build for name, (build, _) in INFORMATION.items()}
+    legal = {f"legal-{number}": build for number, build in enumerate((*LEGAL, *test_row_history.LEGAL))}
+    return broken | information | legal
+
+
+@pytest.mark.parametrize("slices", [1, 7])
+def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int) -> None:
+    topics = {name: build() for name, build in streams().items()}
+    decoded, options = together(topics), on_topics(topics)
+    options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)
+    found = check_messages(in_slices(spark, decoded, slices), as_they_are, options)
+    whole = CheckedStream(decoded, options)
+    assert len(whole.findings) > len(test_invariants.INVARIANTS)
+    assert found.findings == whole.findings == check(decoded, options)
+    assert found.kinds == whole.kinds
+
+
+def state(*rows: dict[str, str]) -> pa.Table:
+    images = [None, *([(name, text.encode()) for name, text in row.items()] for row in rows)]
+    return pa.Table.from_pylist(
+        [{"schema": "bank", "table": "accounts", "row": row} for row in images], STATE
+    )
+
+
+def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
+    delivered = stream().row(1, ts(9), after=account(9))
+    delivered.events.remove(row_of(delivered, 3))
+    row_of(delivered, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
+    options, expected = VerifyOptions(), stream().table()
+    states = [(state(account(1, 5)), None), (state(account(1), account(3)), ts(1))]
+    found = check_messages(
+        in_slices(spark, delivered.table(), 3),
+        as_they_are,
+        options,
+        spark.createDataFrame(expected),
+        lambda _facts: [
+            ExpectedState(spark.createDataFrame(rows), ["bank.other"], until) for rows, until in states
+        ],
+    )
+    whole = CheckedStream(delivered.table(), options)
+    assert found.comparison == whole.comparison(expected)
+    assert found.comparison is not None
+    assert not found.comparison.ok
+    assert found.states == [whole.state(rows, ["bank.other"], until) for rows, until in states]
+    assert [one.ok for one in found.states] == [False, False]
