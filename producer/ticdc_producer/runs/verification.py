@@ -20,10 +20,10 @@ from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
 from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
-from ticdc_producer.verifier.check import enabled_invariants
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.distributed import ExpectedState, check_messages
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import StateComparison

@@ -14,13 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.verifier.comparison import MISSING, Comparison, DeliveryOrder, Differences, match
-from ticdc_producer.verifier.events import EventKind, Events, offset_and_index
-from ticdc_producer.verifier.finding import EventRef, Example, Finding
+from ticdc_producer.verifier.comparison import Comparison, DeliveryOrder, match
+from ticdc_producer.verifier.events import EventKind, Events
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
 from ticdc_producer.verifier.invariants import row_state
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
-from ticdc_producer.verifier.invariants.resolved import COMPLETE
 from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
@@ -28,7 +27,6 @@ from ticdc_producer.verifier.observe import Observer, with_left_keys
 from ticdc_producer.verifier.old_image import event_pair, old_image_violations, suspected
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks
-from ticdc_producer.verifier.readable import event_summary, image_of, readable_pairs
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     RowDifferences,
@@ -37,10 +35,10 @@ from ticdc_producer.verifier.table_state import (
     delivered_state,
     expected_state,
     final_rows,
+    state_comparison,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
-_RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 _LOCATION = ("topic", "partition", "offset", "index")
 
 
@@ -53,11 +51,6 @@ def check(decoded: pa.Table, options: VerifyOptions) -> list[Finding]:
     :param decoded: shape ``DECODED``.
     """
     return CheckedStream(decoded, options).findings
-
-
-def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
-    """The invariants that the options enable."""
-    return [one for one in INVARIANTS if one.enabled(options)]
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ class CheckedStream:
         for invariant in INVARIANTS:
             if invariant.by_event:
                 violations.add(invariant.id, invariant.by_event(marked, self.options))
-        return facts, violations, with_left_keys(marked.events, marked.observation.left_keys)
+        return facts, violations, with_left_keys(marked.events, marked.observation)
 
     @cached_property
     def _checks(self) -> KeyChecks:
@@ -142,8 +135,9 @@ class CheckedStream:
         in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
         for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():
             differences.merge([DeliveryOrder().add(part)])
-        missing, others = differing_events(differences)
-        return differences.comparison(rows_at(batch, missing), self.rows_at(others))
+        return differences.comparison(
+            rows_at(batch, differences.expected_examples), self.rows_at(differences.delivered_examples)
+        )
 
     def state(
         self, expected: pa.Table, not_compared: Collection[str], until: int | None = None
@@ -163,98 +157,12 @@ class CheckedStream:
             len(tables),
             not_compared,
             expected.take(pa.array(numbers, pa.int64())).to_pylist(),
-            self.rows_at(surplus_events(differences)).values(),
+            self.rows_at(differences.unexpected_events).values(),
         )
 
     def rows_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """The decoded events at some positions."""
         return rows_at(self._rows, events)
-
-
-def add_stream_violations(found: KeyFindings, options: VerifyOptions) -> None:
-    """Add what shows only when the groups of the whole stream are together."""
-    found.violations.add(row_state.SCHEMA.id, found.shapes.violations(options))
-    found.violations.add(COMPLETE.id, found.uncovered.violations())
-
-
-def kinds(facts: StreamFacts, found: KeyFindings) -> dict[str, int]:
-    """Events by kind; ``duplicate`` counts the duplicates among them."""
-    by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
-    return {kind.name.lower(): facts.count(kind) for kind in by_kind} | {"duplicate": found.duplicates}
-
-
-def example_events(violations: ViolationCounts) -> set[EventID]:
-    """The events that the examples name."""
-    return {
-        event for described in violations.examples.values() for events, _ in described for event in events
-    }
-
-
-def findings(
-    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
-) -> list[Finding]:
-    """The findings of a stream, the most severe first.
-
-    :param rows: the decoded events that the examples name.
-    """
-    found = [
-        *_violated(violations, facts, rows),
-        *_not_checked(facts),
-    ]
-    return sorted(found, key=lambda finding: _RANK[finding.severity])
-
-
-def _violated(
-    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
-) -> Iterator[Finding]:
-    for invariant in INVARIANTS:
-        for severity in ("error", "warning", "info"):
-            count = violations.counts[invariant.id, severity]
-            if count and invariant.is_checked(facts.options, facts):
-                examples = violations.examples[invariant.id, severity]
-                yield Finding(
-                    id=invariant.id,
-                    severity=severity,
-                    count=count,
-                    statement=invariant.statement,
-                    hint=invariant.hint,
-                    examples=tuple(
-                        Example(tuple(event_ref(event, rows[event]) for event in events), detail)
-                        for events, detail in examples
-                    ),
-                )
-
-
-def _not_checked(facts: StreamFacts) -> Iterator[Finding]:
-    for invariant in enabled_invariants(facts.options):
-        for unmet in invariant.unmet(facts.options, facts):
-            yield Finding(
-                id=invariant.id,
-                severity="not checked",
-                count=unmet.rows,
-                statement=invariant.statement,
-                hint=unmet.reason,
-            )
-
-
-def event_ref(event: EventID, row: dict[str, Any]) -> EventRef:
-    """An event with what identifies it to a reader.
-
-    :param row: the decoded event.
-    """
-    topic, partition, offset, index = event
-    return EventRef(
-        topic=topic,
-        partition=partition,
-        offset=offset,
-        index=index,
-        kind=row["kind"],
-        commit_ts=row["commit_ts"],
-        schema=row["schema"] or "",
-        table=row["table"] or "",
-        op=row["op"] or "",
-        text=event_summary(row),
-    )
 
 
 def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
@@ -274,49 +182,7 @@ def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID,
     return found
 
 
-def differing_events(differences: Differences) -> tuple[set[EventID], set[EventID]]:
-    """The events that are examples: expected ones, and delivered ones."""
-    signs = differences.examples
-    others = {event for sign, events in signs.items() if sign != MISSING for event in events}
-    return set(signs.get(MISSING, ())), others
-
-
 def one_batch(table: pa.Table) -> pa.RecordBatch:
     """The rows of a table as one batch."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
-
-
-def surplus_events(differences: RowDifferences) -> list[EventID]:
-    """The events of the unexpected rows that are examples."""
-    return [
-        (topic, partition, *offset_and_index(position))
-        for _, _, topic, partition, position in differences.surplus
-    ]
-
-
-def state_comparison(
-    differences: RowDifferences,
-    tables: int,
-    not_compared: Collection[str],
-    missing: Iterable[dict[str, Any]],
-    unexpected: Iterable[dict[str, Any]],
-) -> StateComparison:
-    """The result of a comparison of states.
-
-    :param missing: the missing rows that are examples (``table_state.STATE``).
-    :param unexpected: the decoded events of the unexpected ones.
-    """
-    return StateComparison(
-        tables=tables,
-        rows=differences.rows,
-        missing=differences.missing,
-        unexpected=differences.unexpected,
-        not_compared=tuple(not_compared),
-        diff=(*_state_lines("-", missing, "row"), *_state_lines("+", unexpected, "after")),
-    )
-
-
-def _state_lines(sign: str, rows: Iterable[dict[str, Any]], image: str) -> list[str]:
-    texts = sorted((row["schema"], row["table"], readable_pairs(image_of(row[image]))) for row in rows)
-    return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts]

@@ -86,6 +86,16 @@ class Differences:
         """Note events as examples of a kind of difference."""
         self.examples[sign] = sorted([*self.examples.get(sign, []), *found])[:MAX_EXAMPLES]
 
+    @property
+    def expected_examples(self) -> list[EventID]:
+        """The expected events that are examples."""
+        return self.examples.get(MISSING, [])
+
+    @property
+    def delivered_examples(self) -> list[EventID]:
+        """The delivered events that are examples."""
+        return [event for sign, found in self.examples.items() if sign != MISSING for event in found]
+
     def comparison(
         self, expected: Mapping[EventID, dict[str, Any]], delivered: Mapping[EventID, dict[str, Any]]
     ) -> Comparison:

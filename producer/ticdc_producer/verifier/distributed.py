@@ -11,8 +11,7 @@ Only keys, fingerprints and positions move. The images of examples are decoded a
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -20,7 +19,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -30,27 +28,20 @@ from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.task_results import task_results, task_rows, with_results
 from ticdc_producer.verifier import batch_groups as batching
-from ticdc_producer.verifier.check import (
-    add_stream_violations,
-    differing_events,
-    example_events,
-    findings,
-    kinds,
-    state_comparison,
-    surplus_events,
-)
 from ticdc_producer.verifier.comparison import MATCHED, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import OBSERVED, EventKind, Events
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
 from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
-from ticdc_producer.verifier.observe import Observer, with_left_keys
+from ticdc_producer.verifier.observe import Observer
 from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.partition_marks import PartitionMarks, PartitionState, carried_marks
+from ticdc_producer.verifier.partition_marks import carried_marks
+from ticdc_producer.verifier.slices import Decode, Slices, SliceStates, observed_events, states_before
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     BY_CONTENT,
@@ -62,12 +53,10 @@ from ticdc_producer.verifier.table_state import (
     delivered_state,
     expected_state,
     final_rows,
+    state_comparison,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
-Decode: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``)."""
-SliceStates: TypeAlias = Mapping[tuple[int, str, int], PartitionState]
 _Batches: TypeAlias = Iterator[pa.RecordBatch]
 _KEY = ("key", "key_check")
 _LOCATION = ("topic", "partition", "offset", "index")
@@ -102,16 +91,6 @@ class CheckedMessages:
 
 
 @dataclass
-class _Slices:
-    """What one task found in its part of the stream."""
-
-    number: int
-    facts: StreamFacts
-    violations: ViolationCounts
-    states: dict[tuple[str, int], PartitionState]
-
-
-@dataclass
 class _Groups:
     """What one task found in its groups."""
 
@@ -134,51 +113,13 @@ def check_messages(
     :param expected_states: returns the expected rows, given what one pass over the stream shows.
     """
     with ExitStack() as stack:
-        observed = stack.enter_context(materialized(_observed(messages, decode, options)))
-        slices: list[_Slices] = task_results(observed)
+        observed = stack.enter_context(materialized(observed_events(messages, decode, options)))
+        slices: list[Slices] = task_results(observed)
         facts, violations = StreamFacts(options), ViolationCounts(options.examples)
         facts.merge(one.facts for one in slices)
         violations.merge(one.violations for one in slices)
-        run = _Run(messages, decode, task_rows(observed), facts, _states_before(slices), expected)
+        run = _Run(messages, decode, task_rows(observed), facts, states_before(slices), expected)
         return run.checked(violations, expected_states(facts), stack)
-
-
-def _observed(messages: DataFrame, decode: Decode, options: VerifyOptions) -> DataFrame:
-    def observe(batches: _Batches) -> Generator[pa.RecordBatch, None, _Slices]:
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        found = _Slices(number, StreamFacts(options), ViolationCounts(options.examples), {})
-        observer, marks = Observer(options), PartitionMarks()
-        for decoded in decode(batches):
-            if not decoded.num_rows:
-                continue
-            marked = marks.mark(observer.observe(decoded))
-            found.facts.add(marked)
-            for invariant in INVARIANTS:
-                if invariant.by_event:
-                    found.violations.add(invariant.id, invariant.by_event(marked, options))
-            events = with_left_keys(marked.events, marked.observation.left_keys)
-            yield replace(events, slice=np.full(len(events), number)).batch()
-        found.states = marks.states
-        return found
-
-    return with_results(messages, observe, OBSERVED)
-
-
-def _states_before(slices: Iterable[_Slices]) -> SliceStates:
-    """The state of each partition at the start of each slice but its first."""
-    by_partition: dict[tuple[str, int], list[tuple[PartitionState, int]]] = defaultdict(list)
-    for one in slices:
-        for name, state in one.states.items():
-            by_partition[name].append((state, one.number))
-    found = {}
-    for (topic, partition), states in by_partition.items():
-        in_order = sorted(states, key=lambda state: state[0].first)
-        before = in_order[0][0]
-        for state, number in in_order[1:]:
-            found[number, topic, partition] = before
-            before = before.followed_by(state)
-    return found
 
 
 @dataclass(frozen=True)
@@ -312,8 +253,10 @@ class _Run:
 
     def _comparison(self, differences: Differences, rows: DataFrame) -> Comparison:
         add_out_of_order(differences, rows.where(sf.col("state").isNull()))
-        missing, others = differing_events(differences)
-        return differences.comparison(_rows_at(self.expected, missing), self._rows_at(others))
+        return differences.comparison(
+            _rows_at(self.expected, differences.expected_examples),
+            self._rows_at(differences.delivered_examples),
+        )
 
     def _states(
         self, states: Sequence[ExpectedState], tables: Sequence[Collection[tuple[str, str]]], rows: DataFrame
@@ -351,7 +294,7 @@ class _Run:
             tables,
             state.not_compared,
             _rows_of(state.rows, {content for *_, content in differences.lacking}),
-            self._rows_at(surplus_events(differences)).values(),
+            self._rows_at(differences.unexpected_events).values(),
         )
 
     def _decoded(self, messages: DataFrame) -> DataFrame:
@@ -389,8 +332,9 @@ def compare_events(expected: DataFrame, decoded: DataFrame) -> Comparison:
         differences = Differences()
         differences.merge(task_results(grouped))
         add_out_of_order(differences, task_rows(grouped))
-    missing, others = differing_events(differences)
-    return differences.comparison(_rows_at(expected, missing), _rows_at(decoded, others))
+    return differences.comparison(
+        _rows_at(expected, differences.expected_examples), _rows_at(decoded, differences.delivered_examples)
+    )
 
 
 def add_out_of_order(differences: Differences, matched: DataFrame) -> None:

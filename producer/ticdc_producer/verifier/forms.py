@@ -75,15 +75,15 @@ class Images:
         return combined(self.name_hashes, value_hashes(self.values))
 
     @cached_property
+    def sums(self) -> Hashes:
+        """The sum of the pairs of each image."""
+        return self.lists.sums(self.pairs)
+
+    @cached_property
     def hashes(self) -> Numbers:
         """A hash of each image, whatever the order of its columns; 0 without an image."""
-        found = not_zero(self.closed(self.lists.sums(self.pairs), self.lists.ends - self.lists.starts))
+        found = not_zero(combined(self.sums, self.lists.ends - self.lists.starts))
         return np.where(self.lists.present, found, 0)
-
-    @staticmethod
-    def closed(total: Hashes, count: Numbers) -> Hashes:
-        """The hash of an image from the sum and the number of its pairs."""
-        return combined(total, count)
 
     @cached_property
     def sequence(self) -> Hashes:
@@ -171,22 +171,22 @@ def _null_pair(name: str) -> Hashes:
     return combined(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
 
 
-def row_forms(
-    batch: pa.RecordBatch, rows: Numbers, old: Images, new: Images, columns: Descriptions
-) -> Iterator[Form]:
+def row_forms(batch: pa.RecordBatch, old: Images, new: Images, columns: Descriptions) -> Iterator[Form]:
     """The forms of the row events of a batch.
 
     :param batch: decoded events (shape ``DECODED``).
-    :param rows: numbers of the row events.
     """
-    deletes = pc.fill_null(pc.equal(batch.column("op"), "delete"), False).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(_equals(batch.column("kind"), "row"))
+    if not len(rows):
+        return
+    deletes = _equals(batch.column("op"), "delete")
     tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
     forms = combined(columns.sequence, old.sequence, new.sequence, deletes, tables)[rows]
     _, first, codes = np.unique(forms, return_index=True, return_inverse=True)
     for code, number in enumerate(first.tolist()):
         row = int(rows[number])
         yield Form(
-            rows=rows[codes == code] if len(first) > 1 else rows,
+            rows=rows[codes == code],
             schema=batch.column("schema")[row].as_py() or "",
             table=batch.column("table")[row].as_py() or "",
             deletes=bool(deletes[row]),
@@ -196,6 +196,11 @@ def row_forms(
             old_images=old,
             new_images=new,
         )
+
+
+def _equals(texts: pa.Array, text: str) -> Flags:
+    found: Flags = pc.fill_null(pc.equal(texts, text), False).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

@@ -6,6 +6,7 @@ unsigned result modulo the number of partitions (docs/stream-semantics.md §6).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zlib import crc32
 
 import numpy as np
@@ -86,11 +87,11 @@ def _as_hashed(kind: str, values: pa.Array, options: VerifyOptions) -> Flags | b
     return found
 
 
-def has_null(form: Form, columns: list[EventColumn]) -> Flags:
+def has_null(form: Form, columns: Iterable[str]) -> Flags:
     """Whether some of the columns are NULL in the image with the row's key, or not in it."""
     found = np.zeros(len(form.rows), bool)
-    for column in columns:
-        if column.name not in form.key_image:
+    for name in columns:
+        if name not in form.key_image:
             return np.ones(len(form.rows), bool)
-        found |= form.key_values(column.name).is_null().to_numpy(zero_copy_only=False)
+        found |= form.key_values(name).is_null().to_numpy(zero_copy_only=False)
     return found

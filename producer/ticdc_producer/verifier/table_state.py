@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, numbered_pairs
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, numbered_pairs, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.forms import Images
 from ticdc_producer.verifier.key_groups import starts_of
 from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.readable import image_of, readable_pairs
 from ticdc_producer.verifier.table_epochs import TableDDL
+from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 STATE = pa.schema(
@@ -168,6 +170,14 @@ class RowDifferences:
     lacking: list[tuple[str, str, int, int]] = field(default_factory=list)
     surplus: list[tuple[str, str, str, int, int]] = field(default_factory=list)
 
+    @property
+    def unexpected_events(self) -> list[EventID]:
+        """The events of the unexpected rows that are examples."""
+        return [
+            (topic, partition, *offset_and_index(position))
+            for _, _, topic, partition, position in self.surplus
+        ]
+
     def merge(self, other: RowDifferences) -> None:
         """Add the differences of other contents."""
         self.rows += other.rows
@@ -213,3 +223,30 @@ def _first(rows: pa.RecordBatch, chosen: Numbers, names: tuple[str, ...]) -> lis
     table = pa.Table.from_batches([rows.take(pa.array(chosen))]).select(names)
     first = table.sort_by([(name, "ascending") for name in names]).slice(0, MAX_EXAMPLES)
     return [tuple(row.values()) for row in first.to_pylist()]
+
+
+def state_comparison(
+    differences: RowDifferences,
+    tables: int,
+    not_compared: Collection[str],
+    missing: Iterable[dict[str, Any]],
+    unexpected: Iterable[dict[str, Any]],
+) -> StateComparison:
+    """The result of a comparison of states.
+
+    :param missing: the missing rows that are examples (``table_state.STATE``).
+    :param unexpected: the decoded events of the unexpected ones.
+    """
+    return StateComparison(
+        tables=tables,
+        rows=differences.rows,
+        missing=differences.missing,
+        unexpected=differences.unexpected,
+        not_compared=tuple(not_compared),
+        diff=(*_state_lines("-", missing, "row"), *_state_lines("+", unexpected, "after")),
+    )
+
+
+def _state_lines(sign: str, rows: Iterable[dict[str, Any]], image: str) -> list[str]:
+    texts = sorted((row["schema"], row["table"], readable_pairs(image_of(row[image]))) for row in rows)
+    return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts]
