@@ -103,3 +103,30 @@ def test_both_ways_write_the_same_files(
         api.run(scenario, sink_uri=uri, out=out, overrides=overrides, inject=inject, verify_output=False)
         files.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "protocol", "inject"),
+    [
+        (GOLDEN / "visible" / "keys.sql", "open-protocol", []),
+        ("bank", "canal-json&enable-tidb-extension=true", ["lost-row", "duplicate-event", "wrong-partition"]),
+        (GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"]),
+    ],
+)
+def test_both_ways_give_the_same_verdict(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str | Path,
+    protocol: str,
+    inject: Sequence[str],
+) -> None:
+    found = []
+    for small in (True, False):
+        monkeypatch.setattr(run_module, "is_small", lambda _job, small=small: small)
+        uri = f"kafka:///verdict?protocol={protocol}{PARTITIONS}"
+        report = api.run(scenario, sink_uri=uri, out=tmp_path / str(small), inject=inject)
+        found.append((report.verdict, report.preview))
+    assert found[0] == found[1]
+    assert found[0][0] is not None
+    assert found[0][0].ok == (not inject)

@@ -32,9 +32,11 @@ def run_in_one_task(
     :raises ProducerError: as raised by the function.
     """
 
+    has_rows = rows is not None
+
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
-            outcome: tuple[bool, object] = True, function(iter(()) if rows is None else batches)
+            outcome: tuple[bool, object] = True, function(batches if has_rows else iter(()))
         except ProducerError as error:
             # Not raised here: the driver needs the error, not Spark's stack trace of it.
             outcome = False, (type(error), error.args, error.__dict__)
