@@ -31,7 +31,7 @@ MAY_IMPORT = {
     # Distributes the rules of the way out; its session is what every Spark job runs in.
     "spark": {"cache", "dispatch", "faults", "java", "model", "pipeline"},
     # The way back: target → protocol → verifier.
-    "verifier": {"model", "spark"},
+    "verifier": {"dispatch", "model", "spark"},
     "runs": {
         "cache", "config", "dispatch", "faults", "kafka", "model", "pipeline", "protocols", "scenario",
         "spark", "targets", "verifier",

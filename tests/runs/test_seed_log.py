@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.model.dataframes import MESSAGES
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.runs.preview import first_lines
 
@@ -40,9 +41,12 @@ def test_the_older_forms_print_as_the_seeds_log_and_verify(spark: SparkSession, 
     assert values == {b"aa", b"bb", b"cc", b"dd", b"ee"}
 
 
-def test_what_does_not_decode_is_not_in_the_log(spark: SparkSession) -> None:
+def test_what_does_not_decode_is_not_in_the_log() -> None:
     good = OpenEncoder().resolved(7)
     sent = [(b"junk", b""), (good.key, good.value), (good.key[:-1], good.value)]
-    rows = [("t", 0, offset, key, value, [], 0, "row", 1) for offset, (key, value) in enumerate(sent)]
-    lines = first_lines(spark.createDataFrame(rows, MESSAGES), "open-protocol")
+    rows = [
+        {"topic": "t", "partition": 0, "offset": offset, "key": key, "value": value}
+        for offset, (key, value) in enumerate(sent)
+    ]
+    lines = first_lines(pa.Table.from_pylist(rows, MESSAGES), "open-protocol")
     assert [line[:17] for line in lines] == ["1. [partition=0] "]

@@ -166,7 +166,7 @@ class _SmallRun:
             strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
             claims=claims,
         )
-        found = run_in_one_task(self.spark, task)
+        found = run_in_one_task(self.spark, task.with_fetched_schemas())
         if found is None:
             return self._verified_by_many(messages, done, report, claims, skipped)
         self.options.on_verdict(small_stream(self.spark, task, found.verdict))

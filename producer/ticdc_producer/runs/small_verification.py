@@ -20,7 +20,7 @@ from ticdc_producer.runs.change_log import StepRows, step_rows
 from ticdc_producer.runs.expected_state import sql_state, step_states
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.preview import first_lines
-from ticdc_producer.runs.schemas import with_schemas
+from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
 from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
@@ -102,7 +102,7 @@ class SmallVerification:
     :param topics: the topics that are read.
     :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
-    :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    :param schemas: Avro schemas of a folder or registry, by the ids in its messages.
     """
 
     changefeed: Changefeed
@@ -113,6 +113,19 @@ class SmallVerification:
     skipped: Collection[str] = ()
     claims: str = ""
     schemas: Mapping[int, str] = field(default_factory=dict)
+
+    def with_fetched_schemas(self) -> SmallVerification:
+        """This with the schemas of the changefeed's registry, if it has one; then the messages are read."""
+        if self.changefeed.protocol != "avro" or not self.changefeed.schema_registry:
+            return self
+        messages = self.messages.read() if isinstance(self.messages, TopicRanges) else self.messages
+        if messages is None:
+            return self
+        return replace(self, messages=messages, schemas=fetched_schemas(self.changefeed, messages))
+
+    @property
+    def _avro_schemas(self) -> Mapping[int, str]:
+        return self.schemas or ({} if self.expected is None else self.expected.job.known_schemas)
 
     def __call__(self, generated: Iterable[pa.RecordBatch]) -> SmallVerdict | None:
         """The verdict; None if the messages are too many for one task.
@@ -145,8 +158,8 @@ class SmallVerification:
         changefeed, job = self.changefeed, None if self.expected is None else self.expected.job
         decode_options: Options = codec_options(changefeed)
         fidelity = registry.encoder(changefeed.protocol, decode_options).fidelity
-        own = self.schemas or ({} if job is None else job.known_schemas)
-        decode_options = with_schemas(decode_options, changefeed, messages, own)
+        if changefeed.protocol == "avro":
+            decode_options = {**decode_options, "schemas": dict(self._avro_schemas)}
         decode_options = with_table_schemas(messages, changefeed.protocol, decode_options)
         decode = event_decoder(changefeed.protocol, decode_options, self.claims)
         catalog = None if job is None else job.history.catalog

@@ -246,7 +246,7 @@ def _small_verdict(
         claims=source.claims,
         schemas=source.schemas,
     )
-    found = run_in_one_task(source.spark, task, generated)
+    found = run_in_one_task(source.spark, task.with_fetched_schemas(), generated)
     if found is None:
         return None
     on_verdict(small_stream(source.spark, task, found.verdict))

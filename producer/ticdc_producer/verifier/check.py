@@ -107,11 +107,11 @@ class CheckedStream:
             found.violations.add(row_state.OLD_IMAGE.id, old_image_violations(rows, self.options))
         return found
 
-    def _with_images(self, suspects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        rows = self.rows_at(event for row in suspects for event in event_pair(row))
-        for suspect in suspects:
-            previous, event = event_pair(suspect)
-            yield {**rows[event], **suspect, "previous_after": rows[previous]["after"]}
+    def _with_images(self, candidates: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        rows = self.rows_at(event for row in candidates for event in event_pair(row))
+        for candidate in candidates:
+            previous, event = event_pair(candidate)
+            yield {**rows[event], **candidate, "previous_after": rows[previous]["after"]}
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -241,12 +241,12 @@ class _Run:
             yield from ()
             return found
 
-        suspects = _in_groups(self.observed).mapInArrow(pairs, from_arrow_schema(SUSPECTED))
+        candidates = _in_groups(self.observed).mapInArrow(pairs, from_arrow_schema(SUSPECTED))
         rows = self._decoded(self.messages).where("kind = 'row'")
         before = rows.select(
             "topic", *(sf.col(name).alias(f"previous_{name}") for name in (*_LOCATION[1:], "after"))
         )
-        joined = suspects.join(rows, [*_LOCATION]).join(
+        joined = candidates.join(rows, [*_LOCATION]).join(
             before, ["topic", *(f"previous_{name}" for name in _LOCATION[1:])]
         )
         return with_results(joined, check, _NO_ROWS)

@@ -14,7 +14,7 @@ from ticdc_producer.verifier.stream_facts import StreamFacts
 
 
 def starts_of(*keys: Numbers) -> Flags:
-    """Which rows begin a group of equal keys, of which all rows are consecutive."""
+    """Which rows begin a group of equal keys; those of a group are consecutive."""
     first = np.zeros(len(keys[0]), bool)
     first[:1] = True
     for key in keys:
