@@ -15,6 +15,14 @@ CONNECT_SECONDS = 10
 OUTAGE_TIMEOUT_S = 60
 """How long an outage of a broker may last after a connection was made, for example a restart."""
 
+# librdkafka waits half of this before it connects to a broker that it learnt of, for each client: with its
+# default, 100 ms, a client that is used once spends most of its time waiting. The wait doubles while a broker
+# is away.
+_RECONNECT_MS = 20
+# A new topic has its leader some milliseconds after its creation; until then the broker rejects messages. The
+# wait doubles with each retry, up to a second.
+_RETRY_MS = 20
+
 # librdkafka's own log lines would appear between the lines of a report; errors arrive through callbacks.
 _QUIET = 0
 
@@ -46,6 +54,7 @@ def connection(brokers: Brokers) -> Properties:
         "bootstrap.servers": str(brokers),
         "log_level": _QUIET,
         "broker.address.family": "v4",
+        "reconnect.backoff.ms": _RECONNECT_MS,
     }
     return {**common, **own}
 
@@ -61,6 +70,7 @@ def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes
         "queue.buffering.max.kbytes": 64 << 10,
         "queue.buffering.max.messages": 100_000,
         "message.timeout.ms": OUTAGE_TIMEOUT_S * 1000,
+        "retry.backoff.ms": _RETRY_MS,
         **connection(brokers),
         "acks": "all",
         "enable.idempotence": True,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError, SparkError
+from ticdc_producer.errors import DeliveryError, ForeignMessageError, SparkError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.runs.counts import Counts
@@ -18,10 +17,8 @@ from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write import PartitionWriter, deliver
-
-_WRITERS = 8
-"""Partitions that one process writes at the same time."""
+from ticdc_producer.targets.kafka.write import deliver
+from ticdc_producer.targets.kafka.write_partitions import write_partitions
 
 
 @dataclass(frozen=True)
@@ -45,27 +42,16 @@ class KafkaTarget:
     ) -> None:
         """Write the messages of partitions in this process; those that they already have are skipped.
 
-        Partitions are written side by side: most of the time goes to waiting for the broker.
-
         :param partitions: the messages by topic and partition.
         :param claims: URI of the storage for claim-check objects, empty if there is none.
         :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
         :raises ForeignMessageError: for a partition with a message that the run did not write.
         """
         properties = self.changefeed.producer_properties(self.brokers)
-
-        def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
-            writer = PartitionWriter(self.brokers, properties, topic, partition, claims)
-            writer.write(messages, self.starts[topic, partition])
-
-        with ThreadPoolExecutor(_WRITERS) as pool:
-            writes = {name: pool.submit(write, *name, messages) for name, messages in partitions.items()}
-        for (topic, partition), written in writes.items():
-            error = written.exception()
-            if isinstance(error, ProducerError) and not isinstance(error, ForeignMessageError):
-                raise self._delivery_error(topic, partition, error.what, error.hint)
-            if error is not None:
-                raise error
+        try:
+            write_partitions(self.brokers, properties, partitions, self.starts, claims)
+        except DeliveryError as error:
+            raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
 
     def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
         """Encode, write, wait for every acknowledgement.

@@ -12,29 +12,31 @@ from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.record import Record
 from ticdc_producer.protocols.message_batch import from_messages
-from ticdc_producer.targets.kafka.topics import Topics
-from ticdc_producer.targets.kafka.write import PartitionWriter
+from ticdc_producer.targets.kafka.topics import Offsets, Topics
+from ticdc_producer.targets.kafka.write_partitions import write_partitions
 
 
-def create(brokers: Brokers, changefeed: Changefeed, topics: Iterable[str]) -> None:
+def create(brokers: Brokers, changefeed: Changefeed, topics: Iterable[str]) -> Offsets:
     """Create topics with the changefeed's settings: partitions, replicas, maximum message size.
 
+    :return: the end offset of each partition, for ``send``.
     :raises BrokerError: if no broker answers in time.
     :raises TopicError: if a topic exists and contains messages.
     """
-    Topics(brokers).prepare(changefeed, topics, append=False)
+    return Topics(brokers).prepare(changefeed, topics, append=False)
 
 
-def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record]) -> None:
-    """Write records to their partitions, in their order, into empty topics.
+def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record], starts: Offsets) -> None:
+    """Write records to their partitions, in their order.
 
+    :param starts: the end offset of each partition.
     :raises DeliveryError: for the first record that the broker did not accept.
     """
-    properties = changefeed.producer_properties(brokers)
-    by_partition = sorted(records, key=_partition)
-    for (topic, partition), group in groupby(by_partition, key=_partition):
-        messages = from_messages([_message(record) for record in group])
-        PartitionWriter(brokers, properties, topic, partition).write([messages], start=0)
+    partitions = {
+        name: [from_messages([_message(record) for record in group])]
+        for name, group in groupby(sorted(records, key=_partition), key=_partition)
+    }
+    write_partitions(brokers, changefeed.producer_properties(brokers), partitions, starts)
 
 
 def _partition(record: Record) -> tuple[str, int]:

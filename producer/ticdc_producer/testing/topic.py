@@ -71,9 +71,9 @@ def filled(golden: Golden, brokers: Brokers, name: str, *, keep: bool) -> Iterat
     default = golden.changefeed.sink_uri.topic
     topics = own_topics({record.topic for record in golden.records}, default, name)
     topic = ScenarioTopic(bootstrap=str(brokers), topic=name, topics=topics, golden=golden)
-    create(brokers, golden.changefeed, topics.values())
+    starts = create(brokers, golden.changefeed, topics.values())
     try:
-        send(brokers, golden.changefeed, topic.messages())
+        send(brokers, golden.changefeed, topic.messages(), starts)
         yield topic
     finally:
         if not keep:

@@ -24,6 +24,8 @@ from ticdc_producer.protocols.message_batch import MessageBatch
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
 _ATTEMPTS = 80
+_FIRST_PAUSE_S = 0.01
+"""A new topic has its leader after some milliseconds. The pause doubles with each further attempt."""
 _HINT = "another program writes to the topic, but a run needs exclusive access: run again with another topic"
 
 
@@ -100,7 +102,7 @@ class PartitionResume:
 
     def _end(self, reader: Consumer) -> int:
         partition, deadline = TopicPartition(self.topic, self.partition), monotonic() + OUTAGE_TIMEOUT_S
-        attempts = _ATTEMPTS
+        attempts, pause = _ATTEMPTS, _FIRST_PAUSE_S
         while True:
             try:
                 _, end = reader.get_watermark_offsets(partition, timeout=CONNECT_SECONDS)
@@ -109,7 +111,8 @@ class PartitionResume:
                 attempts -= 1
                 if not attempts or monotonic() > deadline or not is_retriable(error):
                     raise self._failure(error.args[0]) from None
-            reader.poll(OUTAGE_TIMEOUT_S / _ATTEMPTS)
+            reader.poll(pause)
+            pause = min(pause * 2, OUTAGE_TIMEOUT_S / _ATTEMPTS)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if it no longer exists."""

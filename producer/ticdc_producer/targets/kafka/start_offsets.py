@@ -15,7 +15,8 @@ from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.targets.kafka.topics import Offsets
 
-_ATTEMPTS = 20
+_ATTEMPTS = 25
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.5
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class StartOffsets:
         :raises BrokerError: if the brokers reject them.
         """
         pending = [TopicPartition(*partition, offset) for partition, offset in starts.items()]
-        client = self._client()
+        client, pause = self._client(), _FIRST_PAUSE_S
         try:
             for _ in range(_ATTEMPTS):
                 results = client.commit(offsets=pending, asynchronous=False)
@@ -43,7 +44,8 @@ class StartOffsets:
                 if not pending:
                     return
                 # A topic that was just created may still be unknown to the group coordinator.
-                client.poll(CONNECT_SECONDS / _ATTEMPTS)
+                client.poll(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_S)
             raise BrokerError(f"cannot store offsets of {pending[0].topic}", address=str(self.brokers))
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None

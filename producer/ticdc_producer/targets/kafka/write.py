@@ -124,9 +124,7 @@ class PartitionWriter:
         missing = resume.skip_existing(stats.counted(messages))
         callbacks = {"error_cb": self._on_error, "on_delivery": self._on_delivery}
         producer = Producer({**self._properties, **callbacks})
-        with suppress(KafkaException):  # reported below, if the broker does not come back
-            # An idempotent producer that is not connected yet waits half a second before it tries again.
-            producer.list_topics(self._topic, timeout=_FLUSH_SECONDS)
+        self._connect(producer)
         try:
             for part in (part for batch in missing for part in batch.parts()):
                 self._send(producer, part)
@@ -145,6 +143,17 @@ class PartitionWriter:
             (self._topic, self._partition, kind, count.messages, count.events, count.size, *failed)
             for kind, count in sorted(stats.kinds.items())
         ]
+
+    def _connect(self, producer: Producer) -> None:
+        """Connect to a broker before the first message; an error is reported if the broker stays away.
+
+        An idempotent producer needs an id from a broker, and it requests the id when it receives metadata. If
+        they come through the bootstrap address, no broker is connected by its name yet, and the producer waits
+        half a second before it tries again. So a second request follows, to the broker itself.
+        """
+        with suppress(KafkaException):
+            if producer.list_topics(self._topic, timeout=_FLUSH_SECONDS).orig_broker_id < 0:
+                producer.list_topics(self._topic, timeout=_FLUSH_SECONDS)
 
     def _send(self, producer: Producer, part: MessageBatch) -> None:
         """Queue messages, and raise the errors of earlier ones."""
