@@ -70,7 +70,7 @@ def run(
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
-    :param on_progress: called every second with the progress of writing.
+    :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: if the input is wrong (then nothing was written), or the environment fails.
     """

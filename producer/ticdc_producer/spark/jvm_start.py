@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 _POLL_SECONDS = 0.01
+_ANSWER = struct.Struct(">ii")
+"""Port of the JVM, and length of the secret that follows."""
 
 
 def spark_conf(master: str, settings: Mapping[str, str]) -> SparkConf:
@@ -98,14 +101,14 @@ class JvmStart:
             self.stop()
 
     def _connected(self) -> Any:
-        from pyspark.java_gateway import launch_gateway
-        from pyspark.serializers import UTF8Deserializer, read_int
+        from pyspark import java_gateway
 
-        with self._answer.open("rb") as answer:
-            port, secret = read_int(answer), UTF8Deserializer().loads(answer)
-        # With these variables it starts no JVM.
+        answer = self._answer.read_bytes()
+        port, length = _ANSWER.unpack_from(answer)
+        secret = answer[_ANSWER.size : _ANSWER.size + length].decode()
+        connect: Any = java_gateway.launch_gateway  # it starts no JVM if it finds the port of one
         with _environment(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
-            return launch_gateway()
+            return connect()
 
     def stop(self) -> None:
         """End the JVM, unless it was taken."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
+_Function: TypeAlias = Callable[[Iterator[pa.RecordBatch]], T]
 _Outcome: TypeAlias = tuple[bool, Any]
 _RESULT = pa.schema([("result", pa.binary())])
 _SERIALIZER: Any = CPickleSerializer()
@@ -22,7 +23,7 @@ _SERIALIZER: Any = CPickleSerializer()
 
 def run_in_one_task(
     spark: SparkSession,
-    function: Callable[[Iterator[pa.RecordBatch]], T],
+    function: _Function[T],
     rows: DataFrame | None = None,
 ) -> T:
     """Call a function in a Spark worker.
@@ -44,27 +45,27 @@ def run_in_one_task(
     raise error
 
 
-def _without_rows(spark: SparkSession, function: Callable[[Iterator[pa.RecordBatch]], T]) -> _Outcome:
-    """An RDD, because planning a DataFrame takes longer than the function, twice as long in a new JVM."""
+def _without_rows(spark: SparkSession, function: _Function[T]) -> _Outcome:
+    """An RDD: a DataFrame is planned first, which takes longer than all else in a job without rows."""
 
-    def call(_nothing: Iterable[object]) -> Iterator[_Outcome]:
+    def call(nothing: Iterable[None]) -> Iterator[_Outcome]:
         yield _outcome(function, iter(()))
+        _read(nothing)
 
     return spark.sparkContext.parallelize([None], 1).mapPartitions(call).collect()[0]
 
 
-def _on_rows(rows: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], T]) -> _Outcome:
+def _on_rows(rows: DataFrame, function: _Function[T]) -> _Outcome:
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         outcome = _outcome(function, batches)
-        for _ in batches:  # Spark ends a worker that leaves input unread
-            pass
+        _read(batches)
         yield pa.record_batch([pa.array([_SERIALIZER.dumps(outcome)], pa.binary())], schema=_RESULT)
 
     results = rows.coalesce(1).mapInArrow(call, "result binary").toArrow()
     return cast("_Outcome", _SERIALIZER.loads(results["result"][0].as_py()))
 
 
-def _outcome(function: Callable[[Iterator[pa.RecordBatch]], T], batches: Iterator[pa.RecordBatch]) -> _Outcome:
+def _outcome(function: _Function[T], batches: Iterator[pa.RecordBatch]) -> _Outcome:
     """Whether the function succeeded, and its result or the parts of its error.
 
     The error is not raised here: the driver needs it, not Spark's stack trace of it.
@@ -73,3 +74,9 @@ def _outcome(function: Callable[[Iterator[pa.RecordBatch]], T], batches: Iterato
         return True, function(batches)
     except ProducerError as error:
         return False, (type(error), error.args, error.__dict__)
+
+
+def _read(rest: Iterable[object]) -> None:
+    """Read to the end: Spark ends a worker that leaves input unread."""
+    for _ in rest:
+        pass

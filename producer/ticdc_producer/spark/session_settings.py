@@ -40,6 +40,7 @@ _LIGHT = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     LOCAL_SMALL_DATA: "true",
+    "spark.python.daemon.module": "ticdc_producer.spark.worker_daemon",
 }
 
 # A run into Kafka writes 7 % more rows per second with the parallel collector than with G1, whose threads
