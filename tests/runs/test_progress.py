@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Producer
+from pathlib import Path
 
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
@@ -39,3 +43,17 @@ def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_t
     # An extrapolated total: 7 and 2 of 18 units of time gave four messages.
     assert current_progress(target, (TS, TS + 18)) == Progress(4, 16, TS + 2)
     assert current_progress(target, (TS + 7, TS + 18)) == Progress(4, None, TS + 2)
+
+
+def test_a_small_run_reports_what_it_has_written(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/small?protocol=open-protocol&partition-num=2"
+    seen: list[Progress] = []
+    ticdc_producer.run("seed_t1", sink_uri=uri, dry_run=True, on_progress=seen.append)
+    assert seen == []
+    into_kafka = ticdc_producer.run("seed_t1", sink_uri=uri, verify_output=False, on_progress=seen.append)
+    target = KafkaTarget(resolve(uri), kafka.bootstrap, {("small", 0): 0, ("small", 1): 0})
+    assert seen == [current_progress(target, into_kafka.counts.total)]
+    ticdc_producer.run("seed_t1", out=tmp_path / "out", verify_output=False, on_progress=seen.append)
+    assert seen[1].messages == seen[1].total == seen[0].messages

@@ -70,7 +70,7 @@ def run(
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
-    :param on_progress: called every second with the progress of writing.
+    :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: if the input is wrong (then nothing was written), or the environment fails.
     """
@@ -122,15 +122,17 @@ def run(
         on_status,
         "saving an archive of Spark's classes: this run takes 15 s longer, later runs start faster",
     )
+    small = storage is None and is_small(job) and not messages_only
+    one_task = small and (dry_run or not verify_output)
     spark = spark_session(
         light=light,
         rows=history.row_changes,
-        preload=PRELOADED_MODULES,
+        preload=() if one_task else PRELOADED_MODULES,  # a single task imports what it needs sooner alone
         on_class_archive=None if dry_run else on_class_archive,
     )
     if storage is not None:
         report = run_storage(job, change_log(spark, job.history), storage, options)
-    elif is_small(job) and not messages_only:
+    elif small:
         report = run_small(job, spark, folder, options)
     else:
         report = execute(job, change_log(spark, job.history), folder, options)

@@ -22,7 +22,7 @@ class RunOptions:
         ``data`` steps, whose tables may have had rows before.
     :param verify_output: read the written messages again and verify them.
     :param on_status: called with a line of text for each step of the work.
-    :param on_progress: called every second with the progress of writing.
+    :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     """
 

@@ -19,6 +19,7 @@ from ticdc_producer.runs.change_log import StepRows, step_rows
 from ticdc_producer.runs.counts import discarded
 from ticdc_producer.runs.kafka_target import KafkaTarget, check_speculation
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
+from ticdc_producer.runs.progress import final_progress
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome, SmallTask
@@ -103,6 +104,8 @@ class _SmallRun:
             report = self._to_folder(self.folder, done, report)
         if brokers is not None:
             report = self._from_kafka(brokers, done, report)
+        if self.options.on_progress is not None:
+            self.options.on_progress(final_progress(self.job, done.counts.total))
         return report
 
     def _done(self, brokers: Brokers | None) -> Outcome:

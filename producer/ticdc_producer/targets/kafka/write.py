@@ -147,9 +147,9 @@ class PartitionWriter:
     def _connect(self, producer: Producer) -> None:
         """Connect to a broker before the first message; an error is reported if the broker stays away.
 
-        An idempotent producer needs an id from a broker, and it requests the id when it receives metadata. If
-        they come through the bootstrap address, no broker is connected by its name yet, and the producer waits
-        half a second before it tries again. So a second request follows, to the broker itself.
+        An idempotent producer needs an id from a broker, and it requests the id when it receives metadata.
+        If they come through the bootstrap address, no broker is connected by its name yet, and the producer
+        waits half a second before it tries again. So a second request follows, to the broker itself.
         """
         with suppress(KafkaException):
             if producer.list_topics(self._topic, timeout=_FLUSH_SECONDS).orig_broker_id < 0:
