@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.attach_verdict import attach_verdict
 from ticdc_producer.runs.broker_options import check_broker_options
 from ticdc_producer.runs.change_log import ChangeLog
-from ticdc_producer.runs.counts import Counts, count, discarded
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.counts import Counts, discarded
+from ticdc_producer.runs.encoded import Encoded, encode_once
 from ticdc_producer.runs.fault_frames import fault_occurrences, summarized
-from ticdc_producer.runs.fault_free import drop_removed, expected_stream
+from ticdc_producer.runs.fault_free import drop_removed, events_of_a_correct_stream
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import check_resumable, prepare_topics
@@ -36,8 +35,6 @@ from ticdc_producer.runs.write_golden import (
     write_only_messages,
 )
 from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
-from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -80,11 +77,8 @@ def execute(job: Job, committed: ChangeLog, folder: Path | None, options: RunOpt
     """Run a prepared job on a change log."""
     faults = job.event_faults()
     with nullcontext(committed) if faults is None else committed.materialize_rows(job.stream) as committed:
-        faulted_events = committed.events(job.stream, faults)
-        if options.messages_only:
-            return _Run(job, committed, faulted_events, folder, options).only_messages()
-        with materialized(faulted_events, in_order=True) as faulted_events:
-            return _Run(job, committed, faulted_events, folder, options).execute()
+        run = _Run(job, committed, committed.events(job.stream, faults), folder, options)
+        return run.only_messages() if options.messages_only else run.execute()
 
 
 @dataclass
@@ -100,33 +94,69 @@ class _Run:
     folder: Path | None
     options: RunOptions
 
-    @cached_property
+    @property
     def events(self) -> DataFrame:
         return self.faulted_events if self.job.faults is None else drop_removed(self.faulted_events)
 
     def execute(self) -> RunReport:
-        plan = self.job.encode_plan(skip_refused=True)
-        encoded = messages(self.events, plan)
-        counts = count(encoded)
-        skipped = skipped_events(self.job, encoded, counts.rejected)
+        with ExitStack() as stack:
+            if self._encodes_again:
+                self.faulted_events = stack.enter_context(materialized(self.faulted_events, in_order=True))
+            encoded = stack.enter_context(self._encoded())
+            report = self._report_of(encoded)
+            if self.options.dry_run:
+                return report
+            return self._write(encoded, stack.enter_context(self._correct(encoded)), report)
+
+    @property
+    def _writes_kafka(self) -> bool:
+        return self.folder is None or not self.job.changefeed.sink_uri.embedded
+
+    @property
+    def _encodes_again(self) -> bool:
+        """Whether the events are encoded in another way, too: without faults, or with registered schemas."""
+        return not self.options.dry_run and (self.job.faults is not None or self._registers)
+
+    @property
+    def _registers(self) -> bool:
+        """Whether messages for Kafka have other schema ids than those that are counted and stored."""
+        return self._writes_kafka and bool(self.job.schemas and self.job.changefeed.schema_registry)
+
+    def _encoded(self) -> AbstractContextManager[Encoded]:
+        written = not self.options.dry_run
+        return encode_once(
+            self.job,
+            self.faulted_events,
+            messages=written and (self.folder is not None or not self._registers),
+            carried=written and self._compared and self.job.faults is None,
+        )
+
+    @property
+    def _compared(self) -> bool:
+        """Whether the expected events are written or compared."""
+        return self.folder is not None or self.options.verify_output
+
+    def _correct(self, encoded: Encoded) -> AbstractContextManager[Encoded]:
+        """The stream that TiCDC would have sent, with the events that its messages carry."""
+        if self.job.faults is None or not self._compared:
+            return nullcontext(encoded)
+        events = events_of_a_correct_stream(self.job, self.committed, self.faulted_events)
+        return encode_once(self.job, events, carried=True, faults=False)
+
+    def _report_of(self, encoded: Encoded) -> RunReport:
+        counts = encoded.counts
+        skipped = skipped_events(self.job, encoded.entries, counts.rejected)
         self.options.on_status(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
         report = self._report(counts, skipped)
-        if self.job.faults is None and self.options.dry_run:
+        if self.job.faults is None:
             return report
-        with materialized(event_offsets(self.events, plan)) as offsets:
-            if self.job.faults is None:
-                return self._write(encoded, offsets, report, None)
-            with materialized(fault_occurrences(self.faulted_events, plan)) as faults:
-                report = replace(report, faults=summarized(self.job, faults))
-                return report if self.options.dry_run else self._write(encoded, offsets, report, faults)
+        return replace(report, faults=summarized(self.job, fault_occurrences(encoded.entries)))
 
-    def _write(
-        self, encoded: DataFrame, offsets: DataFrame, report: RunReport, faults: DataFrame | None
-    ) -> RunReport:
+    def _write(self, encoded: Encoded, correct: Encoded, report: RunReport) -> RunReport:
         if self.folder is not None:
-            report = self._to_folder(self.folder, encoded, offsets, report, faults)
-        if self.folder is None or not self.job.changefeed.sink_uri.embedded:
-            report = self._to_kafka(offsets, report)
+            report = self._to_folder(self.folder, encoded, correct, report)
+        if self._writes_kafka:
+            report = self._to_kafka(encoded, correct, report)
         return report
 
     def only_messages(self) -> RunReport:
@@ -150,7 +180,7 @@ class _Run:
         """
         skips = self.job.scenario.on_error == "skip"
         plan = self.job.encode_plan(skip_refused=skips)
-        skipped = rejected_rows(messages(self.events, plan)) if skips else []
+        skipped = self._skipped() if skips else []
         target = self._target(brokers)
         self.options.on_status(
             f"writing to {brokers}, topic {', '.join(self.job.stream.topic_partitions.topics)}"
@@ -160,6 +190,10 @@ class _Run:
         with report_progress(target, span, self.options.on_progress):
             counts = target.write(self.events, plan)
         return self._report(counts, skipped, target=self._name(brokers))
+
+    def _skipped(self) -> list[dict[str, Any]]:
+        with encode_once(self.job, self.faulted_events) as encoded:
+            return rejected_rows(encoded.entries)
 
     def _report(self, counts: Counts, skipped: list[dict[str, Any]], *, target: str = "") -> RunReport:
         return RunReport(
@@ -180,54 +214,48 @@ class _Run:
     def _name(self, brokers: Brokers) -> str:
         return f"kafka://{brokers}/{self.job.changefeed.sink_uri.topic}"
 
-    def _to_folder(
-        self,
-        folder: Path,
-        encoded: DataFrame,
-        offsets: DataFrame,
-        report: RunReport,
-        faults: DataFrame | None,
-    ) -> RunReport:
+    def _to_folder(self, folder: Path, encoded: Encoded, correct: Encoded, report: RunReport) -> RunReport:
         self.options.on_status(f"writing {folder}")
-        write_folder(folder, self.job, self.committed, self.events, encoded, offsets, report, faults)
+        write_folder(folder, encoded, correct, self.committed.steps, report)
         if not self.options.verify_output:
             return replace(report, target=str(folder))
         source.manifest(folder)
         read_messages = folder_messages(self.committed.spark, folder)
-        return self._attach_verdict(read_messages, offsets, report, str(folder), source.claims(folder))
+        return self._attach_verdict(read_messages, correct, report, str(folder), source.claims(folder))
 
-    def _to_kafka(self, offsets: DataFrame, report: RunReport) -> RunReport:
+    def _to_kafka(self, encoded: Encoded, correct: Encoded, report: RunReport) -> RunReport:
         changefeed = self.job.changefeed
         if not changefeed.sink_uri.embedded:
-            return self._deliver(changefeed.brokers, offsets, report)
+            return self._deliver(changefeed.brokers, encoded, correct, report)
         self.options.on_status("starting the embedded Kafka broker")
         with EmbeddedKafka(keep=self.options.keep) as broker:
-            done = self._deliver(broker.bootstrap, offsets, report)
+            done = self._deliver(broker.bootstrap, encoded, correct, report)
             pid = broker.pid if self.options.keep else 0
         return replace(done, broker_pid=pid)
 
-    def _deliver(self, brokers: Brokers, offsets: DataFrame, report: RunReport) -> RunReport:
+    def _deliver(self, brokers: Brokers, encoded: Encoded, correct: Encoded, report: RunReport) -> RunReport:
         topics = self.job.stream.topic_partitions.topics
         target = self._target(brokers)
         self.options.on_status(
             f"writing {report.counts.total} messages to {brokers}, topic {', '.join(topics)}"
         )
+        plan = self.job.encode_plan(skip_refused=True)
         with report_progress(target, report.counts.total, self.options.on_progress):
-            target.write(self.events, self.job.encode_plan(skip_refused=True))
+            if self._registers:
+                target.write(self.events, plan)
+            else:
+                target.write_stored(encoded.entries, plan.claim_storage)
         if not self.options.verify_output:
             return replace(report, target=self._name(brokers))
         storage = self.job.changefeed.claim_check_storage_uri
         return self._attach_verdict(
-            target.read(self.committed.spark), offsets, report, self._name(brokers), storage
+            target.read(self.committed.spark), correct, report, self._name(brokers), storage
         )
 
     def _attach_verdict(
-        self, read_messages: DataFrame, offsets: DataFrame, report: RunReport, target: str, claims: str
+        self, read_messages: DataFrame, correct: Encoded, report: RunReport, target: str, claims: str
     ) -> RunReport:
-        def events() -> DataFrame:
-            return expected_events(self.job, *expected_stream(self.job, self.committed, self.events, offsets))
-
         skipped = frozenset(entry["table"] for entry in report.skipped)
-        expected = Expected(self.job, self.committed.steps, events, skipped)
+        expected = Expected(self.job, self.committed.steps, correct.expected_events, skipped)
         report = replace(report, target=target)
         return attach_verdict(expected, read_messages, report, self.options, claims=claims)

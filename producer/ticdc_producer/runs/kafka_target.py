@@ -17,8 +17,9 @@ from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
+from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write import PartitionWriter, deliver
+from ticdc_producer.targets.kafka.write import Delivery, deliver, deliver_stored
 
 _WRITERS = 8
 """Partitions that one process writes at the same time."""
@@ -52,11 +53,10 @@ class KafkaTarget:
         :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
         :raises ForeignMessageError: for a partition with a message that the run did not write.
         """
-        properties = self.changefeed.producer_properties(self.brokers)
+        delivery = self._delivery(claims)
 
         def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
-            writer = PartitionWriter(self.brokers, properties, topic, partition, claims)
-            writer.write(messages, self.starts[topic, partition])
+            delivery.partition_writer(topic, partition).write(messages, self.starts[topic, partition])
 
         with ThreadPoolExecutor(_WRITERS) as pool:
             writes = {name: pool.submit(write, *name, messages) for name, messages in partitions.items()}
@@ -76,20 +76,32 @@ class KafkaTarget:
         :raises SparkError: if Spark may run two attempts of a task at the same time.
         """
         check_speculation(events.sparkSession)
+        with row_limited_batches(events.sparkSession, plan.catalog):
+            return self._written(deliver(events, plan, self._delivery(plan.claim_storage)))
+
+    def write_stored(self, entries: DataFrame, claims: str) -> Counts:
+        """Write the messages of an encoded stream, wait for every acknowledgement.
+
+        :param entries: shape ``ENCODED``.
+        :param claims: URI of the storage for claim-check objects, empty if there is none.
+        :return: as ``write``, with its errors.
+        """
+        check_speculation(entries.sparkSession)
+        return self._written(deliver_stored(entries, self._delivery(claims)))
+
+    def _delivery(self, claims: str) -> Delivery:
         properties = self.changefeed.producer_properties(self.brokers)
+        return Delivery(brokers=self.brokers, properties=properties, starts=self.starts, claims=claims)
+
+    def _written(self, deliveries: DataFrame) -> Counts:
         counts = Counts()
         failure: Row | None = None
-        deliveries = deliver(events, plan, self.brokers, properties, self.starts)
-        with row_limited_batches(events.sparkSession, plan.catalog):
-            reported = deliveries.collect()  # one row per partition and kind
-        for row in reported:
-            key = (row["topic"], row["partition"], row["type"])
+        for row in deliveries.collect():  # one row per partition and kind
             if row["failure"] is not None:
                 failure = row
                 continue
-            counts.messages[key] = row["messages"]
-            counts.events[key] = row["events"]
-            counts.size[key] = row["bytes"]
+            written = KindCount(row["messages"], row["events"], row["bytes"])
+            counts.set(row["topic"], row["partition"], row["type"], written)
         if failure is not None:
             raise self._error(failure)
         return counts

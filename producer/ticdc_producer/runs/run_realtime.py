@@ -17,9 +17,9 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
 from ticdc_producer.runs.attach_verdict import attach_verdict
 from ticdc_producer.runs.change_log import ChangeLog, change_log
-from ticdc_producer.runs.counts import count, discarded
+from ticdc_producer.runs.counts import discarded
+from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.execute import checked_target
-from ticdc_producer.runs.expected_positions import expected_events
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import prepare_topics
@@ -35,8 +35,6 @@ from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
-from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.kafka.topics import Offsets
 
 
@@ -123,9 +121,9 @@ def _run(
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
-    with materialized(_slice_events(job, changes, Slice(-1, end)), in_order=True) as events:
-        target = KafkaTarget(job.changefeed, brokers, starts)
-        return _attach_verdict(job, committed, events, target, on_verdict, from_beginning=not append)
+    target = KafkaTarget(job.changefeed, brokers, starts)
+    events = _slice_events(job, changes, Slice(-1, end))
+    return _attach_verdict(job, committed, events, target, on_verdict, from_beginning=not append)
 
 
 def _write(
@@ -180,22 +178,18 @@ def _attach_verdict(
     *,
     from_beginning: bool,
 ) -> RunReport:
-    plan = job.encode_plan(skip_refused=True)
-    encoded = messages(events, plan)
-    counts = count(encoded)
-    report = RunReport(
-        scenario=job.scenario.name,
-        target=f"kafka://{target.brokers}/{job.changefeed.sink_uri.topic}",
-        dry_run=False,
-        counts=counts,
-        discarded=discarded(job),
-        skipped=rejected_rows(encoded) if counts.rejected else [],
-        warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
-    )
-    read_messages = target.read(events.sparkSession)
-    storage = job.changefeed.claim_check_storage_uri
-    offsets = event_offsets(events, plan)
-    skipped = frozenset(entry["table"] for entry in report.skipped)
-    expected = Expected(job, committed.steps, lambda: expected_events(job, events, offsets), skipped)
-    options = RunOptions(from_beginning=from_beginning, on_verdict=on_verdict)
-    return attach_verdict(expected, read_messages, report, options, claims=storage)
+    with encode_once(job, events, carried=True) as encoded:
+        report = RunReport(
+            scenario=job.scenario.name,
+            target=target.name,
+            dry_run=False,
+            counts=encoded.counts,
+            discarded=discarded(job),
+            skipped=rejected_rows(encoded.entries) if encoded.counts.rejected else [],
+            warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
+        )
+        skipped = frozenset(entry["table"] for entry in report.skipped)
+        expected = Expected(job, committed.steps, encoded.expected_events, skipped)
+        options = RunOptions(from_beginning=from_beginning, on_verdict=on_verdict)
+        storage = job.changefeed.claim_check_storage_uri
+        return attach_verdict(expected, target.read(committed.spark), report, options, claims=storage)

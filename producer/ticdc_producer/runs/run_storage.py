@@ -6,30 +6,31 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.runs.change_log import ChangeLog
-from ticdc_producer.runs.counts import Counts, count, discarded
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.counts import Counts, discarded
+from ticdc_producer.runs.encoded import Encoded, encode_once
 from ticdc_producer.runs.kafka_target import check_speculation
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.storage_verification import storage_verdict
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
-from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.storage.data_files import FileRules
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import list_storage
 from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
 from ticdc_producer.targets.storage.read import Names
-from ticdc_producer.targets.storage.write import check_empty, write_data, write_metadata, write_schema_files
+from ticdc_producer.targets.storage.write import (
+    check_empty,
+    file_headers,
+    write_data,
+    write_metadata,
+    write_schema_files,
+)
 
 
 def check_storage(job: Job, *, dry_run: bool, **rejected_options: object) -> StoragePlan:
@@ -75,11 +76,10 @@ def run_storage(job: Job, committed: ChangeLog, plan: StoragePlan, options: RunO
     """
     root = job.changefeed.sink_uri.path
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
-    with materialized(rows, in_order=True) as events:
-        encode_plan = job.encode_plan(skip_refused=True)
-        encoded = messages(events, encode_plan)
-        counts = count(encoded)
-        skipped = skipped_events(job, encoded, counts.rejected)
+    written = not options.dry_run
+    with encode_once(job, rows, messages=written, carried=written and options.verify_output) as encoded:
+        counts = encoded.counts
+        skipped = skipped_events(job, encoded.entries, counts.rejected)
         options.on_status(f"encoded {sum(counts.events.values())} rows")
         report = RunReport(
             scenario=job.scenario.name,
@@ -94,7 +94,7 @@ def run_storage(job: Job, committed: ChangeLog, plan: StoragePlan, options: RunO
         if options.dry_run:
             return report
         options.on_status(f"writing {root}")
-        report = replace(report, counts=_written(job, events, files))
+        report = replace(report, counts=_written(encoded, plan, files))
         if not options.verify_output:
             return report
         options.on_status("reading the files again and verifying them")
@@ -102,7 +102,7 @@ def run_storage(job: Job, committed: ChangeLog, plan: StoragePlan, options: RunO
             committed.spark,
             job.changefeed,
             list_storage(root, job.changefeed.protocol),
-            lambda: expected_events(job, events, event_offsets(events, encode_plan)),
+            encoded.expected_events,
             row_columns(job, plan),
             scenario=job.scenario.name,
             on_verdict=options.on_verdict,
@@ -119,12 +119,14 @@ def row_columns(job: Job, plan: StoragePlan) -> Names:
     }
 
 
-def _written(job: Job, events: DataFrame, files: Mapping[str, SchemaFile]) -> Counts:
+def _written(encoded: Encoded, plan: StoragePlan, files: Mapping[str, SchemaFile]) -> Counts:
     """Write schema files first and ``metadata`` last; a concurrent reader never finds undescribed rows."""
-    check_speculation(events.sparkSession)
+    job = encoded.job
+    check_speculation(encoded.entries.sparkSession)
     root = job.changefeed.sink_uri.path
+    headers = file_headers(job.encode_plan(skip_refused=True), plan.folders)
     write_schema_files(root, files)
-    work = write_data(events, job.encode_plan(skip_refused=True), root, file_rules(job.changefeed))
+    work = write_data(encoded.entries, headers, root, file_rules(job.changefeed))
     written = work.orderBy("directory").collect()  # one row per directory
     for row in written:
         if row["failure"] is not None:

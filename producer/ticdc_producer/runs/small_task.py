@@ -20,9 +20,9 @@ from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
-from ticdc_producer.runs.rejected_rows import MAX_LISTED_SKIPPED, stop_error
+from ticdc_producer.runs.rejected_rows import stop_error
 from ticdc_producer.runs.simulate import Simulation, simulate
-from ticdc_producer.targets.encoding.encode import rejection
+from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
 from ticdc_producer.targets.golden import contents
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
@@ -85,7 +85,7 @@ class SmallTask:
             expected = (simulation if without else simulate(self.job, changes, faults=False)).expected_events
         return Outcome(
             counts=_counts(simulation, len(rejected)),
-            rejected=rejected[:MAX_LISTED_SKIPPED],
+            rejected=rejected[:MAX_LISTED_REFUSED],
             faults=self._faults(simulation),
             files=dict(_files(simulation)) if self.to_folder else {},
             expected=expected,

@@ -21,6 +21,9 @@ from ticdc_producer.targets.encoding import row_batches
 from ticdc_producer.targets.encoding.interleave import Interleaver
 from ticdc_producer.targets.encoding.row_batches import EncodedPart
 
+MAX_LISTED_REFUSED = 1000
+"""Events that TiCDC's encoder rejects of which a report lists this number; it counts all of them."""
+
 
 class MessageStage(Protocol):
     """A transformation of the messages of one partition between encoder and sink."""
