@@ -67,7 +67,7 @@ class Encoded:
         return found.select(F.col("key").cast("string").alias("name"), F.col("value").alias("content"))
 
     def expected_events(self) -> DataFrame:
-        """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``)."""
+        """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
         catalog, fidelity = self.job.catalog, self.job.encoder.fidelity
 
         def expected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,7 +87,7 @@ def encode_once(
 
     :param events: the ordered event stream; with ``faults`` it includes the events that faults removed.
     :param messages: whether the messages are wanted, to write them.
-    :param carried: whether the expected events are wanted; not together with faults.
+    :param carried: whether the expected events are wanted.
     :param faults: whether to inject the faults of messages, and to log all faults. Without them the events
         have no illegal faults, and the result is the stream that TiCDC would have sent.
     """

@@ -106,7 +106,8 @@ class _Run:
             report = self._report_of(encoded)
             if self.options.dry_run:
                 return report
-            return self._write(encoded, stack.enter_context(self._correct(encoded)), report)
+            correct = stack.enter_context(self._correct(encoded))
+            return self._write(encoded, correct, report)
 
     @property
     def _writes_kafka(self) -> bool:
@@ -124,21 +125,17 @@ class _Run:
 
     def _encoded(self) -> AbstractContextManager[Encoded]:
         written = not self.options.dry_run
+        compared = self.options.verify_output and self.job.faults is None
         return encode_once(
             self.job,
             self.faulted_events,
             messages=written and (self.folder is not None or not self._registers),
-            carried=written and self._compared and self.job.faults is None,
+            carried=written and (self.folder is not None or compared),
         )
 
-    @property
-    def _compared(self) -> bool:
-        """Whether the expected events are written or compared."""
-        return self.folder is not None or self.options.verify_output
-
     def _correct(self, encoded: Encoded) -> AbstractContextManager[Encoded]:
-        """The stream that TiCDC would have sent, with the events that its messages carry."""
-        if self.job.faults is None or not self._compared:
+        """The stream with which the messages are compared: with legal faults, without illegal ones."""
+        if self.job.faults is None or not self.options.verify_output:
             return nullcontext(encoded)
         events = events_of_a_correct_stream(self.job, self.committed, self.faulted_events)
         return encode_once(self.job, events, carried=True, faults=False)
@@ -216,7 +213,7 @@ class _Run:
 
     def _to_folder(self, folder: Path, encoded: Encoded, correct: Encoded, report: RunReport) -> RunReport:
         self.options.on_status(f"writing {folder}")
-        write_folder(folder, encoded, correct, self.committed.steps, report)
+        write_folder(folder, encoded, self.committed.steps, report)
         if not self.options.verify_output:
             return replace(report, target=str(folder))
         source.manifest(folder)

@@ -36,19 +36,18 @@ from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 
 
-def write_folder(path: Path, encoded: Encoded, expected: Encoded, steps: StepRows, report: RunReport) -> None:
+def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunReport) -> None:
     """Write messages, expected events, claim-check objects, expected state and the manifest.
 
     :param path: the folder.
-    :param encoded: the messages, and their faults.
-    :param expected: the stream without illegal faults, with the events that its messages carry.
+    :param encoded: the messages, the events that they carry, and their faults.
     :param steps: the rows of the steps of the scenario.
     :param report: counts, discarded and skipped events, and a summary of the faults.
     """
     job, total = encoded.job, report.counts.total
     with sink.golden_folder(path) as folder, background_jobs(steps.spark) as submit:
         messages_written = submit(partial(sink.write_messages, folder, encoded.messages, total))
-        sink.write_events(folder, expected.expected_events(), total)
+        sink.write_events(folder, encoded.expected_events(), total)
         messages_written()
         _write_schemas(folder, job)
         if job.encode_plan(skip_refused=True).claim_storage:

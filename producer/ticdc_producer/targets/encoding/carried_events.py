@@ -37,32 +37,44 @@ def _rows(events: pa.RecordBatch, rows: Numbers) -> pa.RecordBatch:
 
 
 class CarriedEvents:
-    """Holds the events of a partition that an encoder reads until the messages that carry them are known."""
+    """Holds the events of a partition that an encoder reads until the messages that carry them are known.
 
-    def __init__(self) -> None:
+    :param repeat_distance: a message carries an event again at most this number of messages later.
+    """
+
+    def __init__(self, repeat_distance: int = 0) -> None:
         self._held: deque[tuple[int, pa.RecordBatch]] = deque()
         self._read = 0
+        # The ordinals at which the latest messages begin, without repeated messages.
+        self._latest: deque[int] = deque([-1], maxlen=repeat_distance + 1)
 
     def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The events of the partition, in delivery order, for the encoder."""
         for batch in batches:
-            self._held.append((self._read, batch))
-            self._read += batch.num_rows
+            if batch.num_rows:
+                self._held.append((self._read, batch))
+                self._read += batch.num_rows
             yield batch
 
     def carried(self, offsets: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The events of the next messages (shape ``CARRIED``).
+        """The events of the next messages (shape ``CARRIED``), in the order of the messages.
 
-        :param offsets: their positions (shape ``EVENT_OFFSETS``), by ascending ordinal; no message of a
-            later call carries an earlier event.
+        :param offsets: their positions (shape ``EVENT_OFFSETS``).
         """
         ordinals = as_int64(offsets.column("event_ordinal"))
-        found = 0
-        while found < len(ordinals):
-            first, events = self._held[0]
-            end = int(np.searchsorted(ordinals, first + events.num_rows))
-            if end > found:
-                yield at_positions(events, offsets.slice(found, end - found), first)
-            found = end
-            if end < len(ordinals):
-                self._held.popleft()
+        holders = np.searchsorted([first for first, _ in self._held], ordinals, side="right") - 1
+        runs = np.flatnonzero(np.diff(holders, prepend=-1)).tolist()
+        for start, end in zip(runs, [*runs[1:], len(ordinals)], strict=True):
+            first, events = self._held[int(holders[start])]
+            yield at_positions(events, offsets.slice(start, end - start), first)
+        self._drop(ordinals[np.flatnonzero(np.diff(as_int64(offsets.column("offset")), prepend=-1))])
+
+    def _drop(self, begins: Numbers) -> None:
+        """Drop the batches that no later message can carry.
+
+        :param begins: the ordinals at which the messages begin.
+        """
+        highest = np.maximum.accumulate(np.concatenate([[self._latest[-1]], begins]))
+        self._latest.extend(begins[begins > highest[:-1]][-(self._latest.maxlen or 1) :].tolist())
+        while len(self._held) > 1 and self._held[1][0] <= self._latest[0]:
+            self._held.popleft()

@@ -26,7 +26,13 @@ MAX_LISTED_REFUSED = 1000
 
 
 class MessageStage(Protocol):
-    """A transformation of the messages of one partition between encoder and sink."""
+    """A transformation of the messages of one partition between encoder and sink.
+
+    :ivar repeat_distance: a message is sent again at most this number of messages after its first delivery.
+    """
+
+    @property
+    def repeat_distance(self) -> int: ...
 
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]

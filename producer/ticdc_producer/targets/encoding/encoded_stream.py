@@ -89,7 +89,7 @@ class Wanted:
     """What is wanted of an encoded stream besides counts and rejected events.
 
     :param messages: the messages and their claim-check objects.
-    :param events: the events that messages carry, with their positions; not with faults of messages.
+    :param events: the events that messages carry, with their positions.
     :param fault_log: makes the log of a partition's faults; None: faults are not wanted.
     """
 
@@ -132,7 +132,7 @@ class _PartitionEntries:
         self._encoder = PartitionEncoder(plan, topic, partition)
         self._offsets = PartitionEventOffsets(topic, partition, self._encoder)
         self._messages = MessageRows(topic, partition)
-        self._carried = CarriedEvents()
+        self._carried = CarriedEvents(plan.faults.repeat_distance if plan.faults else 0)
         self._faults = wanted.fault_log(topic, partition) if wanted.fault_log else None
         self._stats = DeliveryStats()
 
