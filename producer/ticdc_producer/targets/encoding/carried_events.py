@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -63,8 +64,8 @@ class CarriedEvents:
         """
         ordinals = as_int64(offsets.column("event_ordinal"))
         holders = np.searchsorted([first for first, _ in self._held], ordinals, side="right") - 1
-        runs = np.flatnonzero(np.diff(holders, prepend=-1)).tolist()
-        for start, end in zip(runs, [*runs[1:], len(ordinals)], strict=True):
+        bounds = [*np.flatnonzero(np.diff(holders, prepend=-1)).tolist(), len(ordinals)]
+        for start, end in pairwise(bounds):
             first, events = self._held[int(holders[start])]
             yield at_positions(events, offsets.slice(start, end - start), first)
         self._drop(ordinals[np.flatnonzero(np.diff(as_int64(offsets.column("offset")), prepend=-1))])
