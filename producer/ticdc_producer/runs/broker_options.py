@@ -16,10 +16,10 @@ def check_broker_options(uri: SinkURI, *, to_folder: bool, dry_run: bool, append
     """
     for name, given in (("append", append), ("keep", keep)):
         if given and dry_run:
-            raise _refused(name, "cannot be combined with --dry-run", "a dry run writes nothing")
+            raise _refused(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
         if given and to_folder and uri.embedded:
             hint = "the sink URI names no host, so only the folder is written"
-            raise _refused(name, "cannot be combined with --out", hint)
+            raise _refused(name, "cannot be combined with `out`", hint)
     if append and uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
         raise _refused("append", "requires a sink URI with a broker", hint)
@@ -29,4 +29,4 @@ def check_broker_options(uri: SinkURI, *, to_folder: bool, dry_run: bool, append
 
 
 def _refused(name: str, what: str, hint: str) -> ArgumentError:
-    return ArgumentError(f"--{name} {what}", argument=name, hint=hint)
+    return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(name, "dry_run", "out")

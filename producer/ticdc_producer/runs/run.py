@@ -75,11 +75,12 @@ def run(
     :raises ProducerError: if the input is wrong (then nothing was written), or the environment fails.
     """
     if messages_only and (dry_run or state_at):
-        option = "--dry-run" if dry_run else "--state-at"
-        what = f"--only messages cannot be combined with {option}"
-        raise FolderError(what, path="", hint="it writes nothing but messages")
+        other = "dry_run" if dry_run else "state_at"
+        what, hint = f"`messages_only` cannot be combined with `{other}`", "it writes nothing but messages"
+        raise FolderError(what, path="", hint=hint).about("messages_only", other)
     if state_at and out is None:
-        raise FolderError("--state-at requires --out", path="", hint="add --out DIR")
+        hint = "the state is written to a golden folder"
+        raise FolderError("`state_at` requires `out`", path="", hint=hint).about("state_at", "out")
     job = prepare(
         scenario,
         sink_uri=sink_uri,
@@ -97,7 +98,7 @@ def run(
             "append": append,
             "resume": resume,
             "keep": keep,
-            "only": messages_only,
+            "messages_only": messages_only,
             "state_at": state_at,
         }
         storage = check_storage(job, dry_run=dry_run, **rejected_options)

@@ -45,10 +45,10 @@ def check_storage(job: Job, *, dry_run: bool, **rejected_options: object) -> Sto
     for name, value in {**rejected_options, "inject": job.traps}.items():
         if value:
             raise ArgumentError(
-                f"--{name.replace('_', '-')} cannot be combined with a storage sink",
+                f"`{name}` cannot be combined with a storage sink",
                 argument=name,
                 hint="it applies to topics and golden folders",
-            )
+            ).about(name)
     plan = layout_of(job)
     if not dry_run:
         check_empty(job.changefeed.sink_uri.path)
