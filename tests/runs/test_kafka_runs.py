@@ -15,7 +15,7 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
 SCRIPT = """
@@ -152,7 +152,7 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
 def test_speculative_execution_is_refused() -> None:
     settings = SimpleNamespace(get=lambda *_: "true")
     events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
-    target = KafkaTarget(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
+    target = RunTopics(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
     with pytest.raises(SparkError, match="speculative") as rejected:
         target.write(events, None)
     assert "spark.speculation=false" in str(rejected.value)

@@ -36,10 +36,12 @@ from ticdc_producer.targets.kafka.delivery_stats import KindCount
 class Encoded:
     """An encoded event stream.
 
+    :param events: the event stream, with the events that faults removed.
     :param entries: shape ``ENCODED``.
     """
 
     job: Job
+    events: DataFrame
     entries: DataFrame
 
     @cached_property
@@ -96,6 +98,6 @@ def encode_once(
     entries = encoded_stream(events, plan, Wanted(messages=messages, events=carried, fault_log=log))
     with ExitStack() as stack:
         with row_limited_batches(events.sparkSession, plan.catalog):
-            found = Encoded(job, stack.enter_context(materialized(entries, in_order=True)))
+            found = Encoded(job, events, stack.enter_context(materialized(entries, in_order=True)))
             _ = found.counts  # encodes
         yield found

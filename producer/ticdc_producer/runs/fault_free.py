@@ -11,8 +11,10 @@ from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job
 
 
-def drop_removed(faulted_events: DataFrame) -> DataFrame:
+def sent_events(job: Job, faulted_events: DataFrame) -> DataFrame:
     """An event stream without the events that faults removed."""
+    if job.faults is None:
+        return faulted_events
     return faulted_events.where(F.col("kind") != DROPPED)
 
 
@@ -23,4 +25,4 @@ def events_of_a_correct_stream(job: Job, committed: ChangeLog, faulted_events: D
     """
     if job.faults is not None and any(trap(one.trap).mechanism == "event" for one in job.faults.illegal):
         return committed.events(job.stream, job.event_faults(illegal=False))
-    return drop_removed(faulted_events)
+    return sent_events(job, faulted_events)

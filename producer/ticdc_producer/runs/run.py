@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ticdc_producer.config import SinkKind
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.execute import checked_target, execute
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.execute import execute
+from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.progress import OnProgress
 from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.run_storage import check_storage, run_storage
 from ticdc_producer.runs.small_run import is_small, run_small
+from ticdc_producer.runs.target import MessageTarget
+from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.session import save_class_archive, spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
@@ -91,18 +91,8 @@ def run(
         inject=inject,
         kafka_properties=kafka_properties,
     )
-    storage = None
-    if job.changefeed.sink_uri.kind is SinkKind.STORAGE:
-        rejected_options = {
-            "out": out,
-            "append": append,
-            "resume": resume,
-            "keep": keep,
-            "messages_only": messages_only,
-            "state_at": state_at,
-        }
-        storage = check_storage(job, dry_run=dry_run, **rejected_options)
     options = RunOptions(
+        out=None if out is None else Path(out),
         append=append,
         resume=resume,
         dry_run=dry_run,
@@ -114,7 +104,12 @@ def run(
         on_progress=on_progress,
         on_verdict=on_verdict,
     )
-    folder = None if storage else checked_target(job, out, options)
+    return _run(job, options)
+
+
+def _run(job: Job, options: RunOptions) -> RunReport:
+    targets = checked_targets(job, options)
+    on_status = options.on_status
     history = job.history
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     on_status("starting Spark")
@@ -127,13 +122,12 @@ def run(
         light=light,
         rows=history.row_changes,
         preload=PRELOADED_MODULES,
-        on_class_archive=None if dry_run else on_class_archive,
+        on_class_archive=None if options.dry_run else on_class_archive,
     )
-    if storage is not None:
-        report = run_storage(job, change_log(spark, job.history), storage, options)
-    elif is_small(job) and not messages_only:
-        report = run_small(job, spark, folder, options)
+    takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
+    if takes_messages and is_small(job) and not options.messages_only:
+        report = run_small(job, spark, takes_messages, options)
     else:
-        report = execute(job, change_log(spark, job.history), folder, options)
+        report = execute(job, change_log(spark, job.history), targets, options)
     save_class_archive(spark)
     return report

@@ -17,10 +17,10 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
-from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
 from ticdc_producer.runs.rejected_rows import stop_error
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.runs.simulate import Simulation, simulate
 from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
 from ticdc_producer.targets.golden import contents
@@ -78,7 +78,7 @@ class SmallTask:
         starts: Offsets = {}
         if self.brokers is not None:
             starts = self._starts(self.brokers)
-            self._deliver(simulation, KafkaTarget(self.job.changefeed, self.brokers, starts))
+            self._deliver(simulation, RunTopics(self.job.changefeed, self.brokers, starts))
         expected = None
         if self.compared:
             without = self.job.faults is None
@@ -105,7 +105,7 @@ class SmallTask:
             starts = prepare_topics(self.job, brokers, append=self.append, resume=self.resume)
         return starts
 
-    def _deliver(self, simulation: Simulation, target: KafkaTarget) -> None:
+    def _deliver(self, simulation: Simulation, target: RunTopics) -> None:
         claims = self.job.encode_plan(skip_refused=True).claim_storage
         messages = {(one.topic, one.partition): one.batches for one in simulation.partitions}
         target.write_partitions(messages, claims)
