@@ -75,7 +75,7 @@ class _Run:
             self.job,
             self.faulted_events,
             messages=written and not all(target.encodes_again for target in self.targets),
-            carried=written and (self.options.out is not None or compared),
+            carried=written and (compared or any(target.holds_expected_events for target in self.targets)),
         )
 
     def _correct(self, encoded: Encoded) -> AbstractContextManager[Encoded]:

@@ -32,7 +32,7 @@ class GoldenTarget(MessageTarget):
     :param folder: its path; it gets this name when it is complete.
     """
 
-    takes_files = True
+    holds_expected_events = takes_files = True
 
     def __init__(self, job: Job, options: RunOptions, folder: Path) -> None:
         super().__init__(job, options)

@@ -30,6 +30,8 @@ class Target(ABC):
     :ivar job: the job; with the schema ids of a registry once they are known.
     """
 
+    holds_expected_events = False
+    """Whether the expected events are written beside the messages."""
     broker_pid = 0
     """Process id of an embedded broker that keeps running after the run, else 0."""
 
