@@ -11,8 +11,8 @@ import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.progress import Progress, current_progress
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
 TS = 429918007904436226
@@ -34,7 +34,7 @@ def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_t
     changefeed = resolve(f"kafka://{kafka.bootstrap}/watched?protocol=open-protocol&partition-num=2", None)
     empty = Topics(kafka.bootstrap).prepare(changefeed, ["watched"], append=False)
     _write(kafka, 0, TS - 5)
-    target = KafkaTarget(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
+    target = RunTopics(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
     assert current_progress(target, 10) == Progress(0, 10, 0)
     _write(kafka, 0, TS, TS + 7)
     assert current_progress(target, 10) == Progress(2, 10, 0), "partition 1 is empty yet"
@@ -53,7 +53,7 @@ def test_a_small_run_reports_what_it_has_written(
     ticdc_producer.run("seed_t1", sink_uri=uri, dry_run=True, on_progress=seen.append)
     assert seen == []
     into_kafka = ticdc_producer.run("seed_t1", sink_uri=uri, verify_output=False, on_progress=seen.append)
-    target = KafkaTarget(resolve(uri), kafka.bootstrap, {("small", 0): 0, ("small", 1): 0})
+    target = RunTopics(resolve(uri), kafka.bootstrap, {("small", 0): 0, ("small", 1): 0})
     assert seen == [current_progress(target, into_kafka.counts.total)]
     ticdc_producer.run("seed_t1", out=tmp_path / "out", verify_output=False, on_progress=seen.append)
     assert seen[1].messages == seen[1].total == seen[0].messages

@@ -23,12 +23,12 @@ from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
     SMALL_MESSAGES,
     SmallVerification,
-    TopicRanges,
     is_small_folder,
     message_frame,
     small_expected,
     small_stream,
 )
+from ticdc_producer.runs.topic_ranges import TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.unverifiable_tables import tables_with_rejected_rows
 from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict, verify_messages
