@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ def test_slices_are_the_ranges_in_order(bounds: list[tuple[int, int]], tasks: in
     for part in ranges:
         own = [one for one in found if one.partition == part.partition]
         assert (own[0].start, own[-1].end) == (part.start, part.end)
-        assert all(before.end == after.start for before, after in zip(own, own[1:], strict=False))
+        assert all(before.end == after.start for before, after in pairwise(own))
     assert len(found) <= len(ranges) + 2 * tasks
 
 
