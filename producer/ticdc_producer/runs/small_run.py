@@ -169,7 +169,7 @@ class _SmallRun:
         found = run_in_one_task(self.spark, task.with_fetched_schemas())
         if found is None:
             return self._verified_by_many(messages, done, report, claims, skipped)
-        self.options.on_verdict(small_stream(self.spark, task, found.verdict))
+        self.options.on_verdict(small_stream(self.spark, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)
 
     def _verified_by_many(
