@@ -42,7 +42,7 @@ def test_the_last_line_is_the_summary(capsys: pytest.CaptureFixture[str]) -> Non
 def test_quiet_leaves_errors_and_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(printed(capsys, MIXED, quiet=True))
     assert "INV-RESOLVED" in text
-    assert "events differ from the scenario: 2 missing" in text
+    assert "events differ from the expected ones: 2 missing" in text
     assert "INV-ORDER-TABLE" not in text
     assert "INV-ORDER-KEY" not in text
     assert printed(capsys, verdict(finding("INV-ORDER-TABLE", "warning")), quiet=True) == [

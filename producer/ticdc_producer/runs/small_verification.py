@@ -169,7 +169,8 @@ class SmallVerification:
 
     @property
     def _avro_schemas(self) -> Mapping[int, str]:
-        return self.schemas or ({} if self.expected is None else self.expected.job.known_schemas)
+        job = None if self.expected is None else self.expected.job
+        return self.schemas or ({} if job is None else job.known_schemas)
 
     def __call__(self, generated: Iterable[pa.RecordBatch]) -> SmallVerdict | None:
         """The verdict; None if the messages are too many for one task.
