@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +14,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.ddl_action import CHANGES_ROWS
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.verifier.ddl_effect import ddl_effect
-from ticdc_producer.verifier.events import Effect
 
 TableName: TypeAlias = tuple[str, str]
 _SEPARATOR = "\x00"
+_HARMLESS = re.compile(r"\s*(create|alter\s+(database|schema))\b", re.IGNORECASE)
+"""Statements that leave the rows of existing tables as they are."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class VisibleDDL:
         """Whether it may change rows or columns without row events, as far as its message shows."""
         if self.action:
             return self.action in CHANGES_ROWS
-        return ddl_effect(self.query, 0) is not Effect.CREATES
+        return not _HARMLESS.match(self.query)
 
     def names(self, schema: str, table: str) -> bool:
         """Whether its text names a table, or its whole database; rather once too often."""
