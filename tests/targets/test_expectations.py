@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.event import Value
 from ticdc_producer.targets.golden.contents import event_lines
 from ticdc_producer.targets.golden.expectations import event_batches, fault_lines, row_batches
 
@@ -33,6 +34,11 @@ def file_of(tmp_path: Path, *lines: dict[str, Any] | bytes) -> Path:
     texts = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     path.write_bytes(b"".join(text + b"\n" for text in texts))
     return path
+
+
+def as_it_is(value: Value) -> Value:
+    """The projection of a protocol that carries a value unchanged."""
+    return value
 
 
 def test_events_are_those_that_were_written(tmp_path: Path) -> None:
@@ -82,13 +88,19 @@ def test_a_line_that_is_no_event(tmp_path: Path, line: dict[str, Any] | bytes) -
 def test_a_line_that_is_no_row_of_its_table(tmp_path: Path, line: dict[str, Any] | bytes) -> None:
     path = file_of(tmp_path, {"v": None, "id": "1"}, line)
     with pytest.raises(FolderError) as rejected:
-        list(row_batches(path, ["id", "v"]))
+        list(row_batches(path, {"id": as_it_is, "v": as_it_is}))
     assert str(rejected.value).startswith(f"{path}:2: this line is not a row of the table: ")
+
+
+def test_a_value_that_the_protocol_cannot_carry(tmp_path: Path) -> None:
+    path = file_of(tmp_path, {"v": "1"}, {"v": "x"})
+    with pytest.raises(FolderError, match=":2: this line is not a row of the table: "):
+        list(row_batches(path, {"v": lambda value: b"%d" % int(value or b"")}))
 
 
 def test_rows_have_the_order_of_the_columns(tmp_path: Path) -> None:
     path = file_of(tmp_path, {"v": None, "id": "1"}, {"id": "2", "v": {"b64": "/w=="}})
-    assert list(row_batches(path, ["id", "v"])) == [[(b"1", None), (b"2", b"\xff")]]
+    assert list(row_batches(path, {"id": as_it_is, "v": as_it_is})) == [[(b"1", None), (b"2", b"\xff")]]
 
 
 def test_a_line_that_is_no_fault(tmp_path: Path) -> None:

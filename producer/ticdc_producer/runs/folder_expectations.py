@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ from ticdc_producer.targets.golden.expectations import (
 )
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, expected_tables
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, STATE
+
+_TIME = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,14 +114,10 @@ class FolderExpectations:
         for table in tables:
             names = {"schema": visible(table.schema), "table": visible(table.name)}
             yield pa.RecordBatch.from_pylist([{**names, "row": None}], STATE)
-            columns = [
-                (visible(column.name), self.fidelity.full_projection(column)) for column in table.columns
-            ]
-            for rows in row_batches(table.file, [column.name for column in table.columns]):
-                images = (
-                    [(name, project(value)) for (name, project), value in zip(columns, row, strict=True)]
-                    for row in rows
-                )
+            columns = {column.name: self.fidelity.full_projection(column) for column in table.columns}
+            members = [visible(name) for name in columns]
+            for rows in row_batches(table.file, columns):
+                images = (list(zip(members, row, strict=True)) for row in rows)
                 yield pa.RecordBatch.from_pylist([{**names, "row": image} for image in images], STATE)
 
 
@@ -150,10 +149,12 @@ def folder_expectations(
 def _states(
     folder: Path, manifest: Mapping[str, Any], fidelity: Fidelity
 ) -> dict[int | None, list[ExpectedTable]]:
+    if manifest.get("tables") is None:
+        return {}
     moments: list[int | None] = [None] if (folder / "state").is_dir() else []
     if has_commit_ts(fidelity.commit_ts):  # without it, later rows look the same
         names = sorted(path.name for path in (folder / "state.at").glob("*"))
-        moments += [int(name) for name in names if name.isascii() and name.isdigit()]
+        moments += [int(name) for name in names if _TIME.fullmatch(name)]
     found = {}
     for ts in moments:
         tables = [table for table in expected_tables(folder, manifest, ts) if table.key]

@@ -5,7 +5,7 @@ The files may come from anywhere, so each line is checked before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -14,12 +14,15 @@ import pyarrow as pa
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import ValueProjection
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.targets.golden.read import MAX_LINE_BYTES
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
 _BATCH_ROWS, _BATCH_BYTES = 4096, 64 << 20
 _HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
+_REFUSED = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
+"""What decoding raises for a line of another form (msgspec: ValueErrors), or a projection for a value."""
 _T = TypeVar("_T")
 
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
@@ -82,20 +85,19 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(events, EXPECTED_EVENTS)
 
 
-def row_batches(path: Path, columns: Sequence[str]) -> Iterator[list[tuple[Value, ...]]]:
-    """The expected rows of a table, some at a time.
+def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[list[tuple[Value, ...]]]:
+    """The expected rows of a table, some at a time, with their values in the order of the columns.
 
     :param path: a file of ``state/``.
-    :param columns: names of the columns that each row must have.
+    :param columns: the columns that each row must have, by name: what a value becomes.
     :raises FolderError: for a line that is no row of the table, with its number.
     """
-    names = set(columns)
 
     def row(line: bytes) -> tuple[Value, ...]:
         found = _ROW.decode(line)
-        if found.keys() != names:
+        if found.keys() != columns.keys():
             raise ValueError("its columns are not those of the table in the manifest")
-        return tuple(_value(found[name]) for name in columns)
+        return tuple(project(_value(found[name])) for name, project in columns.items())
 
     return _chunks(_read(path, row, "a row of the table"))
 
@@ -171,7 +173,7 @@ def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[tuple
             number += 1
             try:
                 yield parse(line), len(line)
-            except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+            except _REFUSED as error:
                 problem = f"this line is not {what}: {error}"
                 raise FolderError(problem, path=f"{path}:{number}", hint=_HINT) from None
 
