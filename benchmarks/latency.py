@@ -1,8 +1,9 @@
 """How long a small scenario takes, relative to the smallest Spark job.
 
-Warm: in one session, scenarios written without read-back and the smallest job with a Python worker take
-turns; the result is the ratio of the medians. Cold: the shell command and a PySpark script with that job
-take turns, each in a new process. Pytest: the plugin runs ten tests with a scenario each.
+Warm: in one session, scenarios written with and without verification, the verification of a folder, and the
+smallest job with a Python worker take turns; the result is the ratio of the medians. Cold: the shell command
+and a PySpark script with that job take turns, each in a new process. Pytest: the plugin runs ten tests with a
+scenario each.
 
     python -m benchmarks.latency --json
 """
@@ -28,6 +29,7 @@ from pyspark.sql import SparkSession
 from benchmarks.figures import Figure
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.run import run
+from ticdc_producer.runs.verify import verify
 from ticdc_producer.spark.session import spark_session
 
 SHIPPED = ("seed_t1", "bank", "orders")
@@ -96,19 +98,26 @@ def warm(work: Path) -> Iterator[Figure]:
     scenarios = {name: name for name in SHIPPED} | {"history": str(script)}
     spark = spark_session(light=True)
 
-    def folder(scenario: str) -> Callable[[int], object]:
-        name = Path(scenario).stem
-        return lambda number: run(scenario, out=work / f"{name}-{number}", verify_output=False)
+    def folder(scenario: str, *, verified: bool) -> Callable[[int], object]:
+        name = f"{Path(scenario).stem}-{verified}"
+        return lambda number: run(scenario, out=work / f"{name}-{number}", verify_output=verified)
 
-    def kafka(scenario: str, bootstrap: str) -> Callable[[int], object]:
-        uri = f"kafka://{bootstrap}/{Path(scenario).stem}-{{}}?protocol=open-protocol&partition-num=3"
-        return lambda number: run(scenario, sink_uri=uri.format(number), verify_output=False)
+    def kafka(scenario: str, bootstrap: str, *, verified: bool) -> Callable[[int], object]:
+        topic = f"{Path(scenario).stem}-{verified}"
+        uri = f"kafka://{bootstrap}/{topic}-{{}}?protocol=open-protocol&partition-num=3"
+        return lambda number: run(scenario, sink_uri=uri.format(number), verify_output=verified)
+
+    def read_again(scenario: str) -> Callable[[int], object]:
+        name = f"{Path(scenario).stem}-True"
+        return lambda number: verify(folder=work / f"{name}-{number}")
 
     with EmbeddedKafka() as broker:
         calls: dict[str, Callable[[int], object]] = {"job": lambda _: smallest_job(spark)}
         for name, scenario in scenarios.items():
-            calls[f"folder/{name}"] = folder(scenario)
-            calls[f"kafka/{name}"] = kafka(scenario, broker.bootstrap)
+            for prefix, verified in (("", False), ("verified-", True)):
+                calls[f"{prefix}folder/{name}"] = folder(scenario, verified=verified)
+                calls[f"{prefix}kafka/{name}"] = kafka(scenario, broker.bootstrap, verified=verified)
+            calls[f"verify/{name}"] = read_again(scenario)
         times = timed(calls, _ROUNDS)
     spark.stop()
     medians = {name: median(seconds[_UNMEASURED:]) for name, seconds in times.items()}
@@ -122,7 +131,7 @@ def cold(work: Path) -> Iterator[Figure]:
     """The shell command in a new process."""
     script = work / "smallest_job.py"
     script.write_text(_SCRIPT)
-    command = [sys.executable, "-m", "ticdc_producer", "run", "seed_t1", "--no-verify", "--out"]
+    command = [sys.executable, "-m", "ticdc_producer", "run", "seed_t1", "--out"]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
 
     def call(arguments: list[str]) -> None:
@@ -130,11 +139,13 @@ def cold(work: Path) -> Iterator[Figure]:
 
     calls: dict[str, Callable[[int], object]] = {
         "job": lambda _: call([sys.executable, str(script)]),
-        "run": lambda number: call([*command, str(work / f"cold-{number}")]),
+        "shell": lambda number: call([*command, str(work / f"cold-{number}"), "--no-verify"]),
+        "verified-shell": lambda number: call([*command, str(work / f"verified-{number}")]),
     }
     medians = {name: median(seconds) for name, seconds in timed(calls, _COLD_ROUNDS).items()}
-    detail = f"{medians['run']:.1f} s, the script {medians['job']:.1f} s"
-    yield Figure("latency/shell/seed_t1", medians["run"] / medians["job"], detail=detail)
+    for name in ("shell", "verified-shell"):
+        detail = f"{medians[name]:.1f} s, the script {medians['job']:.1f} s"
+        yield Figure(f"latency/{name}/seed_t1", medians[name] / medians["job"], detail=detail)
 
 
 def plugin(work: Path) -> Iterator[Figure]:
@@ -144,15 +155,16 @@ def plugin(work: Path) -> Iterator[Figure]:
         scenario.write_text(history().replace("test.t", f"test.t{number}"))
         test = _TEST.format(scenario=scenario.name, number=number)
         (work / f"test_{number}.py").write_text(test)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=0", "-vv"]
-    done = subprocess.run([*command, "."], check=True, capture_output=True, text=True, cwd=work)
-    seconds = {int(number): float(text) for text, number in _TEST_DURATION.findall(done.stdout)}
     spark = spark_session(light=True)
     (job,) = timed({"job": lambda _: smallest_job(spark)}, _ROUNDS).values()
     spark.stop()
-    each = median(seconds[number] for number in range(1, TESTS))
-    detail = f"{each * 1000:.0f} ms a test after the first"
-    yield Figure("latency/pytest", each / median(job[_UNMEASURED:]), detail=detail)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=0", "-vv", "."]
+    for name, options in (("pytest", []), ("verified-pytest", ["--ticdc-verify"])):
+        done = subprocess.run([*command, *options], check=True, capture_output=True, text=True, cwd=work)
+        seconds = {int(number): float(text) for text, number in _TEST_DURATION.findall(done.stdout)}
+        each = median(seconds[number] for number in range(1, TESTS))
+        detail = f"{each * 1000:.0f} ms a test after the first"
+        yield Figure(f"latency/{name}", each / median(job[_UNMEASURED:]), detail=detail)
 
 
 def measured(work: Path) -> Iterator[Figure]:

@@ -42,7 +42,9 @@ MAY_IMPORT = {
     "bench": {"model", "protocols", "targets"},
     "conformance": {"config", "model", "protocols", "reports", "runs", "scenario", "targets"},
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
-    "cli": {"api", "bench", "conformance", "faults", "model", "reports", "runs", "scenario", "verifier"},
+    "cli": {
+        "api", "bench", "conformance", "faults", "model", "reports", "runs", "scenario", "spark", "verifier",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -6,8 +6,9 @@ An error has fields for what is wrong, where, and what to do about it; ``str(err
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import Self
 
 USAGE = 2
 ENVIRONMENT = 3
@@ -21,9 +22,11 @@ class ProducerError(Exception):
     :param what: one sentence, what is wrong.
     :param where: the location, such as ``file:line`` or ``topic/partition@offset``; empty if there is none.
     :param hint: what to do about it; empty if that follows from ``what``.
+    :ivar arguments: names of the arguments of the Python functions that the text has in backticks.
     """
 
     exit_code = USAGE
+    arguments: tuple[str, ...] = ()
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -35,6 +38,21 @@ class ProducerError(Exception):
         location = f"{self.where}: " if self.where else ""
         hint = f" ({self.hint})" if self.hint else ""
         return f"{location}{self.what}{hint}"
+
+    def about(self, *arguments: str) -> Self:
+        """The error, whose text has the names of these arguments in backticks."""
+        self.arguments = arguments
+        return self
+
+    def spelled(self, spelling: Callable[[str], str]) -> str:
+        """The text in the words of another interface, such as the command line.
+
+        :param spelling: returns the name of an argument there.
+        """
+        text = str(self)
+        for argument in self.arguments:
+            text = text.replace(f"`{argument}`", spelling(argument))
+        return text
 
 
 class ScenarioError(ProducerError):
@@ -72,7 +90,7 @@ class ScenarioError(ProducerError):
             column=self.column,
             value=self.value,
             hint=self.hint,
-        )
+        ).about(*self.arguments)
 
 
 class UnsupportedSQL(ScenarioError):
@@ -88,6 +106,7 @@ class ScenarioProblems(ProducerError):
     def __init__(self, problems: Iterable[ScenarioError]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.about(*{name: None for problem in self.problems for name in problem.arguments})
 
 
 class ChangefeedError(ProducerError):

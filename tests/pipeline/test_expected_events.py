@@ -21,9 +21,9 @@ from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import EventColumn, Kind, Op, RowEvent, Value
 from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import CARRIED, EXPECTED_EVENTS
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.pipeline.expected_events import CARRIED, ExpectedEvents
+from ticdc_producer.pipeline.expected_events import ExpectedEvents
 
 TABLE = TableInfo(
     schema="test",

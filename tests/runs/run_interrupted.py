@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from ticdc_producer.cli import main
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encoding.stored_messages import stored_messages
 from ticdc_producer.targets.kafka import write
 
 FAILS_AT = 300
@@ -25,37 +25,32 @@ HOW, DRIVER = sys.argv.pop(1), os.getpid()
 URI = sys.argv[sys.argv.index("--sink-uri") + 1]
 
 
-class Interrupted(PartitionEncoder):
-    """Interrupted in the middle of the first attempt, when part of the messages is in the topic."""
+def interrupted(entries: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+    """The messages, interrupted in the middle of the first attempt, when part of them is in the topic."""
+    retried = TaskContext.get().attemptNumber() > 0
+    messages = (message for batch in stored_messages(entries) for message in batch.messages())
+    for number, message in enumerate(messages):
+        if number == FAILS_AT and not retried:
+            _wait(TaskContext.get().partitionId())
+            if HOW == "driver":
+                os.kill(DRIVER, signal.SIGKILL)
+                signal.pause()  # Spark takes its workers with it
+            raise RuntimeError("the task fails, as this test wants it")
+        yield from_messages([message])
 
-    def __init__(self, plan: EncodePlan, topic: str, partition: int) -> None:
-        super().__init__(plan, topic, partition)
-        self.retried = TaskContext.get().attemptNumber() > 0
-        self.partition = TaskContext.get().partitionId()
 
-    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
-        messages = (message for batch in super().batches(batches) for message in batch.messages())
-        for number, message in enumerate(messages):
-            if number == FAILS_AT and not self.retried:
-                self._wait()
-                if HOW == "driver":
-                    os.kill(DRIVER, signal.SIGKILL)
-                    signal.pause()  # Spark takes its workers with it
-                raise RuntimeError("the task fails, as this test wants it")
-            yield from_messages([message])
+def _wait(partition: int) -> None:
+    # Here, since classes of C code do not go to the workers.
+    from confluent_kafka import Consumer, TopicPartition
 
-    def _wait(self) -> None:
-        # Here, since classes of C code do not go to the workers.
-        from confluent_kafka import Consumer, TopicPartition
-
-        address, topic = URI.removeprefix("kafka://").split("?")[0].split("/")
-        reader = Consumer({"bootstrap.servers": address, "group.id": "any"})
-        while reader.get_watermark_offsets(TopicPartition(topic, self.partition), timeout=60)[1] == 0:
-            pass
-        reader.close()
+    address, topic = URI.removeprefix("kafka://").split("?")[0].split("/")
+    reader = Consumer({"bootstrap.servers": address, "group.id": "any"})
+    while reader.get_watermark_offsets(TopicPartition(topic, partition), timeout=60)[1] == 0:
+        pass
+    reader.close()
 
 
 # The writer's code takes it to the workers.
-with patch.object(write, "PartitionEncoder", Interrupted):
+with patch.object(write, "stored_messages", interrupted):
     spark_session("local[2,4]")
     sys.exit(main(["run", *sys.argv[1:]]))

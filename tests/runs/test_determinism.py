@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tests.golden_events import GOLDEN
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.targets.encoding.messages import messages
+from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
 
 KEYS = GOLDEN / "visible" / "keys.sql"
 SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
@@ -28,7 +28,8 @@ def digest(
     """SHA-256 over all messages in (topic, partition, offset) order."""
     job = prepare(scenario, sink_uri=SINK_URI, config=config, overrides=overrides)
     stream = change_log(spark, job.history).events(job.stream)
-    frame = messages(stream, job.encode_plan(skip_refused=False))
+    plan = job.encode_plan(skip_refused=False)
+    frame = messages_of(encoded_stream(stream, plan, Wanted(messages=True)))
     total = hashlib.sha256()
     for row in frame.orderBy("topic", "partition", "offset").collect():
         total.update(json.dumps([row["partition"], row["offset"], row["type"]]).encode())

@@ -15,7 +15,7 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.kafka_target import KafkaTarget
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
 SCRIPT = """
@@ -110,13 +110,14 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
 
     from ticdc_producer.runs.change_log import change_log
     from ticdc_producer.runs.prepare import prepare
-    from ticdc_producer.targets.kafka.write import deliver
+    from ticdc_producer.targets.kafka.write import Delivery, deliver
 
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
     events = change_log(spark, job.history).events(job.stream)
     properties = job.changefeed.producer_properties(kafka.bootstrap)
-    work = deliver(events, job.encode_plan(skip_refused=False), kafka.bootstrap, properties, starts)
+    delivery = Delivery(brokers=kafka.bootstrap, properties=properties, starts=starts)
+    work = deliver(events, job.encode_plan(skip_refused=False), delivery)
     accounts = [sorted(work.collect()) for _ in range(2)]
     assert accounts[0] == accounts[1], "the counts are those of the topic, whichever attempt wrote them"
     counts = {row["partition"]: 0 for row in accounts[0]}
@@ -151,7 +152,7 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
 def test_speculative_execution_is_refused() -> None:
     settings = SimpleNamespace(get=lambda *_: "true")
     events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
-    target = KafkaTarget(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
+    target = RunTopics(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
     with pytest.raises(SparkError, match="speculative") as rejected:
         target.write(events, None)
     assert "spark.speculation=false" in str(rejected.value)

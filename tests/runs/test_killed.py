@@ -13,7 +13,8 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
-SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=1500"]
+SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=4100"]
+"""More than 20,000 changes, which several tasks send."""
 ROOT = Path(__file__).parents[2]
 
 

@@ -75,5 +75,5 @@ def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pyte
 
 
 def test_it_cannot_be_combined_with_state_at(tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match="only messages"):
+    with pytest.raises(FolderError, match="`messages_only` cannot be combined with `state_at`"):
         ticdc_producer.run("seed_t1", out=tmp_path / "out", messages_only=True, state_at=[1])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Producer
+from pathlib import Path
 
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.progress import Progress, current_progress
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
 TS = 429918007904436226
@@ -30,7 +34,7 @@ def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_t
     changefeed = resolve(f"kafka://{kafka.bootstrap}/watched?protocol=open-protocol&partition-num=2", None)
     empty = Topics(kafka.bootstrap).prepare(changefeed, ["watched"], append=False)
     _write(kafka, 0, TS - 5)
-    target = KafkaTarget(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
+    target = RunTopics(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
     assert current_progress(target, 10) == Progress(0, 10, 0)
     _write(kafka, 0, TS, TS + 7)
     assert current_progress(target, 10) == Progress(2, 10, 0), "partition 1 is empty yet"
@@ -39,3 +43,17 @@ def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_t
     # An extrapolated total: 7 and 2 of 18 units of time gave four messages.
     assert current_progress(target, (TS, TS + 18)) == Progress(4, 16, TS + 2)
     assert current_progress(target, (TS + 7, TS + 18)) == Progress(4, None, TS + 2)
+
+
+def test_a_small_run_reports_what_it_has_written(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/small?protocol=open-protocol&partition-num=2"
+    seen: list[Progress] = []
+    ticdc_producer.run("seed_t1", sink_uri=uri, dry_run=True, on_progress=seen.append)
+    assert seen == []
+    into_kafka = ticdc_producer.run("seed_t1", sink_uri=uri, verify_output=False, on_progress=seen.append)
+    target = RunTopics(resolve(uri), kafka.bootstrap, {("small", 0): 0, ("small", 1): 0})
+    assert seen == [current_progress(target, into_kafka.counts.total)]
+    ticdc_producer.run("seed_t1", out=tmp_path / "out", verify_output=False, on_progress=seen.append)
+    assert seen[1].messages == seen[1].total == seen[0].messages

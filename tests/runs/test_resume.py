@@ -16,7 +16,7 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.prepare_topics import prepare_topics
-from ticdc_producer.targets.encoding.messages import messages
+from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
 
 Topic: TypeAlias = dict[int, list[Message]]
 
@@ -56,7 +56,8 @@ def undisturbed(spark: SparkSession, folder: Path) -> Topic:
     uri = "kafka:///any?protocol=open-protocol&partition-num=3"
     job = prepare(folder / "script.sql", sink_uri=uri, config=folder / "changefeed.toml")
     events = change_log(spark, job.history).events(job.stream)
-    rows = messages(events, job.encode_plan(skip_refused=True)).orderBy("partition", "offset").collect()
+    encoded = encoded_stream(events, job.encode_plan(skip_refused=True), Wanted(messages=True))
+    rows = messages_of(encoded).orderBy("partition", "offset").collect()
     expected: Topic = {0: [], 1: [], 2: []}
     for row in rows:
         expected[row["partition"]].append((bytes(row["key"]), bytes(row["value"]), []))

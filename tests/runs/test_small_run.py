@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,17 +19,25 @@ from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
 from ticdc_producer.targets.golden import contents
+from ticdc_producer.targets.golden import write as golden_write
 from ticdc_producer.targets.kafka.write import PartitionWriter
+from ticdc_producer.verifier.check import CheckedStream
 
-MOST_JOBS, MOST_CALLS = 2, 400
+WRITTEN, VERIFIED = (2, 400), (4, 600)
+"""The most Spark jobs, and the most calls to the JVM."""
 
 
 def _not_here(*_arguments: object, **_options: object) -> NoReturn:
     raise AssertionError("called in the driver")
 
 
+@pytest.mark.parametrize(("verified", "most"), [(False, WRITTEN), (True, VERIFIED)])
 def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verified: bool,
+    most: tuple[int, int],
 ) -> None:
     calls = 0
     send = py4j.clientserver.JavaClient.send_command
@@ -41,13 +51,14 @@ def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
     context.setJobGroup(group, "a small run")
     try:
         monkeypatch.setattr(py4j.clientserver.JavaClient, "send_command", counted)
-        api.run("seed_t1", out=tmp_path / "golden", verify_output=False)
+        api.run("seed_t1", out=tmp_path / "golden", verify_output=verified)
         monkeypatch.undo()
         jobs = context.statusTracker().getJobIdsForGroup(group)
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
-    assert 1 <= len(jobs) <= MOST_JOBS
-    assert 1 <= calls <= MOST_CALLS
+    most_jobs, most_calls = most
+    assert 1 <= len(jobs) <= most_jobs
+    assert 1 <= calls <= most_calls
 
 
 def test_a_worker_encodes_and_writes(
@@ -72,6 +83,34 @@ def test_a_topic_that_holds_messages_is_refused_before_spark_starts(
     monkeypatch.setattr(run_module, "spark_session", _not_here)
     with pytest.raises(TopicError, match="already holds messages"):
         api.run("seed_t1", sink_uri=uri)
+
+
+def test_the_verdict_is_on_what_was_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte that changes on the disk is found, although the run knows what it wrote."""
+    write = golden_write.write_manifest
+
+    def damaged(folder: Path, content: dict[str, Any]) -> None:
+        lines = (folder / "messages.jsonl").read_text().splitlines()
+        message = json.loads(lines[-1])
+        value = bytearray(b64decode(message["value"]))
+        value[-2] ^= 1
+        lines[-1] = json.dumps(message | {"value": b64encode(value).decode()})
+        (folder / "messages.jsonl").write_text("\n".join(lines) + "\n")
+        write(folder, content)
+
+    monkeypatch.setattr(golden_write, "write_manifest", damaged)
+    report = api.run(GOLDEN / "visible" / "keys.sql", out=tmp_path / "damaged")
+    assert report.verdict is not None
+    assert not report.verdict.ok
+
+
+def test_a_worker_verifies(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CheckedStream, "findings", property(_not_here))
+    report = api.run("seed_t1", out=tmp_path / "verified")
+    assert report.ok
+    assert api.verify(folder=tmp_path / "verified", scenario="seed_t1").ok
 
 
 PARTITIONS = "&partition-num=3"

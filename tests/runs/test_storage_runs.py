@@ -130,7 +130,7 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
 
 def test_options_for_topics_are_rejected(tmp_path: Path) -> None:
     uri = f"file://{tmp_path}?protocol=csv"
-    with pytest.raises(ArgumentError, match="--append cannot be combined with a storage sink"):
+    with pytest.raises(ArgumentError, match="`append` cannot be combined with a storage sink"):
         ticdc_producer.run("seed_t1", sink_uri=uri, append=True)
-    with pytest.raises(ArgumentError, match="--inject"):
+    with pytest.raises(ArgumentError, match="`inject`"):
         ticdc_producer.run("seed_t1", sink_uri=uri.replace("csv", "canal-json"), inject=["replay-suffix"])

@@ -37,6 +37,15 @@ KafkaProperties = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+_OPTIONS = {
+    "file": "a file",
+    "folder": "--in",
+    "kafka_properties": "-X",
+    "messages_only": "--only messages",
+    "overrides": "--set",
+}
+"""The options that are spelled differently from the arguments of the Python functions."""
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the verdict.")]
 
 
@@ -75,8 +84,13 @@ def fail(error: ProducerError) -> int:
 
     :return: the exit code.
     """
-    typer.echo(f"ticdc-producer: {error}", err=True)
+    typer.echo(f"ticdc-producer: {error.spelled(_option)}", err=True)
     return error.exit_code
+
+
+def _option(argument: str) -> str:
+    """How the commands spell an argument of the Python functions."""
+    return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
 
 
 def fail_usage(error: typer.TyperException) -> int:

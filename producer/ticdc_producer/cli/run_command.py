@@ -21,6 +21,7 @@ from ticdc_producer.cli.options import (
 from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Html, JunitXml, Reports
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.spark.session import start_light_jvm
 
 
 def run(
@@ -91,9 +92,6 @@ def run(
     host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
     a resolved event on every partition, and the written messages are verified.
     """
-    from ticdc_producer import api
-    from ticdc_producer.cli.run_text import show
-
     reports = Reports(junit_xml, html, verified=verify_output and not (dry_run or only))
     common: dict[str, Any] = {
         "sink_uri": with_registry(sink_uri, schema_registry),
@@ -119,6 +117,10 @@ def run(
         _check_realtime(not_realtime)
     elif duration is not None:
         raise ScenarioError("--duration requires --rate")
+    start_light_jvm()  # takes as long as the imports below
+    from ticdc_producer import api
+    from ticdc_producer.cli.run_text import show
+
     with ProgressDisplay(quiet=quiet) as progress:
         if rate is None:
             report = api.run(

@@ -45,6 +45,11 @@ class MessageFaults:
     protocol: str
     options: dict[str, Any]
 
+    @property
+    def repeat_distance(self) -> int:
+        """A message is sent again at most this number of messages after its first delivery."""
+        return _RETRY_DISTANCES
+
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
     ) -> Iterator[MessageBatch]:

@@ -16,9 +16,13 @@ from ticdc_producer.model.event import Value
 _LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
 
 
+# json.dumps makes an encoder for each call.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def json_line(content: Mapping[str, Any]) -> str:
     """One line of a ``.jsonl`` file, without line end; Unicode line ends in it are escaped."""
-    return json.dumps(content, ensure_ascii=False).translate(_LINE_ENDS)
+    return _encode(content).translate(_LINE_ENDS)
 
 
 def to_json(value: Value) -> Any:

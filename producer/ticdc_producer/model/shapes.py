@@ -101,6 +101,21 @@ EVENT_OFFSETS = pa.schema(
 ``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
 event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table."""
 
+CARRIED = pa.schema(
+    [
+        *(
+            EVENT_STREAM.field(name)
+            for name in (
+                "topic", "partition", "commit_ts", "kind", "table_version", "table_id", "op", "before",
+                "after", "ddl",
+            )
+        ),
+        *(EVENT_OFFSETS.field(name) for name in ("offset", "index", "handle_key_only")),
+    ]
+)  # fmt: skip
+"""The events that messages carry, each with its position; an event that several messages carry has several
+rows."""
+
 EVENT_COLUMN = pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())])
 EVENT_IMAGE = pa.map_(pa.string(), pa.binary())
 

@@ -18,21 +18,11 @@ import pyarrow.compute as pc
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.shapes import (
-    EVENT_IMAGE,
-    EVENT_OFFSETS,
-    EVENT_STREAM,
-    EXPECTED_EVENTS,
-)
+from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, scattered
 from ticdc_producer.pipeline.project_values import project_values
 from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers
-
-CARRIED = pa.schema(
-    [*EVENT_STREAM, *(EVENT_OFFSETS.field(name) for name in ("offset", "index", "handle_key_only"))]
-)
-"""The event stream with the position of each event: an event that several messages carry has several rows."""
 
 
 class ExpectedEvents:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from ticdc_producer.config.sink_uri import SinkURI
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.runs.run_options import RunOptions
 
 
-def check_broker_options(uri: SinkURI, *, to_folder: bool, dry_run: bool, append: bool, keep: bool) -> None:
+def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
     """Reject options that would have no effect.
 
-    :param to_folder: the run writes a golden folder, and a topic only if the sink URI names brokers.
-    :param append: write after the messages that a topic already holds.
-    :param keep: leave the embedded broker running.
     :raises ArgumentError: for an option that has no effect in this run.
     """
-    for name, given in (("append", append), ("keep", keep)):
-        if given and dry_run:
-            raise _refused(name, "cannot be combined with --dry-run", "a dry run writes nothing")
-        if given and to_folder and uri.embedded:
+    for name, given in (("append", options.append), ("keep", options.keep)):
+        if given and options.dry_run:
+            raise _refused(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
+        if given and options.out is not None and uri.embedded:
             hint = "the sink URI names no host, so only the folder is written"
-            raise _refused(name, "cannot be combined with --out", hint)
-    if append and uri.embedded:
+            raise _refused(name, "cannot be combined with `out`", hint)
+    if options.append and uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
         raise _refused("append", "requires a sink URI with a broker", hint)
-    if keep and not uri.embedded:
+    if options.keep and not uri.embedded:
         hint = "the brokers of the sink URI keep running anyway"
         raise _refused("keep", "applies to the embedded broker, which this run does not start", hint)
 
 
 def _refused(name: str, what: str, hint: str) -> ArgumentError:
-    return ArgumentError(f"--{name} {what}", argument=name, hint=hint)
+    return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(name, "dry_run", "out")

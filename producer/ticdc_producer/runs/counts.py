@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS
-from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
+from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats, KindCount
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
 _NO_RULE = "no filter rule accepts the table"
@@ -38,9 +37,13 @@ class Counts:
 
     def add(self, topic: str, partition: int, stats: DeliveryStats) -> None:
         """Add the messages of a partition."""
-        for kind, count in stats.kinds.items():
-            key = topic, partition, kind
-            self.messages[key], self.events[key], self.size[key] = count.messages, count.events, count.size
+        for kind, found in stats.kinds.items():
+            self.set(topic, partition, kind, found)
+
+    def set(self, topic: str, partition: int, kind: str, found: KindCount) -> None:
+        """Set the counts of one kind of message of a partition."""
+        key = topic, partition, kind
+        self.messages[key], self.events[key], self.size[key] = found.messages, found.events, found.size
 
     def by_kind(self) -> dict[str, dict[str, int]]:
         """``{kind: {messages, events, bytes}}``."""
@@ -60,18 +63,15 @@ class Counts:
 
 
 def count(messages: DataFrame) -> Counts:
-    """Count a DataFrame of messages by topic, partition and kind. Side rows are not messages."""
+    """Count a DataFrame of messages by topic, partition and kind."""
     size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
     grouped = messages.groupBy("topic", "partition", "type").agg(
         F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
     )
-    rows = grouped.collect()  # one per partition and kind
-    counts = Counts(rejected=sum(row["messages"] for row in rows if row["type"] == REFUSED))
-    for row in (row for row in rows if row["type"] not in SIDE_ROWS):
-        key = (row["topic"], row["partition"], row["type"])
-        counts.messages[key] = row["messages"]
-        counts.events[key] = row["events"]
-        counts.size[key] = row["bytes"]
+    counts = Counts()
+    for row in grouped.collect():  # one per partition and kind
+        one = KindCount(row["messages"], row["events"], row["bytes"])
+        counts.set(row["topic"], row["partition"], row["type"], one)
     return counts
 
 

@@ -92,7 +92,8 @@ def coverage(
     :raises ProducerError: for a source that cannot be read. Messages that do not decode are skipped.
     """
     if (sink_uri is None) == (folder is None):
-        raise ChangefeedError("give exactly one source: --sink-uri or --in", parameter="sink-uri")
+        what = "give exactly one source: `sink_uri` or `folder`"
+        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder")
     if folder is not None:
         return _folder_coverage(Path(folder), config, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
@@ -105,8 +106,8 @@ def coverage(
 
 def _folder_coverage(folder: Path, config: str | Path | None, on_status: OnStatus) -> Coverage:
     if config is not None:
-        hint = "a golden folder contains its changefeed"
-        raise ChangefeedError("--config cannot be combined with --in", parameter="config", hint=hint)
+        what, hint = "`config` cannot be combined with `folder`", "a golden folder contains its changefeed"
+        raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
     on_status("starting Spark")

@@ -42,11 +42,11 @@ def decode(
         ``error``.
     """
     if sum(source is not None for source in (sink_uri, folder, file)) != 1:
-        what = "give exactly one source: --sink-uri, --in or a file"
-        raise ChangefeedError(what, parameter="sink-uri")
+        what = "give exactly one source: `sink_uri`, `folder` or `file`"
+        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder", "file")
     if folder is not None and config is not None:
-        what, hint = "--config cannot be combined with --in", "a golden folder contains its changefeed"
-        raise ChangefeedError(what, parameter="config", hint=hint)
+        what, hint = "`config` cannot be combined with `folder`", "a golden folder contains its changefeed"
+        raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
     content = None if config is None else load_changefeed_toml(config)
     if folder is None:
         changefeed = resolve(sink_uri, content, name="decode", kafka_properties=kafka_properties)

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.config import SinkKind
 from ticdc_producer.model.dataframes import EXPECTED_EVENTS
-from ticdc_producer.model.shapes import DELIVERY_KEY
-from ticdc_producer.pipeline.expected_events import CARRIED, ExpectedEvents
+from ticdc_producer.model.shapes import CARRIED, DELIVERY_KEY
+from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.prepare import Job
 
 _EVENT = ("topic", "partition", "event_ordinal")

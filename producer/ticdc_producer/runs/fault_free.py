@@ -9,24 +9,20 @@ from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal import DROPPED
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
 
 
-def drop_removed(faulted_events: DataFrame) -> DataFrame:
+def sent_events(job: Job, faulted_events: DataFrame) -> DataFrame:
     """An event stream without the events that faults removed."""
+    if job.faults is None:
+        return faulted_events
     return faulted_events.where(F.col("kind") != DROPPED)
 
 
-def expected_stream(
-    job: Job, committed: ChangeLog, events: DataFrame, offsets: DataFrame
-) -> tuple[DataFrame, DataFrame]:
-    """The events of a correct stream and their offsets: with legal faults, without illegal ones.
+def events_of_a_correct_stream(job: Job, committed: ChangeLog, faulted_events: DataFrame) -> DataFrame:
+    """The event stream of ``committed`` with legal faults, without illegal ones.
 
-    :param events: the event stream of ``committed``.
-    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
+    :param faulted_events: the event stream with all faults.
     """
-    if job.faults is None:
-        return events, offsets
-    if any(trap(one.trap).mechanism == "event" for one in job.faults.illegal):
-        events = committed.events(job.stream, job.event_faults(illegal=False))
-    return events, event_offsets(events, job.encode_plan(skip_refused=True, faults=False))
+    if job.faults is not None and any(trap(one.trap).mechanism == "event" for one in job.faults.illegal):
+        return committed.events(job.stream, job.event_faults(illegal=False))
+    return sent_events(job, faulted_events)

@@ -1,130 +1,139 @@
-"""Write an event stream to Kafka, and read the written messages."""
+"""The topics of a Kafka as the target of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import DeliveryError, ForeignMessageError, SparkError
+from ticdc_producer.config.claim_storage import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.offset_ranges import offset_ranges
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
-from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
-from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.kafka.read import OffsetRange
-from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write import deliver
-from ticdc_producer.targets.kafka.write_partitions import write_partitions
+from ticdc_producer.runs.encoded import Encoded, encode_once
+from ticdc_producer.runs.fault_free import sent_events
+from ticdc_producer.runs.prepare import with_registered_schemas
+from ticdc_producer.runs.prepare_topics import prepare_topics
+from ticdc_producer.runs.progress import report_progress
+from ticdc_producer.runs.rejected_rows import rejected_rows
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.run_topics import RunTopics
+from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.target import MessageTarget
+from ticdc_producer.runs.topic_ranges import TopicRanges
+from ticdc_producer.targets.kafka.topics import Topics
 
 
-@dataclass(frozen=True)
-class KafkaTarget:
-    """The topics of one cluster that a run writes.
+class KafkaTarget(MessageTarget):
+    """The topics of the sink URI's brokers, or of an embedded broker."""
 
-    :param starts: end offset of each partition before the run.
-    """
-
-    changefeed: Changefeed
-    brokers: Brokers
-    starts: Offsets
+    _brokers: Brokers
+    """Known when the target is open."""
+    _topics: RunTopics
+    """Known when the topics are prepared."""
 
     @property
     def name(self) -> str:
-        """The target for reports."""
-        return f"kafka://{self.brokers}/{self.changefeed.sink_uri.topic}"
-
-    def write_partitions(
-        self, partitions: Mapping[tuple[str, int], Iterable[MessageBatch]], claims: str
-    ) -> None:
-        """Write the messages of partitions in this process; those that they already have are skipped.
-
-        :param partitions: the messages by topic and partition.
-        :param claims: URI of the storage for claim-check objects, empty if there is none.
-        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
-        :raises ForeignMessageError: for a partition with a message that the run did not write.
-        """
-        properties = self.changefeed.producer_properties(self.brokers)
-        try:
-            write_partitions(self.brokers, properties, partitions, self.starts, claims)
-        except DeliveryError as error:
-            raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
-
-    def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
-        """Encode, write, wait for every acknowledgement.
-
-        :return: what the workers reported as written.
-        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
-        :raises ForeignMessageError: for a partition with a message that the run did not write.
-        :raises SparkError: if Spark may run two attempts of a task at the same time.
-        """
-        check_speculation(events.sparkSession)
-        properties = self.changefeed.producer_properties(self.brokers)
-        counts = Counts()
-        failure: Row | None = None
-        deliveries = deliver(events, plan, self.brokers, properties, self.starts)
-        with row_limited_batches(events.sparkSession, plan.catalog):
-            reported = deliveries.collect()  # one row per partition and kind
-        for row in reported:
-            key = (row["topic"], row["partition"], row["type"])
-            if row["failure"] is not None:
-                failure = row
-                continue
-            counts.messages[key] = row["messages"]
-            counts.events[key] = row["events"]
-            counts.size[key] = row["bytes"]
-        if failure is not None:
-            raise self._error(failure)
-        return counts
-
-    def _error(self, failure: Row) -> ForeignMessageError | DeliveryError:
-        topic, partition = failure["topic"], failure["partition"]
-        if failure["foreign"] is not None:
-            return ForeignMessageError(
-                failure["failure"],
-                topic=topic,
-                partition=partition,
-                offset=failure["foreign"],
-                hint=failure["hint"],
-            )
-        return self._delivery_error(topic, partition, failure["failure"], failure["hint"])
-
-    def _delivery_error(self, topic: str, partition: int, what: str, hint: str) -> DeliveryError:
-        delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
-        counts_text = ", ".join(
-            f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items())
-        )
-        return DeliveryError(
-            f"{what}; messages delivered: {counts_text}",
-            topic=topic,
-            partition=partition,
-            delivered=delivered,
-            hint=hint,
-        )
-
-    def _ends(self) -> Mapping[tuple[str, int], int]:
-        topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
-        return Topics(self.brokers).ends(topics)
-
-    def read(self, spark: SparkSession) -> DataFrame:
-        """The messages at and after the offsets ``starts``."""
-        return kafka_messages(spark, self.brokers, self.ranges)
+        return self._topics.name
 
     @property
-    def ranges(self) -> list[OffsetRange]:
-        """Where the messages at and after the offsets ``starts`` are now."""
-        return offset_ranges(self.starts, self._ends())
+    def brokers(self) -> Brokers:
+        return self._brokers
 
+    def check(self) -> None:
+        """Check that the run may write the topics, and the storage of claim-check objects.
 
-def check_speculation(spark: SparkSession) -> None:
-    """Check that Spark does not run two attempts of a task at the same time: their messages would mix.
+        :raises BrokerError: if no broker answers at the sink URI's address.
+        :raises TopicError: for a topic that has messages, or another number of partitions.
+        :raises ChangefeedError: for a claim-check storage whose client library is not installed.
+        :raises StorageError: for a claim-check storage that cannot be reached.
+        """
+        changefeed = self.job.changefeed
+        storage = self.job.encode_plan(skip_refused=True).claim_storage
+        if storage:
+            check_claim_storage(storage)
+        if changefeed.sink_uri.embedded or self.options.dry_run:
+            return
+        cluster = Topics(changefeed.brokers)
+        if self.options.resume:
+            cluster.existing()
+        else:
+            topics = self.job.stream.topic_partitions.topics
+            cluster.check(changefeed, topics, append=self.options.append)
 
-    :raises SparkError: if speculative execution is enabled.
-    """
-    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
-        hint = "only one task may write a partition; set spark.speculation=false"
-        raise SparkError("speculative execution is enabled", hint=hint)
+    @property
+    def encodes_again(self) -> bool:
+        """Whether a registry assigns the schema ids of the messages; those that are stored have others."""
+        return bool(self.job.schemas and self.job.changefeed.schema_registry)
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        if not self.job.changefeed.sink_uri.embedded:
+            self._brokers = self.job.changefeed.brokers
+            yield
+            return
+        self.options.on_status("starting the embedded Kafka broker")
+        with EmbeddedKafka(keep=self.options.keep) as broker:
+            self._brokers = broker.bootstrap
+            self.broker_pid = broker.pid if self.options.keep else 0
+            yield
+
+    def register_schemas(self) -> None:
+        self.job = with_registered_schemas(self.job)
+
+    def write(self, encoded: Encoded, _steps: StepRows, report: RunReport, /) -> RunReport:
+        total = report.counts.total
+        self._prepare(f"{total} messages ")
+        plan = self.job.encode_plan(skip_refused=True)
+        with report_progress(self._topics, total, self.options.on_progress):
+            if self.encodes_again:
+                self._topics.write(sent_events(self.job, encoded.events), plan)
+            else:
+                self._topics.write_stored(encoded.entries, plan.claim_storage)
+        return report
+
+    def take(self, outcome: Outcome, _steps: StepRows, _report: RunReport, /) -> None:
+        self._topics = RunTopics(self.job.changefeed, self.brokers, outcome.starts)
+
+    def write_in_one_pass(self, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+        """Write the messages. A rejected row ends the run, unless such rows are skipped.
+
+        The error names the messages that were delivered before.
+        """
+        skips = self.job.scenario.on_error == "skip"
+        skipped = self._skipped(events) if skips else []
+        self._prepare("")
+        clock, commits = self.job.stream.resolved.clock, self.job.history.commits
+        span = clock.ts(0), clock.ts(commits - 1)
+        with report_progress(self._topics, span, self.options.on_progress):
+            counts = self._topics.write(events, self.job.encode_plan(skip_refused=skips))
+        return counts, skipped
+
+    def _skipped(self, events: DataFrame) -> list[dict[str, Any]]:
+        with encode_once(self.job, events) as encoded:
+            return rejected_rows(encoded.entries)
+
+    def _prepare(self, what: str) -> None:
+        """Register the schemas and create the topics.
+
+        :param what: what will be written, for the status.
+        """
+        self.register_schemas()
+        append, resume = self.options.append, self.options.resume
+        starts = prepare_topics(self.job, self.brokers, append=append, resume=resume)
+        self._topics = RunTopics(self.job.changefeed, self.brokers, starts)
+        topics = ", ".join(self.job.stream.topic_partitions.topics)
+        self.options.on_status(f"writing {what}to {self.brokers}, topic {topics}")
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        return self._topics.read(spark)
+
+    def few_messages(self) -> TopicRanges:
+        return TopicRanges(brokers=self.brokers, ranges=self._topics.ranges)
+
+    @property
+    def claims(self) -> str:
+        return self.job.changefeed.claim_check_storage_uri

@@ -247,10 +247,11 @@ def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
     :raises ScenarioError: for a number that is out of range.
     """
     if seed is not None and not 0 <= seed <= tso.MAX_TS:
-        raise ScenarioError(f"{seed} is not a seed: 0 to {tso.MAX_TS}", file="--seed")
+        raise ScenarioError(f"{seed} is not a seed: 0 to {tso.MAX_TS}", file="`seed`").about("seed")
     for ts in state_at:
         if not 1 <= ts <= tso.MAX_TS:
-            raise ScenarioError(f"{ts} is not a time stamp (TSO): 1 to {tso.MAX_TS}", file="--state-at")
+            what = f"{ts} is not a time stamp (TSO): 1 to {tso.MAX_TS}"
+            raise ScenarioError(what, file="`state_at`").about("state_at")
 
 
 def with_registered_schemas(job: Job) -> Job:

@@ -44,7 +44,7 @@ def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
         starts = start_offsets.load(list(topics), job.changefeed.partition_num)
     if starts is None:
         what = "no run of this scenario, seed and changefeed began in this topic"
-        raise TopicError(what, topic=topics[0], hint="run it without --resume")
+        raise TopicError(what, topic=topics[0], hint="run it without `resume`").about("resume")
     return starts
 
 
@@ -56,11 +56,12 @@ def check_resumable(job: Job) -> None:
     """
     if job.changefeed.sink_uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"
-        raise ChangefeedError("--resume requires a sink URI with a broker", parameter="sink-uri", hint=hint)
+        what = "`resume` requires a sink URI with a broker"
+        raise ChangefeedError(what, parameter="sink-uri", hint=hint).about("resume")
     if job.scenario.build_time == "now":
         hint = "messages contain their build time; set a fixed time"
-        what = "--resume cannot be combined with clock.build-time: now"
-        raise ScenarioError(what, file=job.scenario.file, hint=hint)
+        what = "`resume` cannot be combined with clock.build-time: now"
+        raise ScenarioError(what, file=job.scenario.file, hint=hint).about("resume")
 
 
 def identity(job: Job) -> str:

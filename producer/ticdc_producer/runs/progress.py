@@ -10,10 +10,11 @@ from typing import TypeAlias
 
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.prepare import codec_options
+from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.decoding.event_rows import event_rows
 from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
@@ -43,21 +44,24 @@ Span: TypeAlias = tuple[int, int]
 
 
 @contextmanager
-def report_progress(target: KafkaTarget, total: int | Span, on_progress: OnProgress | None) -> Iterator[None]:
-    """Report the progress of writing while the block runs.
+def report_progress(target: RunTopics, total: int | Span, on_progress: OnProgress | None) -> Iterator[None]:
+    """Report the progress of writing while the block runs, and at its end.
 
     :param total: number of messages of the run, or the time stamps between which they are.
-    :param on_progress: called from a separate thread; None: no reports.
+    :param on_progress: called from a separate thread, the last time from this one; None: no reports.
     """
     if on_progress is None:
         yield
         return
     done = threading.Event()
 
+    def report() -> None:
+        with suppress(ProducerError):  # a failed measurement does not stop the run
+            on_progress(current_progress(target, total))
+
     def poll() -> None:
         while not done.wait(INTERVAL_S):
-            with suppress(ProducerError):  # a failed measurement does not stop the run
-                on_progress(current_progress(target, total))
+            report()
 
     thread = threading.Thread(target=poll, name="progress", daemon=True)
     thread.start()
@@ -66,9 +70,20 @@ def report_progress(target: KafkaTarget, total: int | Span, on_progress: OnProgr
     finally:
         done.set()
         thread.join()
+    report()
 
 
-def current_progress(target: KafkaTarget, total: int | Span) -> Progress:
+def final_progress(job: Job, messages: int) -> Progress:
+    """The progress of a run that is written, without measuring it.
+
+    :param messages: number of messages of the run.
+    """
+    commits = job.history.commits
+    known = commits and has_commit_ts(job.encoder.fidelity.commit_ts)
+    return Progress(messages, messages, job.stream.resolved.clock.ts(commits - 1) if known else 0)
+
+
+def current_progress(target: RunTopics, total: int | Span) -> Progress:
     """Measure the progress once.
 
     :param total: as for ``report_progress``.
@@ -85,7 +100,7 @@ def current_progress(target: KafkaTarget, total: int | Span) -> Progress:
     )
 
 
-def _written_ts(target: KafkaTarget, ends: Offsets) -> list[int]:
+def _written_ts(target: RunTopics, ends: Offsets) -> list[int]:
     """TSO up to which each partition is written, 0 for an empty one."""
     options = codec_options(target.changefeed)
     decoder = registry.decoder(target.changefeed.protocol, options)

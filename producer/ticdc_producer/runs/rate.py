@@ -86,14 +86,16 @@ def _length(duration: str) -> timedelta:
 def _check(job: Job) -> None:
     history, file = job.history, job.scenario.file
     if not history.generated or history.generated[-1].commits_after != history.commits:
-        raise ScenarioError("--rate requires a scenario that ends with a generate step", file=file)
+        what = "`rate` requires a scenario that ends with a generate step"
+        raise ScenarioError(what, file=file).about("rate")
     if job.faults is not None:
-        what = "--rate cannot be combined with faults of events and messages"
-        raise ScenarioError(what, file=file, hint=f"run it without --rate, or without {', '.join(job.traps)}")
+        what = "`rate` cannot be combined with faults of events and messages"
+        hint = f"run it without `rate`, or without {', '.join(job.traps)}"
+        raise ScenarioError(what, file=file, hint=hint).about("rate")
     if not job.scenario.start_given and (history.pinned or history.resolved):
         hint = "set clock.start, or remove commit-ts and resolved steps"
-        what = "with --rate the clock starts now, but the scenario fixes its time stamps"
-        raise ScenarioError(what, file=file, hint=hint)
+        what = "with `rate` the clock starts now, but the scenario fixes its time stamps"
+        raise ScenarioError(what, file=file, hint=hint).about("rate")
 
 
 def first_realtime_commit(job: Job) -> int:

@@ -10,28 +10,27 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.messages import REFUSED
-
-MAX_LISTED_SKIPPED = 1000
-"""Rejected events that a report lists; it counts all of them."""
+from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED
+from ticdc_producer.targets.encoding.encoded_stream import REFUSED
 
 
-def skipped_events(job: Job, encoded: DataFrame, count: int) -> list[dict[str, Any]]:
+def skipped_events(job: Job, entries: DataFrame, count: int) -> list[dict[str, Any]]:
     """The rejected events that a run leaves out.
 
-    :param count: number of rejected events; if not 0, everything is encoded once more to list them.
+    :param entries: the encoded stream (shape ``ENCODED``).
+    :param count: number of rejected events.
     :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.
     """
-    found = rejected_rows(encoded) if count else []
+    found = rejected_rows(entries) if count else []
     if found and job.scenario.on_error == "stop":
         raise stop_error(found[0])
     return found
 
 
-def rejected_rows(encoded: DataFrame) -> list[dict[str, Any]]:
-    """The first rejected events of a DataFrame of messages."""
-    rows = encoded.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition")
-    return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_SKIPPED).collect()]
+def rejected_rows(entries: DataFrame) -> list[dict[str, Any]]:
+    """The first rejected events of an encoded stream."""
+    rows = entries.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition", "offset")
+    return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_REFUSED).collect()]
 
 
 def stop_error(row: dict[str, Any]) -> EncodeError:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ticdc_producer.config import SinkKind
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.execute import checked_target, execute
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.execute import execute
+from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.progress import OnProgress
 from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.run_storage import check_storage, run_storage
 from ticdc_producer.runs.small_run import is_small, run_small
+from ticdc_producer.runs.target import MessageTarget
+from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.session import save_class_archive, spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
@@ -70,16 +70,17 @@ def run(
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
-    :param on_progress: called every second with the progress of writing.
+    :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: if the input is wrong (then nothing was written), or the environment fails.
     """
     if messages_only and (dry_run or state_at):
-        option = "--dry-run" if dry_run else "--state-at"
-        what = f"--only messages cannot be combined with {option}"
-        raise FolderError(what, path="", hint="it writes nothing but messages")
+        other = "dry_run" if dry_run else "state_at"
+        what, hint = f"`messages_only` cannot be combined with `{other}`", "it writes nothing but messages"
+        raise FolderError(what, path="", hint=hint).about("messages_only", other)
     if state_at and out is None:
-        raise FolderError("--state-at requires --out", path="", hint="add --out DIR")
+        hint = "the state is written to a golden folder"
+        raise FolderError("`state_at` requires `out`", path="", hint=hint).about("state_at", "out")
     job = prepare(
         scenario,
         sink_uri=sink_uri,
@@ -90,18 +91,8 @@ def run(
         inject=inject,
         kafka_properties=kafka_properties,
     )
-    storage = None
-    if job.changefeed.sink_uri.kind is SinkKind.STORAGE:
-        rejected_options = {
-            "out": out,
-            "append": append,
-            "resume": resume,
-            "keep": keep,
-            "only": messages_only,
-            "state_at": state_at,
-        }
-        storage = check_storage(job, dry_run=dry_run, **rejected_options)
     options = RunOptions(
+        out=None if out is None else Path(out),
         append=append,
         resume=resume,
         dry_run=dry_run,
@@ -113,7 +104,12 @@ def run(
         on_progress=on_progress,
         on_verdict=on_verdict,
     )
-    folder = None if storage else checked_target(job, out, options)
+    return _run(job, options)
+
+
+def _run(job: Job, options: RunOptions) -> RunReport:
+    targets = checked_targets(job, options)
+    on_status = options.on_status
     history = job.history
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     on_status("starting Spark")
@@ -122,17 +118,18 @@ def run(
         on_status,
         "saving an archive of Spark's classes: this run takes 15 s longer, later runs start faster",
     )
+    takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
+    small = bool(takes_messages) and is_small(job) and not options.messages_only
+    one_task = small and (options.dry_run or not options.verify_output)
     spark = spark_session(
         light=light,
         rows=history.row_changes,
-        preload=PRELOADED_MODULES,
-        on_class_archive=None if dry_run else on_class_archive,
+        preload=() if one_task else PRELOADED_MODULES,  # a single task imports what it needs sooner alone
+        on_class_archive=None if options.dry_run else on_class_archive,
     )
-    if storage is not None:
-        report = run_storage(job, change_log(spark, job.history), storage, options)
-    elif is_small(job) and not messages_only:
-        report = run_small(job, spark, folder, options)
+    if small:
+        report = run_small(job, spark, takes_messages, options)
     else:
-        report = execute(job, change_log(spark, job.history), folder, options)
+        report = execute(job, change_log(spark, job.history), targets, options)
     save_class_archive(spark)
     return report

@@ -9,16 +9,15 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.config import SinkKind
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from ticdc_producer.runs.change_log import ChangeLog, StepRows
-from ticdc_producer.runs.execute import checked_target, execute
+from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.run_storage import check_storage, run_storage
+from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
@@ -79,16 +78,17 @@ def run_changes(
         history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
         changefeed=changefeed,
     )
-    rejected_options = {"out": out, "append": append, "resume": resume, "keep": keep}
-    in_files = changefeed.sink_uri.kind is SinkKind.STORAGE
-    storage = check_storage(job, dry_run=dry_run, **rejected_options) if in_files else None
-    options = RunOptions(append=append, resume=resume, dry_run=dry_run, keep=keep, on_status=on_status)
-    folder = None if storage else checked_target(job, out, options)
+    options = RunOptions(
+        out=None if out is None else Path(out),
+        append=append,
+        resume=resume,
+        dry_run=dry_run,
+        keep=keep,
+        on_status=on_status,
+    )
+    targets = checked_targets(job, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
-    committed = ChangeLog(shifted, StepRows(changes.sparkSession))
-    if storage is not None:
-        return run_storage(job, committed, storage, options)
-    return execute(job, committed, folder, options)
+    return execute(job, ChangeLog(shifted, StepRows(changes.sparkSession)), targets, options)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ticdc_producer.runs.progress import OnProgress
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
@@ -13,6 +14,7 @@ from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 class RunOptions:
     """Options of a run.
 
+    :param out: the golden folder to write; None: none.
     :param append: write after the messages that a topic already holds.
     :param resume: continue an earlier run of the same scenario that did not finish.
     :param dry_run: count and encode, write nothing.
@@ -22,10 +24,11 @@ class RunOptions:
         ``data`` steps, whose tables may have had rows before.
     :param verify_output: read the written messages again and verify them.
     :param on_status: called with a line of text for each step of the work.
-    :param on_progress: called every second with the progress of writing.
+    :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     """
 
+    out: Path | None = None
     append: bool = False
     resume: bool = False
     dry_run: bool = False

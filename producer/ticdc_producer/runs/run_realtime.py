@@ -13,13 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
 from ticdc_producer.runs.attach_verdict import attach_verdict
+from ticdc_producer.runs.broker_options import check_broker_options
 from ticdc_producer.runs.change_log import ChangeLog, change_log
-from ticdc_producer.runs.counts import count, discarded
-from ticdc_producer.runs.execute import checked_target
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.counts import discarded
+from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.prepare_topics import prepare_topics
@@ -27,6 +26,7 @@ from ticdc_producer.runs.rate import realtime_job, with_clock_start
 from ticdc_producer.runs.rejected_rows import rejected_rows
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.runs.slices import Slice, slices
 from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict
 from ticdc_producer.runs.wall_clock import SystemClock, WallClock
@@ -35,8 +35,6 @@ from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
-from ticdc_producer.targets.encoding.messages import messages
 from ticdc_producer.targets.kafka.topics import Offsets
 
 
@@ -87,7 +85,10 @@ def run_realtime(
         seed=seed,
         kafka_properties=kafka_properties,
     )
-    checked_target(job, None, RunOptions(append=append, keep=keep))
+    options = RunOptions(append=append, keep=keep, on_status=on_status, on_verdict=on_verdict)
+    check_broker_options(job.changefeed.sink_uri, options)
+    target = KafkaTarget(job, options)
+    target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
     on_status("starting Spark")
     spark = spark_session()
@@ -96,13 +97,9 @@ def run_realtime(
     changes = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
     with materialized(changes, in_order=True) as changes:
         on_status(f"generated {changes.count()} row changes")
-        broker = EmbeddedKafka(keep=keep) if job.changefeed.sink_uri.embedded else None
-        with broker or nullcontext():
-            brokers = broker.bootstrap if broker else job.changefeed.brokers
-            report = _run(
-                job, committed, changes, brokers, append, wall_clock or SystemClock(), on_status, on_verdict
-            )
-            return replace(report, broker_pid=broker.pid if broker and keep else 0)
+        with target.opened():
+            report = _run(job, committed, changes, target.brokers, options, wall_clock or SystemClock())
+            return replace(report, broker_pid=target.broker_pid)
 
 
 def _run(
@@ -110,26 +107,24 @@ def _run(
     committed: ChangeLog,
     changes: DataFrame,
     brokers: Brokers,
-    append: bool,
+    options: RunOptions,
     wall_clock: WallClock,
-    on_status: OnStatus,
-    on_verdict: OnVerdict,
 ) -> RunReport:
     job = with_registered_schemas(job)
-    starts = prepare_topics(job, brokers, append=append, resume=False)
+    starts = prepare_topics(job, brokers, append=options.append, resume=False)
     job = with_clock_start(job, wall_clock.start())
     with wall_clock.ended_by_signals() if isinstance(wall_clock, SystemClock) else nullcontext():
-        end = _write(job, changes, KafkaTarget(job.changefeed, brokers, starts), wall_clock, on_status)
+        end = _write(job, changes, RunTopics(job.changefeed, brokers, starts), wall_clock, options.on_status)
     commits = job.commits_until(end)
     if commits < job.history.commits:
         job = replace(job, sent=commits)
-    with materialized(_slice_events(job, changes, Slice(-1, end)), in_order=True) as events:
-        target = KafkaTarget(job.changefeed, brokers, starts)
-        return _attach_verdict(job, committed, events, target, on_verdict, from_beginning=not append)
+    target = RunTopics(job.changefeed, brokers, starts)
+    events = _slice_events(job, changes, Slice(-1, end))
+    return _with_verdict(job, committed, events, target, options)
 
 
 def _write(
-    job: Job, changes: DataFrame, target: KafkaTarget, wall_clock: WallClock, on_status: OnStatus
+    job: Job, changes: DataFrame, target: RunTopics, wall_clock: WallClock, on_status: OnStatus
 ) -> int:
     """Write slice by slice.
 
@@ -171,31 +166,20 @@ def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> DataFrame:
     )
 
 
-def _attach_verdict(
-    job: Job,
-    committed: ChangeLog,
-    events: DataFrame,
-    target: KafkaTarget,
-    on_verdict: OnVerdict,
-    *,
-    from_beginning: bool,
+def _with_verdict(
+    job: Job, committed: ChangeLog, events: DataFrame, target: RunTopics, options: RunOptions
 ) -> RunReport:
-    plan = job.encode_plan(skip_refused=True)
-    encoded = messages(events, plan)
-    counts = count(encoded)
-    report = RunReport(
-        scenario=job.scenario.name,
-        target=f"kafka://{target.brokers}/{job.changefeed.sink_uri.topic}",
-        dry_run=False,
-        counts=counts,
-        discarded=discarded(job),
-        skipped=rejected_rows(encoded) if counts.rejected else [],
-        warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
-    )
-    read_messages = target.read(events.sparkSession)
-    storage = job.changefeed.claim_check_storage_uri
-    offsets = event_offsets(events, plan)
-    skipped = frozenset(entry["table"] for entry in report.skipped)
-    expected = Expected(job, committed.steps, lambda: expected_events(job, events, offsets), skipped)
-    options = RunOptions(from_beginning=from_beginning, on_verdict=on_verdict)
-    return attach_verdict(expected, read_messages, report, options, claims=storage)
+    with encode_once(job, events, carried=True) as encoded:
+        report = RunReport(
+            scenario=job.scenario.name,
+            target=target.name,
+            dry_run=False,
+            counts=encoded.counts,
+            discarded=discarded(job),
+            skipped=rejected_rows(encoded.entries) if encoded.counts.rejected else [],
+            warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
+        )
+        skipped = frozenset(entry["table"] for entry in report.skipped)
+        expected = Expected(job, committed.steps, encoded.expected_events, skipped)
+        storage = job.changefeed.claim_check_storage_uri
+        return attach_verdict(expected, target.read(committed.spark), report, options, claims=storage)

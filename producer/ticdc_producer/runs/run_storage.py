@@ -1,10 +1,9 @@
-"""Run a scenario into a storage sink: data files, schema files, metadata."""
+"""A storage sink as the target of a run: data files, schema files, metadata."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 
@@ -12,46 +11,111 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.runs.change_log import ChangeLog
-from ticdc_producer.runs.counts import Counts, count, discarded
-from ticdc_producer.runs.expected_positions import expected_events
-from ticdc_producer.runs.kafka_target import check_speculation
+from ticdc_producer.runs.change_log import ChangeLog, StepRows
+from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.rejected_rows import skipped_events
-from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.run_topics import check_speculation
 from ticdc_producer.runs.storage_verification import storage_verdict
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
-from ticdc_producer.targets.encoding.messages import messages
+from ticdc_producer.runs.target import Target
+from ticdc_producer.runs.verification import Expected
+from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.targets.storage.data_files import FileRules
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import list_storage
 from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
 from ticdc_producer.targets.storage.read import Names
-from ticdc_producer.targets.storage.write import check_empty, write_data, write_metadata, write_schema_files
+from ticdc_producer.targets.storage.write import (
+    check_empty,
+    file_headers,
+    write_data,
+    write_metadata,
+    write_schema_files,
+)
+
+_OF_OTHER_TARGETS = ("out", "append", "resume", "keep", "messages_only")
+"""Options that apply to topics and golden folders only."""
 
 
-def check_storage(job: Job, *, dry_run: bool, **rejected_options: object) -> StoragePlan:
-    """Check a storage run as far as possible without Spark.
+class StorageTarget(Target):
+    """The folder of a storage sink."""
 
-    :param rejected_options: options of ``run`` that apply to topics and golden folders only.
-    :return: the layout.
-    :raises ArgumentError: if one of these options is set.
-    :raises ChangefeedError: for a layout that TiCDC could not write.
-    :raises FolderError: if the folder is not empty.
-    """
-    for name, value in {**rejected_options, "inject": job.traps}.items():
-        if value:
-            raise ArgumentError(
-                f"--{name.replace('_', '-')} cannot be combined with a storage sink",
-                argument=name,
-                hint="it applies to topics and golden folders",
-            )
-    plan = layout_of(job)
-    if not dry_run:
-        check_empty(job.changefeed.sink_uri.path)
-    return plan
+    @property
+    def name(self) -> str:
+        return self.job.changefeed.sink_uri.path
+
+    def check(self) -> None:
+        """Check the layout, and that the folder is empty.
+
+        :raises ArgumentError: for options that apply to topics and golden folders only.
+        :raises ChangefeedError: for a layout that TiCDC could not write.
+        :raises FolderError: if the folder is not empty.
+        """
+        options = {name: getattr(self.options, name) for name in _OF_OTHER_TARGETS}
+        for name, value in {**options, "state_at": self.job.state_at, "inject": self.job.traps}.items():
+            if value:
+                raise ArgumentError(
+                    f"`{name}` cannot be combined with a storage sink",
+                    argument=name,
+                    hint="it applies to topics and golden folders",
+                ).about(name)
+        _ = self._layout
+        if not self.options.dry_run:
+            check_empty(self.name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.job.changefeed.warnings  # there are no topics
+
+    @cached_property
+    def _layout(self) -> StoragePlan:
+        return layout_of(self.job)
+
+    def events(self, committed: ChangeLog) -> DataFrame:
+        job = self.job
+        return in_directories(committed.rows(job.stream), self._layout, job.history.catalog, job.changefeed)
+
+    def check_encoded(self, encoded: Encoded) -> None:
+        """Check that the layout has a directory for all rows.
+
+        :raises ChangefeedError: where TiCDC would panic.
+        """
+        self._files(encoded)
+
+    def _files(self, encoded: Encoded) -> dict[str, SchemaFile]:
+        return self._layout.used({topic for topic, *_ in encoded.counts.messages})
+
+    def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
+        """Write schema files first and ``metadata`` last: a concurrent reader finds no undescribed rows."""
+        check_speculation(steps.spark)
+        self.options.on_status(f"writing {self.name}")
+        headers = file_headers(self.job.encode_plan(skip_refused=True), self._layout.folders)
+        write_schema_files(self.name, self._files(encoded))
+        work = write_data(encoded.entries, headers, self.name, file_rules(self.job.changefeed))
+        written = work.orderBy("directory").collect()  # one row per directory
+        for row in written:
+            if row["failure"] is not None:
+                raise StorageError(row["failure"], location=f"{self.name}/{row['directory']}")
+        write_metadata(self.name, checkpoint_ts(self.job))
+        counts = Counts()
+        for row in written:
+            one = KindCount(row["rows"], row["rows"], row["bytes"])
+            counts.set(row["directory"], 0, Kind.ROW.label, one)
+        return replace(report, counts=counts)
+
+    def verified(self, expected: Expected, report: RunReport) -> RunReport:
+        self.options.on_status("reading the files again and verifying them")
+        verdict = storage_verdict(
+            expected.steps.spark,
+            self.job.changefeed,
+            list_storage(self.name, self.job.changefeed.protocol),
+            expected.events,
+            row_columns(self.job, self._layout),
+            scenario=self.job.scenario.name,
+            on_verdict=self.options.on_verdict,
+        )
+        return replace(report, verdict=verdict)
 
 
 def layout_of(job: Job) -> StoragePlan:
@@ -67,49 +131,6 @@ def layout_of(job: Job) -> StoragePlan:
     )
 
 
-def run_storage(job: Job, committed: ChangeLog, plan: StoragePlan, options: RunOptions) -> RunReport:
-    """Write a job's files, after everything was encoded once.
-
-    :param plan: result of ``check_storage``.
-    :param options: those that ``check_storage`` rejects have no effect.
-    """
-    root = job.changefeed.sink_uri.path
-    rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, job.changefeed)
-    with materialized(rows, in_order=True) as events:
-        encode_plan = job.encode_plan(skip_refused=True)
-        encoded = messages(events, encode_plan)
-        counts = count(encoded)
-        skipped = skipped_events(job, encoded, counts.rejected)
-        options.on_status(f"encoded {sum(counts.events.values())} rows")
-        report = RunReport(
-            scenario=job.scenario.name,
-            target="" if options.dry_run else root,
-            dry_run=options.dry_run,
-            counts=counts,
-            discarded=discarded(job),
-            skipped=skipped,
-            warnings=job.changefeed.warnings,
-        )
-        files = plan.used({topic for topic, *_ in counts.messages})
-        if options.dry_run:
-            return report
-        options.on_status(f"writing {root}")
-        report = replace(report, counts=_written(job, events, files))
-        if not options.verify_output:
-            return report
-        options.on_status("reading the files again and verifying them")
-        verdict = storage_verdict(
-            committed.spark,
-            job.changefeed,
-            list_storage(root, job.changefeed.protocol),
-            lambda: expected_events(job, events, event_offsets(events, encode_plan)),
-            row_columns(job, plan),
-            scenario=job.scenario.name,
-            on_verdict=options.on_verdict,
-        )
-        return replace(report, verdict=verdict)
-
-
 def row_columns(job: Job, plan: StoragePlan) -> Names:
     """The columns of the rows in each version directory."""
     tables = job.history.catalog.tables
@@ -117,24 +138,6 @@ def row_columns(job: Job, plan: StoragePlan) -> Names:
         folder: {column.name for column in tables[version].sent_columns}
         for version, folder in plan.folders.items()
     }
-
-
-def _written(job: Job, events: DataFrame, files: Mapping[str, SchemaFile]) -> Counts:
-    """Write schema files first and ``metadata`` last; a concurrent reader never finds undescribed rows."""
-    check_speculation(events.sparkSession)
-    root = job.changefeed.sink_uri.path
-    write_schema_files(root, files)
-    work = write_data(events, job.encode_plan(skip_refused=True), root, file_rules(job.changefeed))
-    written = work.orderBy("directory").collect()  # one row per directory
-    for row in written:
-        if row["failure"] is not None:
-            raise StorageError(row["failure"], location=f"{root}/{row['directory']}")
-    write_metadata(root, checkpoint_ts(job))
-
-    def counted(column: str) -> Counter[tuple[str, int, str]]:
-        return Counter({(row["directory"], 0, Kind.ROW.label): row[column] for row in written})
-
-    return Counts(messages=counted("rows"), events=counted("rows"), size=counted("bytes"))
 
 
 def checkpoint_ts(job: Job) -> int:

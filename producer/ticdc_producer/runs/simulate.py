@@ -18,11 +18,11 @@ from ticdc_producer.faults.illegal import DROPPED
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import CHANGE_LOG, EXPECTED_EVENTS
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.pipeline.expected_events import CARRIED, ExpectedEvents
-from ticdc_producer.pipeline.row_images import Numbers
+from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.fault_occurrences import PartitionFaults, occurrences_in_order
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.history import Change
+from ticdc_producer.targets.encoding.carried_events import at_positions
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.encode_partition import EncodedPartition, encode_partition
 
@@ -118,8 +118,4 @@ def carried(events: pa.RecordBatch, offsets: pa.RecordBatch) -> pa.RecordBatch:
     :param events: all events of a partition that are sent, in delivery order.
     :param offsets: shape ``EVENT_OFFSETS``.
     """
-    found = offsets.filter(offsets.column("offset").is_valid())
-    ordinals: Numbers = found.column("event_ordinal").to_numpy()
-    rows = events.take(pa.array(ordinals))
-    positions = [found.column(name) for name in ("offset", "index", "handle_key_only")]
-    return pa.record_batch([*rows.columns, *positions], schema=CARRIED)
+    return at_positions(events, offsets.filter(offsets.column("offset").is_valid()))

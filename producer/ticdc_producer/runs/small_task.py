@@ -17,12 +17,12 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
-from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
-from ticdc_producer.runs.rejected_rows import MAX_LISTED_SKIPPED, stop_error
+from ticdc_producer.runs.rejected_rows import stop_error
+from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.runs.simulate import Simulation, simulate
-from ticdc_producer.targets.encoding.encode import rejection
+from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
 from ticdc_producer.targets.golden import contents
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
@@ -78,14 +78,14 @@ class SmallTask:
         starts: Offsets = {}
         if self.brokers is not None:
             starts = self._starts(self.brokers)
-            self._deliver(simulation, KafkaTarget(self.job.changefeed, self.brokers, starts))
+            self._deliver(simulation, RunTopics(self.job.changefeed, self.brokers, starts))
         expected = None
         if self.compared:
             without = self.job.faults is None
             expected = (simulation if without else simulate(self.job, changes, faults=False)).expected_events
         return Outcome(
             counts=_counts(simulation, len(rejected)),
-            rejected=rejected[:MAX_LISTED_SKIPPED],
+            rejected=rejected[:MAX_LISTED_REFUSED],
             faults=self._faults(simulation),
             files=dict(_files(simulation)) if self.to_folder else {},
             expected=expected,
@@ -105,7 +105,7 @@ class SmallTask:
             starts = prepare_topics(self.job, brokers, append=self.append, resume=self.resume)
         return starts
 
-    def _deliver(self, simulation: Simulation, target: KafkaTarget) -> None:
+    def _deliver(self, simulation: Simulation, target: RunTopics) -> None:
         claims = self.job.encode_plan(skip_refused=True).claim_storage
         messages = {(one.topic, one.partition): one.batches for one in simulation.partitions}
         target.write_partitions(messages, claims)

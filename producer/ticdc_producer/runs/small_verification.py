@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
@@ -25,12 +23,12 @@ from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
 from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
-from ticdc_producer.targets.decoding.dataframes import kafka_messages, record_batches
+from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
-from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.options import Strictness
@@ -39,27 +37,6 @@ from ticdc_producer.verifier.verdict import Verdict
 
 SMALL_MESSAGES = 100_000
 """Up to this many messages, one task is faster than many."""
-SMALL_BYTES = 64 << 20
-"""Up to this many bytes of keys and values."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TopicRanges:
-    """Messages to read from Kafka."""
-
-    brokers: Brokers
-    ranges: Sequence[OffsetRange]
-
-    def read(self) -> pa.Table | None:
-        """The messages (shape ``MESSAGES``); None if they have more than :data:`SMALL_BYTES`."""
-        batches, size = [], 0
-        for part in self.ranges:
-            for batch in record_batches(read(self.brokers, part)):
-                size += _size(batch)
-                if size > SMALL_BYTES:
-                    return None
-                batches.append(batch)
-        return pa.Table.from_batches(batches, MESSAGES)
 
 
 class SmallExpectation(ABC):
@@ -257,7 +234,3 @@ def small_stream(spark: SparkSession, task: SmallVerification, found: SmallVerdi
 
     scenario = "" if job is None else job.scenario.name
     return VerifiedStream(task.changefeed, scenario, stream, found.verdict, found.seconds)
-
-
-def _size(batch: pa.RecordBatch) -> int:
-    return sum(pc.sum(pc.binary_length(batch.column(name))).as_py() or 0 for name in ("key", "value"))

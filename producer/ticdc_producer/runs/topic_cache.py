@@ -16,6 +16,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.execute import execute
+from ticdc_producer.runs.golden_target import GoldenTarget
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
@@ -132,10 +133,11 @@ def _make(topic: Topic, folder: Path) -> None:
     )
     spark = spark_session(light=True, rows=job.history.row_changes)
     golden, options = folder / _GOLDEN, RunOptions(verify_output=False)
+    target = GoldenTarget(job, options, golden)
     if is_small(job):
-        run_small(job, spark, golden, options)
+        run_small(job, spark, [target], options)
     else:
-        execute(job, change_log(spark, job.history), golden, options)
+        execute(job, change_log(spark, job.history), [target], options)
     states = {_END: consumer_state(job, golden)}
     states |= {str(ts): consumer_state(job, golden, ts) for ts in job.state_at}
     (folder / _STATES).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Traps of a scenario and of ``--inject``; traps of the changefeed change its options."""
+"""Traps of a scenario and of ``inject``; traps of the changefeed change its options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.load import ScenarioFile
 
-_FORM = "--inject ID, --inject ID:rate=0.01 or --inject ID:times=3"
+_FORM = "`inject` takes ID, ID:rate=0.01 or ID:times=3"
 _NUMBERS = {"rate": float, "times": int, "window": int}
 
 
@@ -30,7 +30,7 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
     faults = {name: (fault, _line(scenario, name)) for name, fault in scenario.faults.items()}
     for setting in inject:
         name, fault = _injected(setting)
-        faults[name] = (fault, f"--inject {setting}")
+        faults[name] = (fault, f"`inject` {setting}")
     changefeed: dict[str, Any] = deepcopy(dict(scenario.changefeed))
     settings: dict[str, TrapSetting] = {}
     for name, (fault, where) in faults.items():
@@ -39,7 +39,7 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
             hint = "the scenario all-traps contains it"
             raise FaultError(
                 f"{name} is produced by SQL and cannot be injected", trap=name, where=where, hint=hint
-            )
+            ).about("inject")
         for path, value in found.changefeed_settings.items():
             _put(changefeed, path.split("."), value)
         settings[name] = TrapSetting(rate=fault.rate, times=fault.times, window=fault.window)
@@ -47,7 +47,7 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
 
 
 def settings_of(manifest: Mapping[str, Any]) -> list[str]:
-    """The traps of a golden folder, as ``--inject`` takes them.
+    """The traps of a golden folder, as ``inject`` takes them.
 
     :raises FaultError: if the manifest is invalid.
     """
@@ -83,28 +83,29 @@ def _found(name: str, where: str) -> Trap:
     try:
         return trap(name)
     except FaultError as error:
-        raise FaultError(error.what, trap=name, where=where, hint=error.hint) from None
+        raise FaultError(error.what, trap=name, where=where, hint=error.hint).about("inject") from None
 
 
 def _injected(setting: str) -> tuple[str, Fault]:
     name, _, numbers = setting.partition(":")
-    where = f"--inject {setting}"
+    where = f"`inject` {setting}"
     given: dict[str, float] = {}
     for part in filter(None, numbers.split(",")):
         key, equals, value = part.partition("=")
         if not equals or key not in _NUMBERS:
             raise FaultError(
                 f"{part!r} is not a rate, times or window setting", trap=name, where=where, hint=_FORM
-            )
+            ).about("inject")
         try:
             given[key] = _NUMBERS[key](value)
         except ValueError:
-            raise FaultError(f"{value!r} is not a number", trap=name, where=where, hint=_FORM) from None
+            what = f"{value!r} is not a number"
+            raise FaultError(what, trap=name, where=where, hint=_FORM).about("inject") from None
     try:
         return name, Fault.model_validate(given)
     except ValidationError as error:
         what = explain(error, Fault)[0].what
-        raise FaultError(what, trap=name, where=where, hint=_FORM) from None
+        raise FaultError(what, trap=name, where=where, hint=_FORM).about("inject") from None
 
 
 def _put(mapping: dict[str, Any], path: Sequence[str], value: Any) -> None:

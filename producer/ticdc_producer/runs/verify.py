@@ -23,16 +23,15 @@ from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
-    SMALL_BYTES,
     SMALL_MESSAGES,
     SmallExpectation,
     SmallVerification,
-    TopicRanges,
     is_small_folder,
     message_frame,
     small_expected,
     small_stream,
 )
+from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.unverifiable_tables import tables_with_rejected_rows
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages

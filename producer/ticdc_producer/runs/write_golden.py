@@ -19,9 +19,10 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.pipeline.select import selected_columns
-from ticdc_producer.runs.change_log import ChangeLog, StepRows
+from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.counts import Counts, count, discarded
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.encoded import Encoded
+from ticdc_producer.runs.fault_frames import fault_occurrences
 from ticdc_producer.runs.generated_state import generated_state, images
 from ticdc_producer.runs.local_rows import local_rows
 from ticdc_producer.runs.prepare import Job
@@ -32,44 +33,30 @@ from ticdc_producer.spark.background_jobs import background_jobs
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.claims import claims
-from ticdc_producer.targets.encoding.messages import REFUSED, SIDE_ROWS, messages
+from ticdc_producer.targets.encoding.encoded_stream import REFUSED, Wanted, encoded_stream, messages_of
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 
 
-def write_folder(
-    path: Path,
-    job: Job,
-    committed: ChangeLog,
-    events: DataFrame,
-    encoded: DataFrame,
-    offsets: DataFrame,
-    report: RunReport,
-    faults: DataFrame | None = None,
-) -> None:
+def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunReport) -> None:
     """Write messages, expected events, claim-check objects, expected state and the manifest.
 
     :param path: the folder.
-    :param events: the event stream of ``committed``.
-    :param encoded: its messages.
-    :param offsets: the offsets of the messages that carry the events (shape ``EVENT_OFFSETS``).
-    :param report: counts, discarded and skipped events.
-    :param faults: rows of ``fault_occurrences``; None without faults.
+    :param encoded: the messages, the events that they carry, and their faults.
+    :param steps: the rows of the steps of the scenario.
+    :param report: counts, discarded and skipped events, and a summary of the faults.
     """
-    without_side_rows = encoded.where(~F.col("type").isin(*SIDE_ROWS))
-    plan = job.encode_plan(skip_refused=True)
-    with sink.golden_folder(path) as folder, background_jobs(events.sparkSession) as submit:
-        messages_written = submit(
-            partial(sink.write_messages, folder, without_side_rows, report.counts.total)
-        )
-        sink.write_events(folder, expected_events(job, events, offsets), report.counts.total)
+    job, total = encoded.job, report.counts.total
+    with sink.golden_folder(path) as folder, background_jobs(steps.spark) as submit:
+        messages_written = submit(partial(sink.write_messages, folder, encoded.messages, total))
+        sink.write_events(folder, encoded.expected_events(), total)
         messages_written()
         _write_schemas(folder, job)
-        if plan.claim_storage:
-            sink.write_claims(folder, claims(events, plan))
-        tables = _write_states(folder, job, committed.steps)
-        if faults is not None:
-            sink.write_faults(folder, faults)
+        if job.encode_plan(skip_refused=True).claim_storage:
+            sink.write_claims(folder, encoded.claims)
+        tables = _write_states(folder, job, steps)
+        if job.faults is not None:
+            sink.write_faults(folder, fault_occurrences(encoded.entries))
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
@@ -116,13 +103,14 @@ def write_only_messages(path: Path, job: Job, events: DataFrame) -> tuple[Counts
         left.
     """
     plan = job.encode_plan(skip_refused=True)
-    encoded = messages(events, plan)
+    entries = encoded_stream(events, plan, Wanted(messages=True))
     rejected = Observation()
-    observed = encoded.observe(rejected, F.count_if(F.col("type") == REFUSED).alias("refused"))
+    observed = entries.observe(rejected, F.count_if(F.col("type") == REFUSED).alias("refused"))
     with sink.golden_folder(path) as folder:
         with row_limited_batches(events.sparkSession, plan.catalog):
-            sink.write_message_files(folder, observed.where(~F.col("type").isin(*SIDE_ROWS)))
-        skipped = skipped_events(job, encoded, rejected.get["refused"])
+            sink.write_message_files(folder, messages_of(observed))
+        # Encodes once more if there are any: the files that were just written are those of the messages.
+        skipped = skipped_events(job, entries, rejected.get["refused"])
         _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))

@@ -1,4 +1,4 @@
-"""``--set PATH=VALUE``: overrides any key of a scenario, also of a plain ``.sql``."""
+"""``PATH=VALUE`` overrides any key of a scenario, also of a plain ``.sql``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def override(tree: YAMLTree, setting: str) -> Path:
     """
     spelled, equals, text = setting.partition("=")
     if not equals:
-        raise ScenarioError("write --set PATH=VALUE", file=setting_label(spelled))
+        raise setting_error("write PATH=VALUE", spelled)
     path = _read_path(spelled.strip())
     _put(tree.data, path, _read_value(text, spelled), spelled)
     tree.unread.discard(path)
@@ -37,15 +37,16 @@ def _read_value(text: str, spelled: str) -> Any:
         if value.problems:
             raise value.problems[0]
     except ScenarioError as error:  # its line and its empty path refer to the value alone
-        raise ScenarioError(
-            error.what.removeprefix(": "), file=setting_label(spelled), hint=error.hint
-        ) from None
+        raise setting_error(error.what.removeprefix(": "), spelled, error.hint) from None
     return value.data
 
 
-def setting_label(spelled: str) -> str:
-    """The name of a setting in errors; without the value, which may be a secret."""
-    return f"--set {spelled.strip()}"
+def setting_error(what: str, spelled: str, hint: str = "") -> ScenarioError:
+    """An error in a setting.
+
+    :param spelled: the path of keys as the user wrote it; without the value, which may be a secret.
+    """
+    return ScenarioError(what, file=f"`overrides` {spelled.strip()}", hint=hint).about("overrides")
 
 
 def _read_path(spelled: str) -> Path:
@@ -53,11 +54,8 @@ def _read_path(spelled: str) -> Path:
     for segment in spelled.split("."):
         found = _KEY.fullmatch(segment)
         if not found:
-            raise ScenarioError(
-                f"{spelled!r} is not a path of keys",
-                file=setting_label(spelled),
-                hint="such as clock.every or changefeed.sink.dispatchers[0].partition",
-            )
+            hint = "such as clock.every or changefeed.sink.dispatchers[0].partition"
+            raise setting_error(f"{spelled!r} is not a path of keys", spelled, hint)
         parts.append(found[1])
         parts.extend(int(index) for index in re.findall(r"\d+", found[2]))
     return tuple(parts)
@@ -83,10 +81,8 @@ def _put(data: Any, path: Path, value: Any, spelled: str) -> None:
 def _check_step(here: Any, part: str | int, above: Path, spelled: str) -> None:
     name = spell(above) or "the scenario"
     if isinstance(part, str) and not isinstance(here, dict):
-        raise ScenarioError(f"{name!r} is not a mapping", file=setting_label(spelled))
+        raise setting_error(f"{name!r} is not a mapping", spelled)
     if isinstance(part, int) and not isinstance(here, list):
-        raise ScenarioError(f"{name!r} is not a list", file=setting_label(spelled))
+        raise setting_error(f"{name!r} is not a list", spelled)
     if isinstance(part, int) and part > len(here):
-        raise ScenarioError(
-            f"{name!r} has {len(here)} entries, so [{part}] is out of range", file=setting_label(spelled)
-        )
+        raise setting_error(f"{name!r} has {len(here)} entries, so [{part}] is out of range", spelled)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ticdc_producer.config.model_errors import Path, explain, spell
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
-from ticdc_producer.scenario.override import override, setting_label
+from ticdc_producer.scenario.override import override, setting_error
 from ticdc_producer.scenario.spec import KEYS_REFUSED, Scenario
 from ticdc_producer.scenario.yaml_tree import YAMLTree
 
@@ -34,7 +34,7 @@ class _Checker:
         self.tree = tree
         self.file = file
         self.problems = list(tree.problems)
-        self.setting_labels: dict[Path, str] = {}
+        self.settings: dict[Path, str] = {}
 
     def apply(self, overrides: Iterable[str]) -> None:
         for setting in overrides:
@@ -43,7 +43,7 @@ class _Checker:
             except ScenarioError as error:
                 self.problems.append(error)
             else:
-                self.setting_labels[path] = setting_label(setting.partition("=")[0])
+                self.settings[path] = setting.partition("=")[0]
 
     def scenario(self) -> Scenario | None:
         try:
@@ -76,11 +76,11 @@ class _Checker:
         """A problem with the line of the path, or of the closest key above it, or with the setting's name."""
         for depth in range(len(path), -1, -1):
             above = path[:depth]
-            if above in self.setting_labels:
-                return ScenarioError(what, file=self.setting_labels[above], hint=hint)
+            if above in self.settings:
+                return setting_error(what, self.settings[above], hint)
             if above in self.tree.keys:
                 return ScenarioError(what, file=self.file, line=self.tree.keys[above], hint=hint)
-            for path_set, index in self.setting_labels.items():
+            for path_set, spelled in self.settings.items():
                 if above and path_set[:depth] == above:  # a setting made this key
-                    return ScenarioError(what, file=index, hint=hint)
+                    return setting_error(what, spelled, hint)
         return ScenarioError(what, file=self.file, hint=hint)

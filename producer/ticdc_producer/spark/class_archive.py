@@ -44,14 +44,22 @@ class ClassArchive:
         """
         if self.exists:
             return False
-        first_start = self.path.with_suffix(".started")
-        if first_start.exists():
+        if self.is_overdue:
             self._remove_temporary_files()  # a failed run may have left one
             return True
         with suppress(OSError):  # if this folder cannot be written, no archive can be written either
-            first_start.parent.mkdir(parents=True, exist_ok=True)
-            first_start.touch()
+            self._first_start.parent.mkdir(parents=True, exist_ok=True)
+            self._first_start.touch()
         return False
+
+    @property
+    def is_overdue(self) -> bool:
+        """As ``is_due``, without recording a start."""
+        return not self.exists and self._first_start.exists()
+
+    @property
+    def _first_start(self) -> Path:
+        return self.path.with_suffix(".started")
 
     @property
     def read_option(self) -> str:

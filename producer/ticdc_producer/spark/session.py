@@ -7,23 +7,28 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticdc_producer.errors import JavaError
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 from ticdc_producer.spark.defer_interrupts import defer_interrupts
-from ticdc_producer.spark.jvm_log import stderr_to_log
+from ticdc_producer.spark.jvm_log import log_file, stderr_to_log
+from ticdc_producer.spark.jvm_start import JvmStart, spark_conf
 from ticdc_producer.spark.session_settings import JVM_OPTIONS
 from ticdc_producer.spark.warm_up import warm_up
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by ``spark-submit`` for its Python program: the JVM already runs, with the user's settings."""
+_started_jvms: list[JvmStart] = []
+"""The JVM that ``start_light_jvm`` has started and no session has yet."""
 CLASS_ARCHIVE = "spark.ticdc-producer.classArchive"
 """Session setting: path of the class archive that this session writes at exit."""
 
@@ -59,28 +64,71 @@ def spark_session(
         return active
     if _SUBMITTED in os.environ:
         return SparkSession.builder.getOrCreate()
-    java = spark_java_home()
-    os.environ["JAVA_HOME"] = str(java)
-    # By default workers start the first python3 of the PATH, which may lack our packages.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    started = _started_jvms.pop() if _started_jvms else None
     if not light:
+        if started is not None:
+            started.stop()
+        _find_java()
         return _start(master, session_settings.heavy(rows))
-    spark = _light_session(master, session_settings.light(rows), class_archive(java), on_class_archive)
+    gateway = None if started is None else started.take()
+    spark = _light_session(master, session_settings.light(rows), gateway, on_class_archive)
     if preload:
         warm_up(spark, preload)
     return spark
 
 
+def start_light_jvm(master: str = "local[*]") -> None:
+    """Start the JVM of a light session now, in the background, for the next call of ``spark_session``.
+
+    It ends if that call needs another JVM, and at the latest with this program. None is started if PySpark is
+    imported already, because this program may have a session, under ``spark-submit``, and if a class archive
+    is to be written.
+    """
+    if "pyspark" in sys.modules or _SUBMITTED in os.environ or sys.platform == "win32":
+        return
+    log = log_file()
+    atexit.register(_delete_log, str(log))
+    _started_jvms.append(JvmStart(partial(_early_conf, master), log))
+
+
+def _early_conf(master: str) -> SparkConf | None:
+    archive = class_archive(_find_java())
+    return None if archive.is_overdue else spark_conf(master, _reading(archive, session_settings.light(0)))
+
+
+def _find_java() -> Path:
+    """Set the environment variables with which Spark finds its Java and its Python."""
+    java = spark_java_home()
+    os.environ["JAVA_HOME"] = str(java)
+    # By default workers start the first python3 of the PATH, which may lack our packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return java
+
+
 def _light_session(
-    master: str, settings: dict[str, str], archive: ClassArchive, on_class_archive: Callable[[], None] | None
+    master: str, settings: dict[str, str], gateway: Any, on_class_archive: Callable[[], None] | None
 ) -> SparkSession:
-    jvm_options = settings[JVM_OPTIONS]
-    if on_class_archive is None or not archive.is_due():
-        read_option = f' "{archive.read_option}"' if archive.exists else ""
-        return _start(master, settings | {JVM_OPTIONS: jvm_options + read_option})
+    """A light session.
+
+    :param gateway: the connection to a JVM that was started for it; None: start one.
+    """
+    # A started JVM has set the path of its Java.
+    archive = class_archive(_find_java() if gateway is None else Path(os.environ["JAVA_HOME"]))
+    if on_class_archive is None or not archive.is_due() or gateway is not None:
+        return _start(master, _reading(archive, settings), gateway)
     on_class_archive()
-    write = {JVM_OPTIONS: f'{jvm_options} "{archive.write_option}"', CLASS_ARCHIVE: str(archive.path)}
+    write = {
+        JVM_OPTIONS: f'{settings[JVM_OPTIONS]} "{archive.write_option}"',
+        CLASS_ARCHIVE: str(archive.path),
+    }
     return _start(master, settings | write)
+
+
+def _reading(archive: ClassArchive, settings: dict[str, str]) -> dict[str, str]:
+    """Settings with which the JVM reads the archive, if it exists."""
+    if not archive.exists:
+        return settings
+    return settings | {JVM_OPTIONS: f'{settings[JVM_OPTIONS]} "{archive.read_option}"'}
 
 
 def save_class_archive(spark: SparkSession) -> None:
@@ -97,19 +145,24 @@ def save_class_archive(spark: SparkSession) -> None:
         atexit.register(spark.stop)
 
 
-def _start(master: str, settings: dict[str, str]) -> SparkSession:
+def _start(master: str, settings: dict[str, str], gateway: Any = None) -> SparkSession:
+    """Start a session.
+
+    :param gateway: the connection to its JVM; None: start one.
+    """
+    from pyspark import SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(master).appName("ticdc-producer")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    conf = spark_conf(master, settings)
     with stderr_to_log() as log:
         atexit.register(_delete_log, str(log))
         try:
             # An interrupt before the JVM has reported its port would leave a JVM that never ends.
             with defer_interrupts():
-                return builder.getOrCreate()
+                if gateway is not None:
+                    SparkContext(conf=conf, gateway=gateway)
+                return SparkSession.builder.config(conf=conf).getOrCreate()
         except (PySparkException, OSError) as error:
             atexit.unregister(_delete_log)
             raise JavaError("Spark does not start", hint=f"its log: {log}") from error

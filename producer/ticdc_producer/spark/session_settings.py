@@ -25,6 +25,9 @@ _LOCAL = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Over loopback TCP a worker and the JVM can deadlock once both have filled the other's receive buffer.
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+    # Spark sets it for DataFrames only, and workers with other variables are other workers: an RDD and a
+    # DataFrame would each start their own.
+    "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
 }
 # By default the JVM prints its own warnings to stdout, into a command's output.
 _TO_STDERR = "-Xlog:disable -Xlog:all=warning:stderr -XX:+DisplayVMOutputToStderr"
@@ -37,6 +40,7 @@ _LIGHT = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     LOCAL_SMALL_DATA: "true",
+    "spark.python.daemon.module": "ticdc_producer.spark.worker_daemon",
 }
 
 # A run into Kafka writes 7 % more rows per second with the parallel collector than with G1, whose threads

@@ -123,6 +123,11 @@ GROUP = ("topic", "partition", "schema", "table", "table_id", "batch_value")
 GROUPED = pa.schema(
     [
         *OBSERVED,
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("table_id", pa.int64()),
         ("batch_value", pa.int64()),
         ("first_delivery", pa.bool_()),
         ("late_in_key", pa.bool_()),
@@ -133,7 +138,8 @@ GROUPED = pa.schema(
 
 def to_batch(groups: BatchGroups) -> pa.RecordBatch:
     """Rows, to be brought together by :data:`GROUP`."""
-    columns = (groups.events.batch_value, groups.first_delivery, groups.late_in_key)
+    columns = [getattr(groups.events, name) for name in GROUP]
+    columns += [groups.first_delivery, groups.late_in_key]
     return pa.record_batch(
         [*groups.events.batch().columns, *(pa.array(column) for column in columns)], schema=GROUPED
     )

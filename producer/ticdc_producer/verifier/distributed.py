@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -118,8 +118,28 @@ def check_messages(
         facts, violations = StreamFacts(options), ViolationCounts(options.examples)
         facts.merge(one.facts for one in slices)
         violations.merge(one.violations for one in slices)
-        run = _Run(messages, decode, task_rows(observed), facts, states_before(slices), expected)
+        reader = _Reader(facts, states_before(slices))
+        run = _Run(messages, decode, task_rows(observed), reader, expected)
         return run.checked(violations, expected_states(facts), stack)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What a task needs to know of the stream to read groups of its events."""
+
+    facts: StreamFacts
+    states_before: SliceStates
+
+    @property
+    def options(self) -> VerifyOptions:
+        return self.facts.options
+
+    def groups(self, batches: _Batches) -> Iterator[tuple[KeyGroups, Events]]:
+        """Groups of delivered events, and the same with the expected events."""
+        for batch in whole_groups(batches, _KEY):
+            both = carried_marks(Events.of(batch), self.states_before)
+            own = both.take(~both.expected & (both.kind != EventKind.ERROR))
+            yield KeyGroups(own, self.options, self.facts), both
 
 
 @dataclass(frozen=True)
@@ -127,13 +147,8 @@ class _Run:
     messages: DataFrame
     decode: Decode
     observed: DataFrame
-    facts: StreamFacts
-    states_before: SliceStates
+    reader: _Reader
     expected: DataFrame | None
-
-    @property
-    def options(self) -> VerifyOptions:
-        return self.facts.options
 
     def checked(
         self, violations: ViolationCounts, states: Sequence[ExpectedState], stack: ExitStack
@@ -147,55 +162,44 @@ class _Run:
         ]
         until = [state.until for state in states]
         grouped = stack.enter_context(materialized(self._checked_groups(until, tables)))
-        found = KeyFindings(ViolationCounts(self.options.examples))
+        found = KeyFindings(ViolationCounts(self.reader.options.examples))
         found.violations.merge([violations])
         differences = Differences()
         for one in task_results(grouped):
             found.merge([one.findings])
             differences.merge([one.differences])
-        add_stream_violations(found, self.options)
+        add_stream_violations(found, self.reader.options)
         self._check_suspected(found.violations, found)
         rows = task_rows(grouped)
         return CheckedMessages(
-            findings(found.violations, self.facts, self._rows_at(example_events(found.violations))),
-            kinds(self.facts, found),
+            findings(found.violations, self.reader.facts, self._rows_at(example_events(found.violations))),
+            kinds(self.reader.facts, found),
             None if self.expected is None else self._comparison(differences, rows),
             self._states(states, tables, rows),
         )
 
-    def _groups_of(self, batches: _Batches) -> Iterator[tuple[KeyGroups, Events]]:
-        """Groups of delivered events, and the same with the expected events."""
-        for batch in whole_groups(batches, _KEY):
-            both = carried_marks(Events.of(batch), self.states_before)
-            own = both.take(~both.expected & (both.kind != EventKind.ERROR))
-            yield KeyGroups(own, self.options, self.facts), both
-
     def _checked_groups(
         self, until: Sequence[int | None], tables: Sequence[Collection[tuple[str, str]]]
     ) -> DataFrame:
-        task, compares = self._in_task(), self.expected is not None
+        reader, compares = self.reader, self.expected is not None
 
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, _Groups]:
-            found = _Groups(KeyFindings(ViolationCounts(task.options.examples)))
-            for groups, both in task._groups_of(batches):
+            found = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
+            for groups, both in reader.groups(batches):
                 found.findings.add(KeyChecks(groups), INVARIANTS)
                 if compares:
                     differences, matched = match(both)
                     found.differences.merge([differences])
                     yield _padded(matched)
                 for number, (ts, names) in enumerate(zip(until, tables, strict=True)):
-                    final = final_rows(groups.events, task.options, task.facts.ddls, ts)
+                    final = final_rows(groups.events, reader.options, reader.facts.ddls, ts)
                     yield _padded(delivered_state(final, number, names))
             return found
 
         events = self.observed
         if self.expected is not None:
-            events = events.unionByName(_observed_events(self.expected, self.options, expected=True))
+            events = events.unionByName(_observed_events(self.expected, self.reader.options, expected=True))
         return with_results(_in_groups(events), check, _GROUP_ROWS)
-
-    def _in_task(self) -> _Run:
-        """What tasks need of this; without DataFrames, which belong to the driver."""
-        return replace(self, messages=None, observed=None, expected=None, decode=None)  # type: ignore[arg-type]
 
     def _check_suspected(self, violations: ViolationCounts, found: KeyFindings) -> None:
         if found.batch_suspected:
@@ -206,16 +210,16 @@ class _Run:
                 violations.merge([one])
 
     def _checked_batches(self) -> DataFrame:
-        task = self._in_task()
+        reader = self.reader
 
         def rows(batches: _Batches) -> _Batches:
-            for groups, _ in task._groups_of(batches):
+            for groups, _ in reader.groups(batches):
                 yield batching.to_batch(batch_groups(groups))
 
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, ViolationCounts]:
-            found = ViolationCounts(task.options.examples)
+            found = ViolationCounts(reader.options.examples)
             for batch in whole_groups(batches, batching.GROUP):
-                groups = batching.from_batch(batch, task.options)
+                groups = batching.from_batch(batch, reader.options)
                 for invariant in INVARIANTS:
                     if invariant.by_batch:
                         found.add(invariant.id, invariant.by_batch(groups))
@@ -228,16 +232,16 @@ class _Run:
         return with_results(in_order, check, _NO_ROWS)
 
     def _checked_old_images(self) -> DataFrame:
-        task = self._in_task()
+        reader = self.reader
 
         def pairs(batches: _Batches) -> _Batches:
-            for groups, _ in task._groups_of(batches):
+            for groups, _ in reader.groups(batches):
                 yield suspected(KeyChecks(groups).history)
 
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, ViolationCounts]:
-            found = ViolationCounts(task.options.examples)
+            found = ViolationCounts(reader.options.examples)
             for batch in batches:
-                found.add(row_state.OLD_IMAGE.id, old_image_violations(batch.to_pylist(), task.options))
+                found.add(row_state.OLD_IMAGE.id, old_image_violations(batch.to_pylist(), reader.options))
             yield from ()
             return found
 

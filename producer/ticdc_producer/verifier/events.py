@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
@@ -161,32 +163,62 @@ class Events:
 
     def batch(self) -> pa.RecordBatch:
         """The events as an Arrow batch (:data:`OBSERVED`)."""
-        columns = (getattr(self, name) for name in OBSERVED.names)
-        return pa.record_batch([pa.array(column) for column in columns], schema=OBSERVED)
+        rows = np.empty(len(self), _ROW)
+        for name in _ROW.names or ():
+            rows[name] = getattr(self, name)
+        offsets = np.arange(0, (len(self) + 1) * _ROW.itemsize, _ROW.itemsize, dtype=np.int32)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(rows)]
+        numbers = pa.Array.from_buffers(pa.binary(), len(self), buffers)
+        # A hostile message may have the separator in a name.
+        parts = (pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _TEXTS)
+        texts = pc.binary_join_element_wise(*parts, _SEPARATOR)
+        columns = [pa.array(self.key), pa.array(self.key_check), texts, numbers]
+        return pa.record_batch(columns, schema=OBSERVED)
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> Events:
         """The events of an Arrow batch (:data:`OBSERVED`)."""
-        return cls(
-            **{
-                field.name: column
-                if pa.types.is_string(field.type)
-                else column.to_numpy(zero_copy_only=False)
-                for field, column in zip(batch.schema, batch.columns, strict=True)
-            }
-        )
+        numbers, encoded = batch.column("numbers"), batch.column("texts").dictionary_encode()
+        content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
+        start = numbers.offset * _ROW.itemsize
+        rows = content[start : start + len(numbers) * _ROW.itemsize].view(_ROW)
+        columns: dict[str, Any] = {
+            name: rows[name].astype(np.bool_ if rows.dtype[name] == np.bool_ else np.int64)
+            for name in _ROW.names or ()
+        }
+        distinct = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
+        for number, name in enumerate(_TEXTS):
+            texts = pa.array([one[number] for one in distinct], pa.string())
+            columns[name] = texts.take(encoded.indices)
+        return cls(**columns)
 
     @classmethod
     def joined(cls, parts: Sequence[Events]) -> Events:
         """The events of all parts."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls.of(pa.concat_batches([part.batch() for part in parts]))
+        columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
+        return cls(
+            **{
+                name: pa.concat_arrays(arrays) if name in _TEXTS else np.concatenate(arrays)
+                for name, arrays in columns.items()
+            }
+        )
 
 
-_ARROW_TYPES = {"pa.Array": pa.string(), "Numbers": pa.int64(), "Flags": pa.bool_()}
-OBSERVED = pa.schema([(field.name, _ARROW_TYPES[str(field.type)]) for field in fields(Events)])
-"""The columns of :class:`Events`."""
+_TEXTS = ("topic", "schema", "table", "key_change")
+_SEPARATOR = "\0"
+_SMALL = {"kind": "i1", "op": "i1", "rule": "i1", "effect": "i1", "partition": "<i4", "slice": "<i4"}
+_ROW = np.dtype(
+    [
+        (field.name, "?" if str(field.type) == "Flags" else _SMALL.get(field.name, "<i8"))
+        for field in fields(Events)
+        if field.name not in _TEXTS
+    ]
+)
+OBSERVED = pa.schema(
+    [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
+)
+"""The columns of :class:`Events` as Spark moves them: the numbers are one binary value, and the texts are one
+text, because each field of a row costs Spark some time."""
 
 
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:

@@ -25,7 +25,7 @@ def starts_of(*keys: Numbers) -> Flags:
 def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
     """The highest value before each row in its group, and its row; -1 at the start of a group.
 
-    Of equal values the last one counts.
+    The last of equal values counts.
 
     :param values: not negative.
     """

@@ -12,16 +12,20 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import shapes
 from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.model.record import Record
-from ticdc_producer.targets.kafka.read import OffsetRange, read
+from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 
 _CHUNK = 1000
 
 
 def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
-    """The messages of the offset ranges (shape ``MESSAGES``); each range is read by its own task."""
-    rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(ranges)]
+    """The messages of the offset ranges (shape ``MESSAGES``).
+
+    A task reads a part of one range, in the order of the offsets.
+    """
+    parts = slices(ranges, spark.sparkContext.defaultParallelism)
+    rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(parts)]
     tasks = spark.createDataFrame(rows, "id int, topic string, partition int, start long, stop long")
-    spread = tasks.repartitionById(max(1, len(ranges)), "id")
+    spread = tasks.repartitionById(max(1, len(parts)), "id")
 
     def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for task in (task for batch in batches for task in batch.to_pylist()):

@@ -21,9 +21,18 @@ from ticdc_producer.targets.encoding import row_batches
 from ticdc_producer.targets.encoding.interleave import Interleaver
 from ticdc_producer.targets.encoding.row_batches import EncodedPart
 
+MAX_LISTED_REFUSED = 1000
+"""Events that TiCDC's encoder rejects of which a report lists this number; it counts all of them."""
+
 
 class MessageStage(Protocol):
-    """A transformation of the messages of one partition between encoder and sink."""
+    """A transformation of the messages of one partition between encoder and sink.
+
+    :ivar repeat_distance: a message is sent again at most this number of messages after its first delivery.
+    """
+
+    @property
+    def repeat_distance(self) -> int: ...
 
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.event import Kind, Message
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import HEADERS, MESSAGES
 from ticdc_producer.protocols.arrow_text import Numbers
-from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
+from ticdc_producer.protocols.message_batch import MessageBatch
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
@@ -32,19 +32,10 @@ class MessageRows:
 
     def rows(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
         """The messages as Arrow batches of bounded size."""
-        return chunks(map(self._with_offsets, batches))
+        return chunks(map(self.with_offsets, batches))
 
-    def side_rows(self, notes: Iterable[tuple[str, int, bytes]]) -> Iterator[pa.RecordBatch]:
-        """Rows that are not messages and have no offset.
-
-        :param notes: type, commit-ts and value of each row.
-        """
-        return chunks(
-            self._batch(from_messages([Message(None, value, kind, ts)]), np.full(1, -1))
-            for kind, ts, value in notes
-        )
-
-    def _with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
+    def with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
+        """The next messages (shape ``MESSAGES``)."""
         start, self._offset = self._offset, self._offset + len(batch)
         return self._batch(batch, np.arange(start, self._offset))
 
@@ -56,13 +47,19 @@ class MessageRows:
             pa.array(offsets),
             batch.key,
             batch.value,
-            pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), _NO_HEADERS),
+            _headers(batch),
             pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
             pa.repeat(Kind.ROW.label, count) if batch.types is None else batch.types,
             batch.events,
         ]
         typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES, strict=True)]
         return pa.record_batch(typed, schema=MESSAGES)
+
+
+def _headers(batch: MessageBatch) -> pa.Array:
+    if not batch.headers:  # no TiCDC encoder sets headers; those of other packages may
+        return pa.ListArray.from_arrays(pa.array(np.zeros(len(batch) + 1, np.int32)), _NO_HEADERS)
+    return pa.array([batch.headers.get(index, ()) for index in range(len(batch))], HEADERS)
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

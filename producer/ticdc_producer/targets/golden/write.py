@@ -63,14 +63,13 @@ def golden_folder(path: Path) -> Iterator[Path]:
 def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
     """Write ``messages.jsonl``, or ``messages.parquet`` for more than ``MAX_JSON_LINES`` messages.
 
-    :param messages: shape ``MESSAGES``.
+    :param messages: shape ``MESSAGES``, in order.
     :param count: number of messages.
     """
     if count > MAX_JSON_LINES:
         write_message_files(folder, messages)
         return
-    ordered = messages.orderBy("topic", "partition", "offset")
-    write_lines(folder / "messages.jsonl", (message_line(row.asDict()) for row in ordered.toLocalIterator()))
+    write_lines(folder / "messages.jsonl", (message_line(row.asDict()) for row in messages.toLocalIterator()))
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
@@ -81,14 +80,13 @@ def write_message_files(folder: Path, messages: DataFrame) -> None:
 def write_events(folder: Path, events: DataFrame, count: int) -> None:
     """Write ``events.jsonl``, the expected decode; Parquet under the same rule as the messages.
 
-    :param events: shape ``DECODED``.
+    :param events: shape ``EXPECTED_EVENTS``, in order.
     :param count: number of messages.
     """
-    ordered = events.orderBy("topic", "partition", "offset", "index")
     if count > MAX_JSON_LINES:
-        ordered.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
+        events.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
-    write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in ordered.toLocalIterator()))
+    write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in events.toLocalIterator()))
 
 
 def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.record import Record
 
 _BATCH = 500
+_SLICE = 100_000
+"""Ranges up to this number of messages are not cut: a consumer of its own would cost more."""
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
@@ -26,6 +28,20 @@ class OffsetRange:
     partition: int
     start: int
     end: int
+
+
+def slices(ranges: Sequence[OffsetRange], tasks: int) -> list[OffsetRange]:
+    """Cut large ranges, so that several tasks can read one partition.
+
+    :param tasks: number of tasks that run at the same time.
+    """
+    total = sum(part.end - part.start for part in ranges)
+    size = max(_SLICE, -(-total // (2 * tasks)))
+    return [
+        OffsetRange(topic=part.topic, partition=part.partition, start=start, end=min(start + size, part.end))
+        for part in ranges
+        for start in range(part.start, max(part.end, part.start + 1), size)
+    ]
 
 
 def read(brokers: Brokers, part: OffsetRange) -> Iterator[Record]:

@@ -133,9 +133,8 @@ class Topics:
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):
             if end > 0:
-                raise TopicError(
-                    "the topic already holds messages", topic=topic, hint="--append appends to them"
-                )
+                hint = "`append` appends to them"
+                raise TopicError("the topic already holds messages", topic=topic, hint=hint).about("append")
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
         # A message may be as large as the changefeed allows. Brokers count whole batches, which the client

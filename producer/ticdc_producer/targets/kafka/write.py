@@ -6,8 +6,9 @@ repeating messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
@@ -23,6 +24,7 @@ from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.resume import PartitionResume
 from ticdc_producer.targets.kafka.topics import Offsets
@@ -54,28 +56,68 @@ _NOW = 0
 """Makes ``produce`` use the current time."""
 
 
-def deliver(
-    events: DataFrame, plan: EncodePlan, brokers: Brokers, properties: Properties, starts: Offsets
-) -> DataFrame:
-    """Encode an event stream and write it.
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """How the workers write to Kafka.
 
-    :param events: the ordered event stream, one Spark partition per Kafka partition.
     :param brokers: the Kafka cluster, sent to the workers with its secrets.
     :param properties: librdkafka properties of the producer.
     :param starts: end offset of each partition before this run.
+    :param claims: URI of the storage for claim-check objects, empty if there is none.
+    """
+
+    brokers: Brokers
+    properties: Properties
+    starts: Offsets
+    claims: str = ""
+
+    def partition_writer(self, topic: str, partition: int) -> PartitionWriter:
+        """The writer of one partition."""
+        return PartitionWriter(self.brokers, self.properties, topic, partition, self.claims)
+
+
+def deliver(events: DataFrame, plan: EncodePlan, delivery: Delivery) -> DataFrame:
+    """Encode an event stream and write it.
+
+    :param events: the ordered event stream, one Spark partition per Kafka partition.
     :return: the reports (``DELIVERIES``); evaluating them writes the messages.
     """
 
+    def messages(topic: str, partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        return PartitionEncoder(plan, topic, partition).batches(batches)
+
+    return _delivered(events.select(*NEEDED), messages, delivery)
+
+
+def deliver_stored(entries: DataFrame, delivery: Delivery) -> DataFrame:
+    """Write the messages of an encoded stream.
+
+    :param entries: shape ``ENCODED``, one Spark partition per Kafka partition.
+    :return: as for ``deliver``.
+    """
+
+    def messages(_topic: str, _partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        return stored_messages(batches)
+
+    return _delivered(sendable(entries), messages, delivery)
+
+
+def _delivered(
+    rows: DataFrame,
+    messages: Callable[[str, int, Iterator[pa.RecordBatch]], Iterator[MessageBatch]],
+    delivery: Delivery,
+) -> DataFrame:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
         if first is None:
             return
         topic, partition = first.column("topic")[0].as_py(), first.column("partition")[0].as_py()
-        messages = PartitionEncoder(plan, topic, partition).batches(chain([first], filled))
         try:
-            writer = PartitionWriter(brokers, properties, topic, partition, plan.claim_storage)
-            report = writer.write(messages, starts[topic, partition])
+            writer = delivery.partition_writer(topic, partition)
+            report = writer.write(
+                messages(topic, partition, chain([first], filled)), delivery.starts[topic, partition]
+            )
         except ProducerError as error:
             # A row instead of an exception: the driver needs the message, not Spark's stack trace.
             foreign = error.offset if isinstance(error, ForeignMessageError) else None
@@ -83,7 +125,7 @@ def deliver(
         else:
             yield _report(report)
 
-    return events.select(*NEEDED).mapInArrow(write, DELIVERIES)
+    return rows.mapInArrow(write, DELIVERIES)
 
 
 def _report(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
@@ -147,9 +189,9 @@ class PartitionWriter:
     def _connect(self, producer: Producer) -> None:
         """Connect to a broker before the first message; an error is reported if the broker stays away.
 
-        An idempotent producer needs an id from a broker, and it requests the id when it receives metadata. If
-        they come through the bootstrap address, no broker is connected by its name yet, and the producer waits
-        half a second before it tries again. So a second request follows, to the broker itself.
+        An idempotent producer needs an id from a broker, and it requests the id when it receives metadata.
+        If they come through the bootstrap address, no broker is connected by its name yet, and the producer
+        waits half a second before it tries again. So a second request follows, to the broker itself.
         """
         with suppress(KafkaException):
             if producer.list_topics(self._topic, timeout=_FLUSH_SECONDS).orig_broker_id < 0:

@@ -30,7 +30,7 @@ def write_partitions(
     :param partitions: the messages by topic and partition.
     :param starts: offset of each partition's first message.
     :param claims: URI of the storage for claim-check objects, empty if there is none.
-    :raises DeliveryError: for the first partition whose messages, or their claim-check objects, were rejected.
+    :raises DeliveryError: for the first partition whose messages or claim-check objects were rejected.
     :raises ForeignMessageError: for a partition with a message that the run did not write.
     """
 

@@ -43,11 +43,16 @@ class StoragePlan:
         :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
             files, but none for this version.
         """
-        folders = {"/".join(directory.split("/")[:3]) for directory in directories}
+        folders = set(map(version_folder_of, directories))
         for folder in sorted(folders & set(self.undescribed)):
             raise self.undescribed[folder]
         added = (file for folder, file in self.data_only.items() if folder in folders)
         return {**self.files, **{schema_path(file): file for file in added}}
+
+
+def version_folder_of(directory: str) -> str:
+    """The version directory of a directory with rows: without partition and date."""
+    return "/".join(directory.split("/")[:3])
 
 
 def plan_storage(

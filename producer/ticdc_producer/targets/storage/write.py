@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,13 +11,15 @@ from ticdc_producer.config.file_system import failures, file_system, folder_exis
 from ticdc_producer.errors import FolderError, ProducerError, StorageError
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import known
 from ticdc_producer.protocols.storage.layout import METADATA, metadata
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.row_batches import NEEDED
+from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
+from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
 from ticdc_producer.targets.storage.data_files import DataFiles, FileCounts, FileRules
+from ticdc_producer.targets.storage.plan import version_folder_of
 
 _PARAMETER = "sink-uri"
 WRITTEN = "directory string, files long, rows long, bytes long, failure string"
@@ -51,51 +52,58 @@ def check_empty(uri: str) -> None:
         raise FolderError("the folder of the sink URI is not empty", path=uri, hint="name a new one")
 
 
-def write_data(events: DataFrame, plan: EncodePlan, uri: str, rules: FileRules) -> DataFrame:
-    """Encode row events and write them; evaluating the result (``WRITTEN``) writes the files.
+def write_data(entries: DataFrame, headers: Mapping[str, bytes], uri: str, rules: FileRules) -> DataFrame:
+    """Write the rows of an encoded stream; evaluating the result (``WRITTEN``) writes the files.
 
     A retried task writes the same files again.
 
-    :param events: as returned by ``in_directories``.
+    :param entries: shape ``ENCODED``, made of the events that ``in_directories`` returns.
+    :param headers: first bytes of every file, by version directory.
     :param uri: URI of the folder, without parameters.
     """
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for (directory, _), rows in split_by_partition(batches):
+            header = headers.get(version_folder_of(directory), b"")
             try:
-                counts, failure = write_directory(directory, rows, plan, uri, rules), None
+                counts, failure = write_directory(directory, stored_messages(rows), header, uri, rules), None
             except ProducerError as error:
                 # A row instead of an exception: the driver needs the message, not Spark's stack trace.
                 counts, failure = FileCounts(), error.what
             row = {"directory": directory, "files": counts.files, "rows": counts.rows, "bytes": counts.size}
             yield pa.RecordBatch.from_pylist([{**row, "failure": failure}], schema=_ARROW)
 
-    return events.select(*NEEDED).mapInArrow(write, WRITTEN)
+    return sendable(entries).mapInArrow(write, WRITTEN)
 
 
 def write_directory(
-    directory: str, events: Iterator[pa.RecordBatch], plan: EncodePlan, uri: str, rules: FileRules
+    directory: str, messages: Iterable[MessageBatch], header: bytes, uri: str, rules: FileRules
 ) -> FileCounts:
     """Write the data files of one directory.
 
-    :raises EncodeError: for a row that TiCDC refuses, unless such rows are skipped.
+    :param messages: one per row.
+    :param header: first bytes of every file.
     :raises StorageError: if the storage rejects a file.
     """
-    first = next(events)
     system, folder = file_system(uri, _PARAMETER)
-    files = DataFiles(system, f"{folder}/{directory}", rules, _header(plan, first))
-    encoder = PartitionEncoder(plan, directory)
+    files = DataFiles(system, f"{folder}/{directory}", rules, header)
     try:
-        return files.write(encoder.batches(chain([first], events)))
+        return files.write(messages)
     except failures() as error:
         raise _failure(uri, error) from None
 
 
-def _header(plan: EncodePlan, events: pa.RecordBatch) -> bytes:
+def file_headers(plan: EncodePlan, folders: Mapping[int, str]) -> dict[str, bytes]:
+    """The first bytes of every file, by version directory; empty if files have none.
+
+    Table versions that share a directory have the same columns.
+
+    :param folders: version directories by table version.
+    """
     if plan.protocol != "csv" or not plan.options.get("output_field_header"):
-        return b""
-    table = plan.catalog.tables[events.column("table_version")[0].as_py()]
-    return CSVEncoder(CSVOptions(**known(CSVOptions, plan.options))).header(table)
+        return {}
+    encoder = CSVEncoder(CSVOptions(**known(CSVOptions, plan.options)))
+    return {folder: encoder.header(plan.catalog.tables[version]) for version, folder in folders.items()}
 
 
 def write_schema_files(uri: str, files: Mapping[str, SchemaFile]) -> None:

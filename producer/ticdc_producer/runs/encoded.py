@@ -1,0 +1,103 @@
+"""The event stream of a job, encoded once into Spark's storage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ticdc_producer.model.dataframes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import CARRIED
+from ticdc_producer.pipeline.expected_events import ExpectedEvents
+from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.fault_occurrences import PartitionFaults
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
+from ticdc_producer.targets.encoding.encoded_stream import (
+    CLAIM,
+    COUNTS,
+    ENCODED,
+    EVENT,
+    Wanted,
+    encoded_stream,
+    messages_of,
+)
+from ticdc_producer.targets.kafka.delivery_stats import KindCount
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An encoded event stream.
+
+    :param events: the event stream, with the events that faults removed.
+    :param entries: shape ``ENCODED``.
+    """
+
+    job: Job
+    events: DataFrame
+    entries: DataFrame
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts of all messages, whether or not the entries include them."""
+        counts = Counts()
+        rejected = 0
+        of_partitions = self.entries.where(F.col("type") == COUNTS).select("topic", "partition", "value")
+        for row in of_partitions.collect():  # one per partition
+            found = json.loads(row["value"])
+            rejected += found["rejected"]
+            for kind, of_kind in found["kinds"].items():
+                counts.set(row["topic"], row["partition"], kind, KindCount(*of_kind))
+        return replace(counts, rejected=rejected)
+
+    @property
+    def messages(self) -> DataFrame:
+        """The messages (shape ``MESSAGES``)."""
+        return messages_of(self.entries)
+
+    @property
+    def claims(self) -> DataFrame:
+        """The claim-check objects (``CLAIMS``) of the messages."""
+        found = self.entries.where(F.col("type") == CLAIM)
+        return found.select(F.col("key").cast("string").alias("name"), F.col("value").alias("content"))
+
+    def expected_events(self) -> DataFrame:
+        """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
+        catalog, fidelity = self.job.catalog, self.job.encoder.fidelity
+
+        def expected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            reader = ExpectedEvents(catalog, fidelity)
+            return (reader.expected(batch) for batch in batches if batch.num_rows)
+
+        columns = [name if name in ENCODED.names else f"event.{name}" for name in CARRIED.names]
+        carried = self.entries.where(F.col("type") == EVENT).select(*columns)
+        return carried.mapInArrow(expected, EXPECTED_EVENTS)
+
+
+@contextmanager
+def encode_once(
+    job: Job, events: DataFrame, *, messages: bool = False, carried: bool = False, faults: bool = True
+) -> Iterator[Encoded]:
+    """Encode an event stream once; everything in the block reads the stored result.
+
+    :param events: the ordered event stream; with ``faults`` it includes the events that faults removed.
+    :param messages: whether the messages are wanted, to write them.
+    :param carried: whether the expected events are wanted.
+    :param faults: whether to inject the faults of messages, and to log all faults. Without them the events
+        have no illegal faults, and the result is the stream that TiCDC would have sent.
+    """
+    plan = job.encode_plan(skip_refused=True, faults=faults)
+    log = PartitionFaults if faults and job.faults is not None else None
+    entries = encoded_stream(events, plan, Wanted(messages=messages, events=carried, fault_log=log))
+    with ExitStack() as stack:
+        with row_limited_batches(events.sparkSession, plan.catalog):
+            found = Encoded(job, events, stack.enter_context(materialized(entries, in_order=True)))
+            _ = found.counts  # encodes
+        yield found

@@ -1,0 +1,85 @@
+"""A golden folder as the target of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from ticdc_producer.errors import FolderError
+from ticdc_producer.runs.change_log import StepRows
+from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.encoded import Encoded
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.target import MessageTarget
+from ticdc_producer.runs.write_golden import (
+    check_same_run,
+    folder_messages,
+    folder_table,
+    write_files,
+    write_folder,
+    write_only_messages,
+)
+from ticdc_producer.targets.golden import read as source
+
+
+class GoldenTarget(MessageTarget):
+    """A golden folder.
+
+    :param folder: its path; it gets this name when it is complete.
+    """
+
+    holds_expected_events = takes_files = True
+
+    def __init__(self, job: Job, options: RunOptions, folder: Path) -> None:
+        super().__init__(job, options)
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        return str(self.folder)
+
+    def check(self) -> None:
+        """Check that the folder does not exist, or that the run to resume has written it.
+
+        :raises FolderError: if not.
+        """
+        if not self.folder.exists():
+            return
+        if not self.options.resume:
+            raise FolderError("the folder already exists", path=self.name, hint="name a new one")
+        check_same_run(self.folder, self.job)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.options.resume and self.folder.exists()
+
+    def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
+        self.options.on_status(f"writing {self.folder}")
+        write_folder(self.folder, encoded, steps, report)
+        return report
+
+    def take(self, outcome: Outcome, steps: StepRows, report: RunReport, /) -> None:
+        self.options.on_status(f"writing {self.folder}")
+        write_files(self.folder, self.job, outcome.files, steps, report)
+
+    def write_in_one_pass(self, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+        self.options.on_status(f"writing {self.folder}")
+        return write_only_messages(self.folder, self.job, events)
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        source.manifest(self.folder)  # checks all files
+        return folder_messages(spark, self.folder)
+
+    def few_messages(self) -> pa.Table:
+        source.manifest(self.folder)  # checks all files
+        return folder_table(self.folder)
+
+    @property
+    def claims(self) -> str:
+        return source.claims(self.folder)

@@ -1,0 +1,29 @@
+"""The process that forks Python workers: PySpark's, with PySpark imported from its folder.
+
+Spark puts archives of PySpark before everything else on the path of its workers. Python compiles the modules
+of an archive at each start, which takes as long as all other imports of a worker.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+
+def without_archives(path: Sequence[str]) -> list[str]:
+    """Python's path without the archives in the folder of PySpark; unchanged if only they have PySpark."""
+    files = [entry for entry in path if not Path(entry).is_file()]
+    found = [PathFinder.find_spec(name, files) for name in ("pyspark", "py4j")]
+    if not all(found) or found[0] is None or found[0].origin is None:
+        return [*path]
+    folder = Path(found[0].origin).parent
+    return [entry for entry in path if entry in files or not Path(entry).is_relative_to(folder)]
+
+
+if __name__ == "__main__":
+    sys.path[:] = without_archives(sys.path)
+    from pyspark.daemon import manager
+
+    manager()

@@ -1,0 +1,49 @@
+"""The process that forks Python workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pyarrow as pa
+import pyspark
+from pyspark.sql import SparkSession
+
+from ticdc_producer.spark.one_task import run_in_one_task
+from ticdc_producer.spark.worker_daemon import without_archives
+
+
+def _origin(_batches: Iterator[pa.RecordBatch]) -> str:
+    return str(pyspark.__file__)
+
+
+def test_workers_import_pyspark_from_its_folder(spark: SparkSession) -> None:
+    assert run_in_one_task(spark, _origin) == pyspark.__file__
+
+
+def _installed(folder: Path, *packages: str) -> Path:
+    for name in packages:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").touch()
+    return folder
+
+
+def _archive(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ZipFile(path, "w") as file:
+        file.writestr("pyspark/__init__.py", "")
+    return str(path)
+
+
+def test_only_archives_of_the_pyspark_that_is_found_without_them_are_removed(tmp_path: Path) -> None:
+    site = _installed(tmp_path / "site", "pyspark", "py4j")
+    own, other = _archive(site / "pyspark" / "lib" / "pyspark.zip"), _archive(tmp_path / "users.zip")
+    assert without_archives([own, other, str(site)]) == [other, str(site)]
+
+
+def test_archives_stay_if_nothing_else_has_pyspark(tmp_path: Path) -> None:
+    archive = _archive(tmp_path / "spark" / "pyspark.zip")
+    for packages in ((), ("pyspark",)):
+        path = [archive, str(_installed(tmp_path / f"with-{len(packages)}", *packages))]
+        assert without_archives(path) == path

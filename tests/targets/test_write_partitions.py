@@ -1,0 +1,44 @@
+"""Messages of several partitions, written by one process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka_topic import read_topic
+from ticdc_producer.config import resolve
+from ticdc_producer.errors import DeliveryError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.model.event import Message
+from ticdc_producer.protocols.message_batch import from_messages
+from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.targets.kafka.write_partitions import write_partitions
+
+
+def _write(kafka: EmbeddedKafka, topic: str, values: list[list[bytes]], largest: int = 1 << 20) -> None:
+    """Write the values of each partition."""
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num={len(values)}")
+    starts = Topics(changefeed.brokers).prepare(changefeed, [topic], append=False)
+    properties = {**changefeed.producer_properties(changefeed.brokers), "message.max.bytes": largest}
+    partitions = {
+        (topic, number): [from_messages([Message(None, value, "row", commit_ts=1) for value in of_partition])]
+        for number, of_partition in enumerate(values)
+    }
+    write_partitions(changefeed.brokers, properties, partitions, starts)
+
+
+def _read(kafka: EmbeddedKafka, topic: str, partitions: int) -> list[list[bytes | None]]:
+    messages = read_topic(kafka.bootstrap, topic)
+    return [[value for _, value, _ in messages.get(number, [])] for number in range(partitions)]
+
+
+def test_each_partition_gets_its_messages_in_order(kafka: EmbeddedKafka) -> None:
+    values = [[f"{number}-{message}".encode() for message in range(30)] for number in range(10)]
+    _write(kafka, "side-by-side", values)
+    assert _read(kafka, "side-by-side", 10) == values
+
+
+def test_a_failure_names_its_partition_and_other_partitions_are_written(kafka: EmbeddedKafka) -> None:
+    with pytest.raises(DeliveryError, match="too large") as raised:
+        _write(kafka, "one-fails", [[b"a"], [b"x" * 2000], [b"b"]], largest=1000)
+    assert raised.value.partition == 1
+    assert _read(kafka, "one-fails", 3) == [[b"a"], [], [b"b"]]
