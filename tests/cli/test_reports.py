@@ -126,7 +126,7 @@ def test_quiet_prints_errors_and_the_verdict(
     assert capsys.readouterr() == ("verified\n", "")
     assert main([*verify, str(_damaged(work)), "--scenario", "seed_t1"]) == 1
     out, errors = capsys.readouterr()
-    assert out.splitlines()[0].startswith("error  events differ from the scenario: 1 missing")
+    assert out.splitlines()[0].startswith("error  events differ from the expected ones: 1 missing")
     assert out.splitlines()[-1].startswith("VIOLATED: ")
     assert "invariants" not in out
     assert errors == ""

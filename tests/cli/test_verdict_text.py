@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.reports.verdicts import compared, event, finding, verdict
 from ticdc_producer.cli.verdict_text import show
+from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
 ESCAPE = "\x1b["
@@ -42,12 +45,42 @@ def test_the_last_line_is_the_summary(capsys: pytest.CaptureFixture[str]) -> Non
 def test_quiet_leaves_errors_and_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(printed(capsys, MIXED, quiet=True))
     assert "INV-RESOLVED" in text
-    assert "events differ from the scenario: 2 missing" in text
+    assert "events differ from the expected ones: 2 missing" in text
     assert "INV-ORDER-TABLE" not in text
     assert "INV-ORDER-KEY" not in text
     assert printed(capsys, verdict(finding("INV-ORDER-TABLE", "warning")), quiet=True) == [
         "verified: 1 warning"
     ]
+
+
+def test_what_was_not_compared_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    show(verdict(), way_out="give --scenario")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["compared    neither events nor rows: give --scenario", "verified"]
+    show(verdict(comparison=compared()))
+    assert capsys.readouterr().out.splitlines()[-2] == "compared    no rows"
+
+
+def test_tables_that_were_not_compared_are_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tuple(f"bank.t{number}" for number in range(5))
+    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=names)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    text = "\n".join(printed(capsys, verdict(comparison=compared(), state=state)))
+    assert f"{ESCAPE}33m1 of 6 tables compared" in text.replace("1;33m", "33m"), "amber"
+
+
+def test_an_injected_fault_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    faulty = replace(compared(), injected=2, diff=("! bank/0@3 lost-row at ts 5",))
+    lines = printed(capsys, verdict(comparison=faulty))
+    assert lines[:2] == [
+        "error  events differ from the expected ones: 2 injected faults",
+        "  ! bank/0@3 lost-row at ts 5",
+    ]
+    assert lines[-1] == "VIOLATED: events differ"
 
 
 def test_colour_is_for_terminals_that_want_it(

@@ -63,6 +63,13 @@ def test_a_verified_stream() -> None:
     assert "INV-FRAME" in seen.text
 
 
+def test_what_was_not_compared_is_reported() -> None:
+    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=("bank.a", "bank.b"))
+    seen = _Reader(page(BANK, verdict(comparison=compared(), state=state), timeline()))
+    assert "1 of 3 tables compared; not bank.a, bank.b" in seen.text
+    assert "neither events nor rows" in _Reader(page(BANK, verdict(), timeline())).text
+
+
 def test_findings_list_their_events_with_values() -> None:
     found = finding("INV-RESOLVED", "error", 5, event(7), event(9))
     with_examples = dataclasses.replace(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from tests.reports.verdicts import BANK, compared, event, finding, verdict
 from ticdc_producer.reports.junit import junit_xml, write_junit
+from ticdc_producer.reports.subject import Subject
+from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
 
-def cases(result: Verdict) -> dict[str, TestCase]:
+def cases(result: Verdict, requested: RequestedFaults | None = None) -> dict[str, TestCase]:
     """The cases of the JUnit report by name."""
-    (suite,) = JUnitXml.fromstring(junit_xml(BANK, result).encode())
+    (suite,) = JUnitXml.fromstring(junit_xml(BANK, result, requested).encode())
     return {str(case.name): case for case in suite}
 
 
@@ -24,7 +27,7 @@ def test_a_case_per_invariant_and_comparison() -> None:
     assert list(found) == ["INV-FRAME", "expected-events", "expected-state"]
     assert all(case.is_passed for case in found.values())
     assert {case.classname for case in found.values()} == {"bank.open-protocol"}
-    assert "bank.old" in str(found["expected-state"].system_out)
+    assert found["expected-state"].system_out == "1 of 2 tables compared; not compared: bank.old"
 
 
 def test_without_a_scenario_no_comparison_is_reported() -> None:
@@ -79,6 +82,57 @@ def test_the_suite_counts_its_cases() -> None:
     failed = verdict(finding("INV-RESOLVED"), finding("INV-COLLAPSE", "not checked", 0))
     (suite,) = JUnitXml.fromstring(junit_xml(BANK, failed).encode())
     assert (suite.tests, suite.failures, suite.skipped, suite.errors) == (3, 1, 1, 0)
+
+
+LOST, EARLY = {"lost-row": ("EXPECTED-EVENTS", "INV-ROW-STATE")}, {"early-resolved": ("INV-RESOLVED",)}
+
+
+def test_a_violation_by_a_requested_fault_passes_with_a_text() -> None:
+    found = finding("INV-RESOLVED", "error", 5, event(7))
+    requested = RequestedFaults(reported_by=EARLY, may_cause=EARLY)
+    result = verdict(found, comparison=compared(2, ("- bank/0@3[0] update",)))
+    by_name = cases(result, requested)
+    assert all(case.is_passed for case in by_name.values())
+    for text in ("reported, as injected: early-resolved", "INV-RESOLVED must hold.", "bank/0@7[0]"):
+        assert text in str(by_name["INV-RESOLVED"].system_out)
+    assert "reported, as injected: early-resolved" in str(by_name["expected-events"].system_out)
+    assert by_name["fault:early-resolved"].system_out == "reported by INV-RESOLVED"
+
+
+FINDINGS = {
+    "none": (),
+    "caused": (finding("INV-RESOLVED", "error", 1, event(1)),),
+    "not caused": (finding("INV-FRAME", "error", 1, event(1)),),
+    "warned": (finding("INV-RESOLVED", "warning", 1, event(1)),),
+    "not checked": (finding("INV-RESOLVED", "not checked", 0),),
+    "both": (finding("INV-RESOLVED", "error", 1, event(1)), finding("INV-RESOLVED", "not checked", 2)),
+}
+REQUESTED = {
+    "nothing": RequestedFaults(),
+    "reported": RequestedFaults(reported_by=EARLY, may_cause=EARLY),
+    "unnoticed": RequestedFaults(reported_by={"lost-row": ()}, may_cause=LOST),
+    "two": RequestedFaults(reported_by=EARLY | {"lost-row": ()}, may_cause=EARLY | LOST),
+}
+
+
+@pytest.mark.parametrize("findings", FINDINGS)
+@pytest.mark.parametrize("requested", REQUESTED)
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_failure_means_that_the_verdict_is_not_as_requested(
+    findings: str, requested: str, missing: int
+) -> None:
+    result, faults = verdict(*FINDINGS[findings], comparison=compared(missing)), REQUESTED[requested]
+    failures = [name for name, case in cases(result, faults).items() if case.is_failure]
+    assert bool(failures) == (not faults.detected(result))
+
+
+def test_the_time_of_the_verification_is_shared_out() -> None:
+    subject = Subject(name="bank", protocol="open-protocol", seconds=1.5)
+    text = junit_xml(subject, verdict(finding("INV-RESOLVED"), comparison=compared()))
+    report = JUnitXml.fromstring(text.encode())
+    (suite,) = report
+    assert (report.time, suite.time) == (1.5, 1.5)
+    assert [case.time for case in suite] == [0.5, 0.5, 0.5]
 
 
 def test_characters_that_xml_does_not_allow_are_escaped() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ticdc_producer.reports.subject import FaultOccurrence, Subject
     from ticdc_producer.reports.timeline import Timeline
     from ticdc_producer.runs.verification import VerifiedStream
+    from ticdc_producer.verifier.requested_faults import RequestedFaults
     from ticdc_producer.verifier.verdict import Verdict
 
 JunitXml = Annotated[
@@ -60,17 +61,25 @@ class Reports:
 
         changefeed = verified.changefeed
         self._subject = Subject(
-            name=verified.scenario or changefeed.sink_uri.topic, protocol=changefeed.protocol
+            name=verified.scenario or changefeed.sink_uri.topic,
+            protocol=changefeed.protocol,
+            seconds=verified.seconds,
         )
         if self.html is not None:
             from ticdc_producer.reports.timeline_query import timeline_query
 
             self._timeline = timeline_query(verified.stream, verified.verdict.findings)
 
-    def write(self, verdict: Verdict | None, faults: Iterable[Mapping[str, Any]] = ()) -> None:
+    def write(
+        self,
+        verdict: Verdict | None,
+        faults: Iterable[Mapping[str, Any]] = (),
+        requested: RequestedFaults | None = None,
+    ) -> None:
         """Write the requested reports.
 
         :param faults: occurrences of the injected faults.
+        :param requested: the illegal ones among them, which the verdict must report.
         :raises ReportError: if a file cannot be written.
         """
         if verdict is None or self._subject is None:
@@ -78,7 +87,7 @@ class Reports:
         if self.junit_xml is not None:
             from ticdc_producer.reports.junit import write_junit
 
-            write_junit(self.junit_xml, self._subject, verdict)
+            write_junit(self.junit_xml, self._subject, verdict, requested)
         if self.html is not None and self._timeline is not None:
             from ticdc_producer.reports.html import write_html
 

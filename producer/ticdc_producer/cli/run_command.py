@@ -137,7 +137,7 @@ def run(
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         show(report, quiet=quiet)
-    reports.write(report.verdict, report.faults.occurrences)
+    reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
     return 0 if report.ok else 1
 
 

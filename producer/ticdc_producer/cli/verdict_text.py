@@ -7,17 +7,25 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from ticdc_producer.reports.labels import differences, gap_reason, kinds, summary
+from ticdc_producer.reports.labels import (
+    differences,
+    gap_reason,
+    kinds,
+    not_looked_at,
+    summary,
+    tables_compared,
+)
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.verdict import Verdict
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": "dim"}
 
 
-def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = False) -> None:
+def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = False, way_out: str = "") -> None:
     """Print the verdict to stdout; its last line is the summary.
 
     :param quiet: print only errors and the summary.
+    :param way_out: how to have events and rows compared that are not.
     """
     console = console or Console(highlight=False)
     severities = ("error",) if quiet else tuple(_COLOURS)
@@ -25,6 +33,7 @@ def show(verdict: Verdict, console: Console | None = None, *, quiet: bool = Fals
     _differences(console, verdict)
     if not quiet:
         _checked(console, verdict)
+        _not_compared(console, verdict, way_out)
     console.print(Text(summary(verdict), "bold green" if verdict.ok else "bold red"), soft_wrap=True)
 
 
@@ -57,7 +66,7 @@ def _differences(console: Console, verdict: Verdict) -> None:
         if part is None or part.ok:
             continue
         console.print(
-            Text(f"error  {name} differ from the scenario: {differences(part)}", "red"), soft_wrap=True
+            Text(f"error  {name} differ from the expected ones: {differences(part)}", "red"), soft_wrap=True
         )
         for line in part.diff:
             console.print(Text(f"  {line}"), soft_wrap=True)
@@ -72,8 +81,18 @@ def _checked(console: Console, verdict: Verdict) -> None:
         lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
     if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok]:
         lines.append(("rows", f"as expected at {', '.join(map(str, right))}, too"))
-    if verdict.state is not None and verdict.state.not_compared:
-        names = ", ".join(verdict.state.not_compared)
-        lines.append(("rows", f"not compared, as they cannot be derived from the stream: {names}"))
     for title, line in lines:
         console.print(Text(f"{title:<10}  ", "bold") + Text(line, "default"), soft_wrap=True)
+
+
+def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
+    """Print, as warnings, what was not compared."""
+    lines = []
+    state = verdict.state
+    if state is not None and state.not_compared:
+        names = ", ".join(state.not_compared)
+        lines.append(("rows", f"{tables_compared(state)}; not derivable from the stream alone: {names}"))
+    if missing := not_looked_at(verdict):
+        lines.append(("compared", f"{missing}{way_out and ': '}{way_out}"))
+    for title, line in lines:
+        console.print(Text(f"{title:<10}  ", "bold") + Text(line, _COLOURS["warning"]), soft_wrap=True)

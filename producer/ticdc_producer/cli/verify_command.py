@@ -87,6 +87,8 @@ def verify(
 ) -> int:
     """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
+    A folder that run wrote is compared with its own expected events and rows if no scenario is given.
+
     Exit code 1 if a guarantee is violated. See also: verify state, for the tables that a consumer filled.
     """
     if context.invoked_subcommand is not None:
@@ -116,6 +118,6 @@ def verify(
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))
     else:
-        show(verdict, quiet=quiet)
+        show(verdict, quiet=quiet, way_out="" if scenario else "give --scenario")
     reports.write(verdict)
     return 0 if verdict.ok else 1

@@ -26,6 +26,8 @@ from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 _RETRY_DISTANCES = 3
 """A retried message follows the first delivery directly, or with up to two messages in between."""
 _RETRY = "duplicate-message"
+SAME_EVENTS = frozenset({"poison", "mixed-kinds", "oversized"})
+"""Illegal faults after which a reader still decodes all events, unchanged and in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,14 @@ from markupsafe import Markup
 
 from ticdc_producer.model import tso
 from ticdc_producer.reports.chart import partition_chart, sizes_chart, symbol
-from ticdc_producer.reports.labels import differences, gap_reason, kinds, summary
+from ticdc_producer.reports.labels import (
+    differences,
+    gap_reason,
+    kinds,
+    not_looked_at,
+    summary,
+    tables_compared,
+)
 from ticdc_producer.reports.limits import LISTED, cut
 from ticdc_producer.reports.marks import Mark, marks
 from ticdc_producer.reports.scale import Scale, scale
@@ -71,6 +78,7 @@ def page(
         verdict=verdict,
         summary=summary(verdict),
         kinds=kinds(verdict),
+        not_looked_at=not_looked_at(verdict),
         timeline=timeline,
         faults=sorted(Counter(fault.trap for fault in faults).items()),
         drawn=[
@@ -122,7 +130,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=lambda value: f"{value:,}", cut=cut, gap=gap_reason, differences=differences, detail=_detail
+        number=lambda value: f"{value:,}",
+        cut=cut,
+        gap=gap_reason,
+        differences=differences,
+        detail=_detail,
+        tables_compared=tables_compared,
     )
     return environment
 

@@ -1,67 +1,108 @@
-"""A verdict as JUnit XML: a test case per invariant, and one each for the expected events and rows."""
+"""A verdict as JUnit XML: a test case per invariant and injected fault, one each for events and rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from junitparser import TestCase
 
 from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_failed, set_output, set_skipped
-from ticdc_producer.reports.labels import differences, finding_lines, gap_reason
+from ticdc_producer.reports.labels import differences, finding_lines, gap_reason, tables_compared
 from ticdc_producer.reports.subject import Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
 
-def write_junit(path: Path, subject: Subject, verdict: Verdict) -> None:
+def write_junit(
+    path: Path, subject: Subject, verdict: Verdict, requested: RequestedFaults | None = None
+) -> None:
     """Write the verdict as a JUnit report.
 
+    :param requested: the illegal faults that the verdict must report.
     :raises ReportError: if the file cannot be written.
     """
-    write_text(path, junit_xml(subject, verdict))
+    write_text(path, junit_xml(subject, verdict, requested))
 
 
-def junit_xml(subject: Subject, verdict: Verdict) -> str:
-    """The report's text. It contains no date and no host name, so the same verdict gives the same text."""
-    return junit_text(subject.name, _cases(f"{subject.name}.{subject.protocol}", verdict))
+def junit_xml(subject: Subject, verdict: Verdict, requested: RequestedFaults | None = None) -> str:
+    """The report's text. It contains no date and no host name.
+
+    It has a failure exactly if the verdict is not ok; with requested faults, if the verdict does not report
+    each of them, or reports an error that none of them may cause.
+    """
+    cases = _cases(f"{subject.name}.{subject.protocol}", verdict, requested or RequestedFaults())
+    return junit_text(subject.name, cases, subject.seconds)
 
 
-def _cases(classname: str, verdict: Verdict) -> Iterator[TestCase]:
+def _cases(classname: str, verdict: Verdict, requested: RequestedFaults) -> Iterator[TestCase]:
     ids = dict.fromkeys((*verdict.checked, *(finding.id for finding in verdict.findings)))
     for name in ids:
-        yield _invariant(classname, name, [one for one in verdict.findings if one.id == name])
+        found = [one for one in verdict.findings if one.id == name]
+        yield _invariant(classname, name, found, requested.causes(name))
+    injected = tuple(requested.may_cause)
     if verdict.comparison is not None:
-        yield _compared(classname, "expected-events", verdict.comparison)
+        yield _compared(classname, "expected-events", verdict.comparison, injected)
     if verdict.state is not None:
-        yield _compared(classname, "expected-state", verdict.state)
+        yield _compared(classname, "expected-state", verdict.state, injected)
     for ts, state in sorted(verdict.states.items()):
-        yield _compared(classname, f"expected-state@{ts}", state)
+        yield _compared(classname, f"expected-state@{ts}", state, injected)
+    for name, invariants in requested.reported_by.items():
+        yield _fault(classname, name, invariants)
 
 
-def _invariant(classname: str, name: str, findings: list[Finding]) -> TestCase:
-    """Failed if violated, else skipped if it could not be checked completely, else passed."""
+def _invariant(classname: str, name: str, findings: list[Finding], causes: Sequence[str]) -> TestCase:
+    """Failed if violated, else skipped if it could not be checked completely, else passed.
+
+    :param causes: requested faults that may violate it: then an error is what was requested, and it passes.
+    """
     case = passed_case(classname, name)
     errors = [one for one in findings if one.severity == "error"]
     not_checked = [one for one in findings if one.severity == "not checked"]
     remarks = [one for one in findings if one.severity in ("warning", "info")]
+    lines = [line for one in errors for line in finding_lines(one)]
     if errors:
-        set_failed(case, errors[0].statement, [line for one in errors for line in finding_lines(one)])
         remarks += not_checked
-    elif not_checked:
+    if errors and not causes:
+        set_failed(case, errors[0].statement, lines)
+    elif not_checked and not errors:
         set_skipped(case, "; ".join(gap_reason(one) for one in not_checked))
-    if remarks:
-        set_output(case, (line for one in remarks for line in finding_lines(one)))
+    output = [_as_injected(causes), *lines] if errors and causes else []
+    output += [line for one in remarks for line in finding_lines(one)]
+    if output:
+        set_output(case, output)
     return case
 
 
-def _compared(classname: str, name: str, part: Comparison | StateComparison) -> TestCase:
-    case = passed_case(classname, name)
-    if not part.ok:
+def _compared(
+    classname: str, name: str, part: Comparison | StateComparison, injected: Sequence[str]
+) -> TestCase:
+    """Failed if events or rows differ, except for requested faults."""
+    case, output = passed_case(classname, name), list[str]()
+    if not part.ok and injected:
+        output = [_as_injected(injected), differences(part), *part.diff]
+    elif not part.ok:
         set_failed(case, differences(part), list(part.diff))
     if isinstance(part, StateComparison) and part.not_compared:
-        set_output(case, [f"not compared: {', '.join(part.not_compared)}"])
+        output.append(f"{tables_compared(part)}; not compared: {', '.join(part.not_compared)}")
+    if output:
+        set_output(case, output)
     return case
+
+
+def _fault(classname: str, name: str, invariants: Sequence[str]) -> TestCase:
+    """Passed if the verdict reports the fault."""
+    case = passed_case(classname, f"fault:{name}")
+    if invariants:
+        set_output(case, [f"reported by {', '.join(invariants)}"])
+    else:
+        set_failed(case, "this fault was injected, and no check reports it", [])
+    return case
+
+
+def _as_injected(names: Sequence[str]) -> str:
+    return f"reported, as injected: {', '.join(names)}"

@@ -11,15 +11,25 @@ from collections.abc import Iterable
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+_DIGITS = 6
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_text(suite_name: str, cases: Iterable[TestCase]) -> str:
-    """A report of one suite. It contains no date and no host name, so the same cases give the same text."""
+def junit_text(suite_name: str, cases: Iterable[TestCase], seconds: float = 0.0) -> str:
+    """A report of one suite. It contains no date and no host name, so the same cases give the same text.
+
+    :param seconds: time of all cases together, which they share equally: one pass over the data checks all.
+    """
+    cases = list(cases)
+    share = round(seconds / max(1, len(cases)), _DIGITS)
+    for case in cases:
+        case.time = share
     suite = TestSuite(xml_text(suite_name))
-    suite.add_testcases(list(cases))
+    suite.add_testcases(cases)
+    suite.time = round(seconds, _DIGITS)
     report = JUnitXml("ticdc-producer")
     report.add_testsuite(suite)
+    report.time = suite.time
     out = io.BytesIO()
     report.write(out)
     return out.getvalue().decode()

@@ -29,9 +29,26 @@ def gap_reason(finding: Finding) -> str:
 
 
 def differences(part: Comparison | StateComparison) -> str:
-    """``2 missing, 1 unexpected``; empty without differences."""
+    """``2 missing, 1 unexpected, 1 injected fault``; empty without differences."""
     counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
-    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+    found = [f"{count:,} {name}" for count, name in counts if count]
+    if injected := getattr(part, "injected", 0):
+        found.append(_counted(injected, "injected fault"))
+    return ", ".join(found)
+
+
+def tables_compared(state: StateComparison) -> str:
+    """``1 of 6 tables compared``."""
+    tables = state.tables + len(state.not_compared)
+    return f"{state.tables} of {tables} {'table' if tables == 1 else 'tables'} compared"
+
+
+def not_looked_at(verdict: Verdict) -> str:
+    """What was compared, if not both events and rows were: ``neither events nor rows``; else empty."""
+    missing = [
+        what for what, part in (("events", verdict.comparison), ("rows", verdict.state)) if part is None
+    ]
+    return "neither events nor rows" if len(missing) > 1 else "".join(f"no {what}" for what in missing)
 
 
 def kinds(verdict: Verdict) -> str:
@@ -55,4 +72,4 @@ def summary(verdict: Verdict) -> str:
 
 
 def _counted(count: int, name: str) -> str:
-    return f"{count} {name}" if count == 1 or name in ("info", "not checked") else f"{count} {name}s"
+    return f"{count:,} {name}" if count == 1 or name in ("info", "not checked") else f"{count:,} {name}s"

@@ -11,10 +11,12 @@ class Subject:
 
     :param name: the scenario's name, or the topic's if no scenario was given.
     :param protocol: TiCDC's name of the protocol.
+    :param seconds: how long reading and verifying it took; 0 if it was not measured.
     """
 
     name: str
     protocol: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

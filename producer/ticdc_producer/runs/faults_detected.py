@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
+from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.verdict import Verdict
 
 
@@ -24,14 +25,21 @@ def reporting_invariants(name: str, verdict: Verdict) -> tuple[str, ...]:
     return tuple(invariant for invariant in wanted if invariant in found)
 
 
-def faults_detected(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether every illegal fault is reported, and every error is one that these faults may cause.
+def requested_faults(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> RequestedFaults:
+    """What the illegal faults of a run mean for its verdict.
 
     :param faults: the counts of ``fault_occurrences.FaultSummary``.
     """
     injected = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
-    if not injected:
-        return verdict.ok
-    breaks = {invariant for name in injected for invariant in (*trap(name).violates, *trap(name).may_report)}
-    errors = {finding.id for finding in verdict.of_severity("error")}
-    return errors <= breaks and all(reporting_invariants(name, verdict) for name in injected)
+    return RequestedFaults(
+        reported_by={name: reporting_invariants(name, verdict) for name in injected},
+        may_cause={name: (*trap(name).violates, *trap(name).may_report) for name in injected},
+    )
+
+
+def faults_detected(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a run's verdict is as requested: ok, or violated exactly by the injected illegal faults.
+
+    :param faults: the counts of ``fault_occurrences.FaultSummary``.
+    """
+    return requested_faults(verdict, faults).detected(verdict)

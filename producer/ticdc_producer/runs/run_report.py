@@ -8,7 +8,8 @@ from typing import Any
 
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary
-from ticdc_producer.runs.faults_detected import faults_detected
+from ticdc_producer.runs.faults_detected import faults_detected, requested_faults
+from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.verdict import Verdict
 
 OnStatus = Callable[[str], None]
@@ -48,6 +49,11 @@ class RunReport:
     def ok(self) -> bool:
         """Whether the stream is correct; with injected illegal faults: whether just these were detected."""
         return self.verdict is None or faults_detected(self.verdict, self.faults.counts)
+
+    @property
+    def requested_faults(self) -> RequestedFaults | None:
+        """What the injected illegal faults mean for the verdict; None without a verdict."""
+        return None if self.verdict is None else requested_faults(self.verdict, self.faults.counts)
 
     def to_json(self) -> dict[str, Any]:
         """The report with stable keys."""

@@ -151,5 +151,5 @@ class _SmallRun:
         if found is None:  # too many bytes for one task
             events = self.spark.createDataFrame(done.expected)
             return target.verified(Expected(target.job, self._steps, lambda: events, skipped), report)
-        self.options.on_verdict(small_stream(self.spark, task, found.verdict))
+        self.options.on_verdict(small_stream(self.spark, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import perf_counter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +20,7 @@ from ticdc_producer.runs.change_log import StepRows, step_rows
 from ticdc_producer.runs.expected_state import sql_state, step_states
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
@@ -27,6 +30,7 @@ from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.table_state import STATE, StateComparison
 from ticdc_producer.verifier.verdict import Verdict
@@ -35,12 +39,37 @@ SMALL_MESSAGES = 100_000
 """Up to this many messages, one task is faster than many."""
 
 
+class SmallExpectation(ABC):
+    """What a small stream is compared with; sent to the task.
+
+    :ivar job: the prepared scenario; None if only its results are known.
+    :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
+    """
+
+    job: Job | None
+    skipped: frozenset[str]
+
+    @abstractmethod
+    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallExpectation:
+        """This with the events.
+
+        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
+        """
+
+    @abstractmethod
+    def comparison(self, stream: CheckedStream) -> Comparison | None:
+        """The comparison of events; None if the expected ones are unknown."""
+
+    @abstractmethod
+    def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
+        """The comparisons of the rows by time stamp (TSO), None for the end; empty if they are unknown."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class SmallExpected:
+class SmallExpected(SmallExpectation):
     """What a scenario requires of a small stream.
 
     :param events: shape ``EXPECTED_EVENTS``; None: the task simulates the job, without illegal faults.
-    :param skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
     :param step_states: by time stamp of the state (None: the end) and ``schema.table``, the rows of tables
         that ``generate`` steps filled (``table_state.STATE``).
     """
@@ -51,10 +80,6 @@ class SmallExpected:
     step_states: Mapping[int | None, Mapping[str, pa.Table]] = field(default_factory=dict)
 
     def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallExpected:
-        """This with the events.
-
-        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
-        """
         if self.events is not None:
             return self
         simulation = simulate(self.job, [*generated], faults=False)
@@ -62,13 +87,32 @@ class SmallExpected:
         skipped = frozenset(rejected) if self.job.scenario.on_error == "skip" else frozenset[str]()
         return replace(self, events=simulation.expected_events, skipped=skipped)
 
+    def comparison(self, stream: CheckedStream) -> Comparison | None:
+        return None if self.events is None else stream.comparison(self.events)
+
+    def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
+        return {ts: self._state(stream, ts) for ts in (None, *self.job.state_at)}
+
+    def _state(self, stream: CheckedStream, ts: int | None) -> StateComparison:
+        unverifiable = not_compared(self.job, stream.facts)
+        left_out = self.skipped | unverifiable
+        steps = self.step_states.get(ts, {})
+        rows = [rows for name, rows in steps.items() if name not in left_out]
+        state = pa.concat_tables([sql_state(self.job, left_out, ts), *rows])
+        return stream.state(state, sorted(unverifiable), ts)
+
 
 @dataclass(frozen=True)
 class SmallVerdict:
-    """:param preview: the first messages, see ``runs.preview``."""
+    """The verdict of a small stream.
+
+    :param preview: the first messages, see ``runs.preview``.
+    :param seconds: how long reading and verifying took.
+    """
 
     verdict: Verdict
     preview: list[str]
+    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +129,7 @@ class SmallVerification:
     changefeed: Changefeed
     messages: pa.Table | TopicRanges
     topics: Collection[str]
-    expected: SmallExpected | None = None
+    expected: SmallExpectation | None = None
     strictness: Strictness = field(default_factory=Strictness)
     skipped: Collection[str] = ()
     claims: str = ""
@@ -102,7 +146,8 @@ class SmallVerification:
 
     @property
     def _avro_schemas(self) -> Mapping[int, str]:
-        return self.schemas or ({} if self.expected is None else self.expected.job.known_schemas)
+        job = None if self.expected is None else self.expected.job
+        return self.schemas or ({} if job is None else job.known_schemas)
 
     def __call__(self, generated: Iterable[pa.RecordBatch]) -> SmallVerdict | None:
         """The verdict; None if the messages are too many for one task.
@@ -110,25 +155,24 @@ class SmallVerification:
         :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``), if the scenario's events are
             not known.
         """
+        started = perf_counter()
         messages = self.messages.read() if isinstance(self.messages, TopicRanges) else self.messages
         if messages is None:
             return None
         expected = None if self.expected is None else self.expected.simulated(generated)
         verdict = replace(self, expected=expected)._verdict(messages)
-        return SmallVerdict(verdict, first_lines(messages, self.changefeed.protocol))
+        return SmallVerdict(
+            verdict, first_lines(messages, self.changefeed.protocol), perf_counter() - started
+        )
 
     def _verdict(self, messages: pa.Table) -> Verdict:
-        stream = self._stream(messages)
-        if self.expected is None:
-            return verdict(stream.options, stream.findings, stream.kinds, None, None, ())
-        job = self.expected.job
+        stream, expected = self._stream(messages), self.expected
         return verdict(
             stream.options,
-            stream.findings,
+            with_protocol_hint(stream.findings, stream.kinds, self.changefeed.protocol, messages),
             stream.kinds,
-            stream.comparison(self.expected.events),
-            job,
-            [self._state(stream, self.expected, ts) for ts in (None, *job.state_at)],
+            None if expected is None else expected.comparison(stream),
+            {} if expected is None else expected.states(stream),
         )
 
     def _stream(self, messages: pa.Table) -> CheckedStream:
@@ -147,14 +191,6 @@ class SmallVerification:
             partitioned=None if job is None else partitioned_tables(job, fidelity),
         )
         return CheckedStream(pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED), options)
-
-    def _state(self, stream: CheckedStream, expected: SmallExpected, ts: int | None) -> StateComparison:
-        unverifiable = not_compared(expected.job, stream.facts)
-        left_out = expected.skipped | unverifiable
-        steps = expected.step_states.get(ts, {})
-        rows = [rows for name, rows in steps.items() if name not in left_out]
-        state = pa.concat_tables([sql_state(expected.job, left_out, ts), *rows])
-        return stream.state(state, sorted(unverifiable), ts)
 
 
 def small_step_states(steps: StepRows, job: Job) -> dict[int | None, dict[str, pa.Table]]:
@@ -186,7 +222,7 @@ def message_frame(spark: SparkSession, messages: pa.Table | TopicRanges) -> Data
     return spark.createDataFrame(messages)
 
 
-def small_stream(spark: SparkSession, task: SmallVerification, found: Verdict) -> VerifiedStream:
+def small_stream(spark: SparkSession, task: SmallVerification, found: SmallVerdict) -> VerifiedStream:
     """The verified stream, whose events are decoded again if a report asks for them."""
     job = None if task.expected is None else task.expected.job
 
@@ -196,4 +232,5 @@ def small_stream(spark: SparkSession, task: SmallVerification, found: Verdict) -
         options = with_schemas(codec_options(changefeed), changefeed, messages, own)
         return decoded(messages, changefeed.protocol, options, task.claims).localCheckpoint()
 
-    return VerifiedStream(task.changefeed, "" if job is None else job.scenario.name, stream, found)
+    scenario = "" if job is None else job.scenario.name
+    return VerifiedStream(task.changefeed, scenario, stream, found.verdict, found.seconds)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import DataFrame
 
+from ticdc_producer.config import Changefeed
+from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
-from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.runs.prepare import Job
@@ -59,12 +61,17 @@ def _filtered(job: Job) -> set[str]:
 
 
 def _unordered(job: Job) -> set[str]:
+    return unordered_tables(job.stream.replicated, job.changefeed, job.stream.router, job.encoder.fidelity)
+
+
+def unordered_tables(
+    tables: Iterable[TableInfo], changefeed: Changefeed, router: Router, fidelity: Fidelity
+) -> set[str]:
     """Tables with rows whose last event is unknown: they are in several partitions, without commit-ts."""
-    if has_commit_ts(job.encoder.fidelity.commit_ts):
+    if has_commit_ts(fidelity.commit_ts):
         return set()
-    changefeed, router = job.changefeed, job.stream.router
     found = set()
-    for table in job.stream.replicated if changefeed.partition_num > 1 else ():
+    for table in tables if changefeed.partition_num > 1 else ():
         rule = router.rule_of(table.schema, table.name)
         if rule.rule not in ("table", "index-value") or rule.index:
             found.add(table.qualified_name)

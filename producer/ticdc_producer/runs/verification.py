@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from time import perf_counter
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame
@@ -15,6 +17,7 @@ from ticdc_producer.protocols.registry import Options
 from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.expected_state import state_frame
 from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
 from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
@@ -32,19 +35,57 @@ from ticdc_producer.verifier.verdict import Verdict
 _USUAL = Strictness()
 
 
+class Expectation(ABC):
+    """What a stream of any size is compared with.
+
+    :ivar job: the prepared scenario; None if only its results are known.
+    :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
+    """
+
+    job: Job | None
+    skipped: frozenset[str]
+
+    @abstractmethod
+    def expected_events(self) -> DataFrame | None:
+        """The expected events (shape ``EXPECTED_EVENTS``); None if they are unknown."""
+
+    @abstractmethod
+    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+        """The expected rows at the end, and at other times; empty if they are unknown.
+
+        :param facts: what one pass over the stream shows.
+        """
+
+    def complete(self, comparison: Comparison | None) -> Comparison | None:
+        """The comparison of events with what is known without reading the stream."""
+        return comparison
+
+
 @dataclass(frozen=True)
-class Expected:
+class Expected(Expectation):
     """What a scenario requires of a stream.
 
     :param steps: the rows of the scenario's ``generate`` and ``data`` steps.
     :param events: returns the expected events with ``offset`` and ``index``.
-    :param skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
     """
 
     job: Job
     steps: StepRows
     events: Callable[[], DataFrame]
     skipped: frozenset[str]
+
+    def expected_events(self) -> DataFrame:
+        return self.events()
+
+    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+        """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
+        unverifiable = not_compared(self.job, facts)
+        left_out = self.skipped | unverifiable
+        spark = self.steps.spark
+        return [
+            ExpectedState(state_frame(spark, self.steps, self.job, left_out, ts), sorted(unverifiable), ts)
+            for ts in (None, *self.job.state_at)
+        ]
 
 
 @dataclass(frozen=True)
@@ -53,12 +94,14 @@ class VerifiedStream:
 
     :param scenario: name of the scenario it was compared with; empty without one.
     :param decode: returns the decoded events.
+    :param seconds: how long reading and verifying it took; 0 if it was not measured.
     """
 
     changefeed: Changefeed
     scenario: str
     decode: Callable[[], DataFrame]
     verdict: Verdict
+    seconds: float = 0.0
 
     @cached_property
     def stream(self) -> DataFrame:
@@ -76,7 +119,7 @@ def ignore_verdict(_verified: VerifiedStream) -> None:
 def verify_messages(
     changefeed: Changefeed,
     read_messages: DataFrame,
-    expected: Expected | None = None,
+    expected: Expectation | None = None,
     *,
     topics: Sequence[str] | None = None,
     strictness: Strictness = _USUAL,
@@ -85,17 +128,18 @@ def verify_messages(
     schemas: Mapping[int, str] | None = None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
-    """Verify messages, and compare them with a scenario if one is given.
+    """Verify messages, and compare them with what is expected.
 
     :param read_messages: messages read from a topic or folder. A task has the messages of a partition in the
         order of their offsets, and those of two tasks do not overlap.
-    :param expected: the scenario; None: no comparison.
+    :param expected: what a scenario or folder requires; None: no comparison.
     :param topics: the topics that were read; None: the scenario's, or those in the messages.
     :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
     :param on_verdict: called with the decoded stream and the verdict.
     """
+    started = perf_counter()
     job = None if expected is None else expected.job
     decode_options: Options = codec_options(changefeed)
     fidelity = registry.encoder(changefeed.protocol, decode_options).fidelity
@@ -110,36 +154,34 @@ def verify_messages(
         untracked=untracked(changefeed, job, {*skipped, *(() if expected is None else expected.skipped)}),
         partitioned=None if job is None else partitioned_tables(job, fidelity),
     )
+    states: list[ExpectedState] = []
+
+    def expected_states(facts: StreamFacts) -> list[ExpectedState]:
+        states.extend(() if expected is None else expected.states(facts))
+        return states
+
     checked = check_messages(
         read_messages,
         event_decoder(changefeed.protocol, decode_options, claims),
         options,
-        None if expected is None else expected.events(),
-        lambda facts: () if expected is None else _expected_states(expected, facts),
+        None if expected is None else expected.expected_events(),
+        expected_states,
     )
-    found = verdict(options, checked.findings, checked.kinds, checked.comparison, job, checked.states)
+    comparison = checked.comparison if expected is None else expected.complete(checked.comparison)
+    compared = {state.until: found for state, found in zip(states, checked.states, strict=True)}
+    findings = with_protocol_hint(checked.findings, checked.kinds, changefeed.protocol, read_messages)
+    found = verdict(options, findings, checked.kinds, comparison, compared)
 
     def stream() -> DataFrame:
         return decoded(read_messages, changefeed.protocol, decode_options, claims)
 
-    on_verdict(VerifiedStream(changefeed, "" if job is None else job.scenario.name, stream, found))
+    scenario = "" if job is None else job.scenario.name
+    on_verdict(VerifiedStream(changefeed, scenario, stream, found, perf_counter() - started))
     return found
 
 
 def _topics(messages: DataFrame) -> list[str]:
     return [row["topic"] for row in messages.select("topic").distinct().collect()]
-
-
-def _expected_states(expected: Expected, facts: StreamFacts) -> list[ExpectedState]:
-    """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
-    job = expected.job
-    unverifiable = not_compared(job, facts)
-    left_out = expected.skipped | unverifiable
-    spark = expected.steps.spark
-    return [
-        ExpectedState(state_frame(spark, expected.steps, job, left_out, ts), sorted(unverifiable), ts)
-        for ts in (None, *job.state_at)
-    ]
 
 
 def not_compared(job: Job, facts: StreamFacts) -> frozenset[str]:
@@ -153,20 +195,18 @@ def verdict(
     findings: Sequence[Finding],
     kinds: dict[str, int],
     comparison: Comparison | None,
-    job: Job | None,
-    states: Sequence[StateComparison],
+    states: Mapping[int | None, StateComparison],
 ) -> Verdict:
     """The verdict.
 
-    :param states: the comparisons of the rows at the end and at the job's ``state_at``.
+    :param states: the comparisons of the rows, by time stamp (TSO); None: at the end.
     """
     unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
-    moments = () if job is None else job.state_at
     return Verdict(
         findings=tuple(findings),
         checked=tuple(one.id for one in enabled_invariants(options) if one.id not in unchecked),
         kinds=kinds,
         comparison=comparison,
-        state=states[0] if states else None,
-        states=dict(zip(moments, states[1:], strict=True)) if states else {},
+        state=states.get(None),
+        states={ts: compared for ts, compared in states.items() if ts is not None},
     )

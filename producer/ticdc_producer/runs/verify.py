@@ -16,22 +16,25 @@ from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.folder_expectations import FolderExpectations, folder_expectations
+from ticdc_producer.runs.folder_expected import FolderExpected, small_folder_expected
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
     SMALL_MESSAGES,
+    SmallExpectation,
     SmallVerification,
     is_small_folder,
     message_frame,
     small_expected,
     small_stream,
 )
-from ticdc_producer.runs.topic_ranges import TopicRanges
+from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.unverifiable_tables import tables_with_rejected_rows
-from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict, verify_messages
+from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.spark.materialize import materialized
@@ -69,7 +72,8 @@ def verify(
 
     :param sink_uri: TiCDC's sink URI of the topic or storage.
     :param folder: a golden folder; its manifest holds the changefeed.
-    :param scenario: also compare events and final state with this scenario.
+    :param scenario: also compare events and rows with this scenario; without it a folder that this tool
+        wrote is compared with the events and rows that it contains.
     :param config: a changefeed TOML: dispatch rules, protocol options.
     :param overrides: ``path=value`` for any key of the scenario.
     :param strict_table_order: require commit-ts order per table under every dispatch rule.
@@ -105,11 +109,13 @@ def verify(
         manifest = golden.manifest(Path(folder))
         changefeed = golden.changefeed(Path(folder), manifest)
         job = None if scenario is None else _folder_job(changefeed, manifest, scenario, overrides, state_at)
+        own = folder_expectations(Path(folder), manifest, changefeed) if job is None else None
         return _verify_folder(
             Path(folder),
             changefeed,
             manifest,
             job,
+            own,
             strictness=strictness,
             on_status=on_status,
             on_verdict=on_verdict,
@@ -171,6 +177,7 @@ class _Source:
     :param skipped: ``schema.table`` of tables with rejected rows.
     :param claims: location of the claim-check objects, as URI or path.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    :param own: what a folder expects of its messages, if no scenario is given.
     """
 
     changefeed: Changefeed
@@ -179,6 +186,7 @@ class _Source:
     skipped: Sequence[str] = ()
     claims: str = ""
     schemas: Mapping[int, str] = field(default_factory=dict)
+    own: FolderExpectations | None = None
 
 
 def _folder_job(
@@ -199,6 +207,7 @@ def _verify_folder(
     changefeed: Changefeed,
     manifest: dict[str, Any],
     job: Job | None,
+    own: FolderExpectations | None,
     *,
     strictness: Strictness,
     on_status: OnStatus,
@@ -212,9 +221,10 @@ def _verify_folder(
         skipped=[str(one["table"]) for one in manifest.get("skipped", ()) if "table" in one],
         claims=golden.claims(folder),
         schemas=golden.schemas(folder),
+        own=own,
     )
     on_status("verifying")
-    if is_small_folder(folder):
+    if is_small_folder(folder) and (own is None or own.size <= 2 * SMALL_BYTES):
         messages = folder_table(folder)
         found = _small_verdict(source, messages, job, strictness, on_verdict)
         if found is not None:
@@ -235,7 +245,12 @@ def _small_verdict(
     topics = source.topics
     if topics is None:
         topics = sorted(set(messages.column("topic").to_pylist())) if isinstance(messages, pa.Table) else ()
-    expected, generated = (None, None) if job is None else small_expected(source.spark, job)
+    expected: SmallExpectation | None = None
+    generated = None
+    if job is not None:
+        expected, generated = small_expected(source.spark, job)
+    elif source.own is not None:
+        expected = small_folder_expected(source.own)
     task = SmallVerification(
         changefeed=source.changefeed,
         messages=messages,
@@ -249,7 +264,7 @@ def _small_verdict(
     found = run_in_one_task(source.spark, task.with_fetched_schemas(), generated)
     if found is None:
         return None
-    on_verdict(small_stream(source.spark, task, found.verdict))
+    on_verdict(small_stream(source.spark, task, found))
     return found.verdict
 
 
@@ -260,7 +275,7 @@ def _verdict(
     strictness: Strictness,
     on_verdict: OnVerdict,
 ) -> Verdict:
-    with _expected(source.spark, job) as expected:
+    with _expected(source, job) as expected:
         return verify_messages(
             source.changefeed,
             read_messages,
@@ -275,12 +290,12 @@ def _verdict(
 
 
 @contextmanager
-def _expected(spark: SparkSession, job: Job | None) -> Iterator[Expected | None]:
-    """What the job's scenario requires; None without a job."""
+def _expected(source: _Source, job: Job | None) -> Iterator[Expectation | None]:
+    """What the job's scenario requires; without a job what the folder itself expects."""
     if job is None:
-        yield None
+        yield None if source.own is None else FolderExpected(folder=source.own, spark=source.spark)
         return
-    with change_log(spark, job.history).materialize_rows(job.stream) as committed:
+    with change_log(source.spark, job.history).materialize_rows(job.stream) as committed:
         events = committed.events(job.stream, job.event_faults(illegal=False))
         with materialized(event_offsets(events, job.encode_plan(skip_refused=True, faults=False))) as offsets:
             skipped = tables_with_rejected_rows(offsets) if job.scenario.on_error == "skip" else set()

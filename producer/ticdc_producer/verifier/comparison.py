@@ -40,7 +40,9 @@ class Comparison:
 
     :param duplicates: copies of an expected event beyond the expected number.
     :param out_of_order: events that come before an event that they were expected after.
-    :param diff: examples: ``-`` missing, ``+`` unexpected, ``~`` out of order.
+    :param injected: illegal faults that a golden folder lists. Its expected events have them, too, so they
+        are differences from the events of a correct stream.
+    :param diff: examples: ``-`` missing, ``+`` unexpected, ``~`` out of order, ``!`` an injected fault.
     """
 
     expected: int
@@ -48,11 +50,12 @@ class Comparison:
     unexpected: int
     duplicates: int
     out_of_order: int
+    injected: int = 0
     diff: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return not (self.missing or self.unexpected or self.out_of_order)
+        return not (self.missing or self.unexpected or self.out_of_order or self.injected)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as keys, and ``ok``."""

@@ -16,7 +16,7 @@ from ticdc_producer.model.record import Record
 _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
 _INT, _LONG = (1 << 31) - 1, (1 << 63) - 1
-_MAX_LINE_BYTES = 256 << 20
+MAX_LINE_BYTES = 256 << 20
 """A message of 10 MiB has 14 MiB in Base64; longer lines are rejected."""
 
 
@@ -107,7 +107,7 @@ def records(path: Path) -> Iterator[Record]:
         raise FolderError(f"cannot be read: {error.strerror}", path=str(path)) from None
     with file:
         number = 0
-        while line := file.readline(_MAX_LINE_BYTES):
+        while line := file.readline(MAX_LINE_BYTES):
             number += 1
             try:
                 yield _record(_object(line))

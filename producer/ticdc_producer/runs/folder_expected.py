@@ -1,0 +1,174 @@
+"""The expectations of a golden folder in the forms that verification takes, for few messages and for many."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.errors import FolderError
+from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.model.dataframes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EXPECTED_EVENTS as EXPECTED_SHAPE
+from ticdc_producer.runs.expected_event_facts import EventFacts
+from ticdc_producer.runs.folder_expectations import FolderExpectations, InjectedFaults
+from ticdc_producer.runs.small_verification import SmallExpectation
+from ticdc_producer.runs.verification import Expectation
+from ticdc_producer.spark.task_results import task_results, with_results
+from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
+from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
+from ticdc_producer.verifier.distributed import ExpectedState
+from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.table_state import STATE, StateComparison
+
+_NO_ROWS = pa.schema([("nothing", pa.bool_())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallFolderExpected(SmallExpectation):
+    """A folder's expectations of few messages.
+
+    :param events: shape ``EXPECTED_EVENTS``; None: unknown.
+    :param tables: by time stamp (None: the end) and ``schema.table``, the rows (``table_state.STATE``).
+    :param unverifiable: ``schema.table`` of the tables whose rows cannot be derived from the stream.
+    """
+
+    events: pa.Table | None
+    tables: Mapping[int | None, Mapping[str, pa.Table]]
+    unverifiable: frozenset[str]
+    faults: InjectedFaults
+    job: None = None
+    skipped: frozenset[str] = field(default=frozenset())
+
+    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallFolderExpected:  # noqa: ARG002  # has events
+        return self
+
+    def comparison(self, stream: CheckedStream) -> Comparison | None:
+        found = None if self.events is None else stream.comparison(self.events)
+        return with_injected(found, self.faults)
+
+    def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
+        reduced = _reduced(stream.facts)
+        found = {}
+        for ts, tables in self.tables.items():
+            left_out = sorted(tables.keys() & (self.unverifiable | reduced))
+            rows = [table for name, table in tables.items() if name not in left_out]
+            found[ts] = stream.state(pa.concat_tables([STATE.empty_table(), *rows]), left_out, ts)
+        return found
+
+
+def small_folder_expected(folder: FolderExpectations) -> SmallFolderExpected:
+    """The expectations of a small folder, read into memory.
+
+    :raises FolderError: for a line that cannot be read.
+    """
+    facts, events = EventFacts(), None
+    if folder.events is not None:
+        batches = list(event_batches(folder.events))
+        events = pa.Table.from_batches(batches, EXPECTED_SHAPE)
+        for batch in batches:
+            facts.add(batch)
+    return SmallFolderExpected(
+        events=events,
+        tables={
+            ts: {
+                table.qualified_name: pa.Table.from_batches(folder.state_rows([table]), STATE)
+                for table in tables
+            }
+            for ts, tables in folder.states.items()
+        },
+        unverifiable=folder.unverifiable(facts),
+        faults=folder.faults,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderExpected(Expectation):
+    """A folder's expectations of any number of messages."""
+
+    folder: FolderExpectations
+    spark: SparkSession
+    job: None = None
+    skipped: frozenset[str] = field(default=frozenset())
+
+    def expected_events(self) -> DataFrame | None:
+        """The events, read by one task from JSON, or by many from Parquet."""
+        path = self.folder.events
+        if path is None:
+            return None
+        if path.name == EVENTS:
+            return self.spark.range(0, 1, 1, 1).mapInArrow(lambda _: event_batches(path), EXPECTED_EVENTS)
+        try:
+            rows = self.spark.read.parquet(str(path.absolute()))
+            fields = EXPECTED_EVENTS.fields
+            return rows.select(*(sf.col(one.name).cast(one.dataType).alias(one.name) for one in fields))
+        except PySparkException:
+            hint = "write the folder again: ticdc-producer run SCENARIO --out DIR"
+            raise FolderError("these files have no expected events", path=str(path), hint=hint) from None
+
+    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+        unverifiable = self.folder.unverifiable(self._event_facts()) | _reduced(facts)
+        found = []
+        for ts, tables in self.folder.states.items():
+            left_out = sorted(name for one in tables if (name := one.qualified_name) in unverifiable)
+            compared = [table for table in tables if table.qualified_name not in left_out]
+            found.append(ExpectedState(self._rows(compared), left_out, ts))
+        return found
+
+    def complete(self, comparison: Comparison | None) -> Comparison | None:
+        return with_injected(comparison, self.folder.faults)
+
+    def _event_facts(self) -> EventFacts:
+        found = EventFacts()
+        events = self.expected_events() if self.folder.states else None
+        if events is not None:
+            found.merge(task_results(with_results(events, _facts, _NO_ROWS)))
+        return found
+
+    def _rows(self, tables: Sequence[ExpectedTable]) -> DataFrame:
+        """The rows of tables (shape ``STATE``); each table is read by its own task."""
+        folder, shape = self.folder, from_arrow_schema(STATE)
+        if not tables:
+            return self.spark.createDataFrame([], shape)
+
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            chosen = [tables[number] for batch in batches for number in batch.column("id").to_pylist()]
+            yield from folder.state_rows(chosen)
+
+        numbers = self.spark.range(len(tables)).select(sf.col("id").cast("int").alias("id"))
+        return numbers.repartitionById(len(tables), "id").mapInArrow(read, shape)
+
+
+def _facts(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, EventFacts]:
+    found = EventFacts()
+    for batch in batches:
+        found.add(batch)
+    yield from ()
+    return found
+
+
+def _reduced(facts: StreamFacts) -> frozenset[str]:
+    """Tables with rows of which only the handle key was sent."""
+    return frozenset(f"{schema}.{table}" for schema, table in facts.reduced_tables)
+
+
+def with_injected(comparison: Comparison | None, faults: InjectedFaults) -> Comparison | None:
+    """The comparison with the illegal faults that the folder lists, as differences."""
+    if not faults.count:
+        return comparison
+    nothing = Comparison(expected=0, missing=0, unexpected=0, duplicates=0, out_of_order=0)
+    found = comparison or nothing
+    return replace(found, injected=faults.count, diff=(*found.diff, *map(_fault_text, faults.lines)))
+
+
+def _fault_text(fault: FaultLine) -> str:
+    known = catalogue().get(fault.trap)
+    where = f"{fault.topic}/{fault.partition}" + ("" if fault.offset is None else f"@{fault.offset}")
+    return f"! {where} {fault.trap} at ts {fault.commit_ts}" + ("" if known is None else f": {known.summary}")
