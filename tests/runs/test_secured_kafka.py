@@ -106,7 +106,7 @@ def test_a_user_without_permission(secured: SecuredKafka) -> None:
     Topics(changefeed.brokers).prepare(changefeed, ["read-only"], append=False)
     record = Record(topic="read-only", partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=())
     with pytest.raises(DeliveryError, match="authorization failed") as rejected:
-        topics.send(changefeed.brokers, changefeed, [record])
+        topics.send(changefeed.brokers, changefeed, [record], {(record.topic, 0): 0})
     assert "ACL Describe, Read and Write" in rejected.value.hint
 
 
@@ -116,7 +116,7 @@ def test_a_password_of_the_environment_lets_a_command_in(secured: SecuredKafka) 
     record = Record(
         topic="secured-decode", partition=0, offset=0, key=b"k", value=b"v", timestamp=0, headers=()
     )
-    topics.send(changefeed.brokers, changefeed, [record])
+    topics.send(changefeed.brokers, changefeed, [record], {(record.topic, 0): 0})
     uri = secured.uri("secured-decode", password="${KAFKA_PASSWORD}")
     done = subprocess.run(
         [sys.executable, "-m", "ticdc_producer", "decode", "--sink-uri", uri],
@@ -140,7 +140,7 @@ def test_the_pytest_plugin_gets_in_with_properties(
     with broker(address, secured.client("${KAFKA_PASSWORD}")) as running:
         _check_silence([repr(running), repr(running.cluster)])
         topics.create(running.cluster, changefeed, [topic])
-        topics.send(running.cluster, changefeed, [record])
+        topics.send(running.cluster, changefeed, [record], {(topic, 0): 0})
         own = {"group.id": "ticdc-producer-test", "auto.offset.reset": "earliest"}
         consumer = Consumer({"bootstrap.servers": running.bootstrap, **running.client, **own})
         consumer.assign([TopicPartition(topic, 0)])

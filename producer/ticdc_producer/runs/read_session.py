@@ -16,7 +16,10 @@ from ticdc_producer.targets.kafka.read import OffsetRange
 LIGHT_MESSAGES = 100_000
 """Below this many messages, a session that starts quickly beats one that works quickly."""
 
-PRELOADED_MODULES = ("ticdc_producer.targets.encoding.messages", "ticdc_producer.targets.decoding.decode")
+PRELOADED_MODULES = (
+    "ticdc_producer.targets.encoding.encoded_stream",
+    "ticdc_producer.targets.decoding.decode",
+)
 """Modules that the Python workers of a run or verification load in advance."""
 
 BATCHING_PROTOCOLS = ("open-protocol", "craft")

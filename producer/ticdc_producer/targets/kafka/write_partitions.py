@@ -35,8 +35,8 @@ def write_partitions(
     """
 
     def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
-        writer = PartitionWriter(brokers, properties, topic, partition, claims)
         try:
+            writer = PartitionWriter(brokers, properties, topic, partition, claims)
             writer.write(messages, starts[topic, partition])
         except (DeliveryError, ForeignMessageError):
             raise
