@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -48,14 +49,21 @@ class Encoded:
     def counts(self) -> Counts:
         """The counts of all messages, whether or not the entries include them."""
         counts = Counts()
-        rejected = 0
-        of_partitions = self.entries.where(F.col("type") == COUNTS).select("topic", "partition", "value")
-        for row in of_partitions.collect():  # one per partition
-            found = json.loads(row["value"])
-            rejected += found["rejected"]
+        for topic, partition, found in self._notes:
             for kind, of_kind in found["kinds"].items():
-                counts.set(row["topic"], row["partition"], kind, KindCount(*of_kind))
-        return replace(counts, rejected=rejected)
+                counts.set(topic, partition, kind, KindCount(*of_kind))
+        return replace(counts, rejected=sum(found["rejected"] for *_, found in self._notes))
+
+    @property
+    def skipped_tables(self) -> frozenset[str]:
+        """``schema.table`` of the tables with rejected rows, which the messages lack."""
+        return frozenset(table for *_, found in self._notes for table in found["rejected_tables"])
+
+    @cached_property
+    def _notes(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """Topic, partition and the counts of each partition."""
+        found = self.entries.where(F.col("type") == COUNTS).select("topic", "partition", "value").collect()
+        return [(row["topic"], row["partition"], json.loads(row["value"])) for row in found]
 
     @property
     def messages(self) -> DataFrame:

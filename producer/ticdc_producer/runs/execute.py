@@ -103,8 +103,8 @@ class _Run:
         report = replace(report, target=target.name, broker_pid=target.broker_pid)
         if not self.options.verify_output:
             return report
-        skipped = frozenset(entry["table"] for entry in report.skipped)
-        return target.verified(Expected(target.job, steps, correct.expected_events, skipped), report)
+        expected = Expected(target.job, steps, correct.expected_events, encoded.skipped_tables)
+        return target.verified(expected, report)
 
     def only_messages(self) -> RunReport:
         """Write the messages of the first target in one pass, without verifying them."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import DDLJob
@@ -125,12 +123,3 @@ def _affected_tables(job: Job, ddl: DDLJob) -> Iterator[str]:
     for table in job.history.catalog.tables:
         if table.schema == ddl.schema and (ddl.job_type == Action.DROP_SCHEMA or table.name == ddl.table):
             yield table.qualified_name
-
-
-def tables_with_rejected_rows(offsets: DataFrame) -> set[str]:
-    """``schema.table`` of the tables with rows that TiCDC's encoder rejects.
-
-    :param offsets: shape ``EVENT_OFFSETS``.
-    """
-    rejected = offsets.where("rejected_table is not null").select("rejected_table").distinct()
-    return {row["rejected_table"] for row in rejected.collect()}

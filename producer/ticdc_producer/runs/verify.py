@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.folder_expectations import FolderExpectations, folder_expectations
 from ticdc_producer.runs.folder_expected import FolderExpected, small_folder_expected
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
@@ -33,14 +32,11 @@ from ticdc_producer.runs.small_verification import (
 )
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.traps import settings_of
-from ticdc_producer.runs.unverifiable_tables import tables_with_rejected_rows
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
-from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.one_task import run_in_one_task
 from ticdc_producer.spark.worker_errors import translate_worker_errors
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
@@ -297,10 +293,10 @@ def _expected(source: _Source, job: Job | None) -> Iterator[Expectation | None]:
         return
     with change_log(source.spark, job.history).materialize_rows(job.stream) as committed:
         events = committed.events(job.stream, job.event_faults(illegal=False))
-        with materialized(event_offsets(events, job.encode_plan(skip_refused=True, faults=False))) as offsets:
-            skipped = tables_with_rejected_rows(offsets) if job.scenario.on_error == "skip" else set()
-            expected = partial(expected_events, job, events, offsets)
-            yield Expected(job, committed.steps, expected, frozenset(skipped))
+        with encode_once(job, events, carried=True, faults=False) as encoded:
+            skips = job.scenario.on_error == "skip"
+            skipped = encoded.skipped_tables if skips else frozenset[str]()
+            yield Expected(job, committed.steps, encoded.expected_events, skipped)
 
 
 def _topics(changefeed: Changefeed, job: Job | None) -> list[str]:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.expected_positions import expected_events
+from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_storage import layout_of, row_columns
 from ticdc_producer.runs.storage_verification import storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
-from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.targets.encoding.event_offsets import event_offsets
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import list_storage
 from ticdc_producer.verifier.verdict import Verdict
@@ -46,13 +44,12 @@ def verify_storage(
         return storage_verdict(spark, changefeed, listing, on_verdict=on_verdict)
     plan, committed = layout_of(job), change_log(spark, job.history)
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, changefeed)
-    with materialized(rows, in_order=True) as events:
-        offsets = event_offsets(events, job.encode_plan(skip_refused=True))
+    with encode_once(job, rows, carried=True, faults=False) as encoded:
         return storage_verdict(
             spark,
             changefeed,
             listing,
-            lambda: expected_events(job, events, offsets),
+            encoded.expected_events,
             row_columns(job, plan),
             scenario=job.scenario.name,
             on_verdict=on_verdict,

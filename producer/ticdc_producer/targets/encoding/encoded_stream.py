@@ -35,8 +35,8 @@ from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 
 COUNTS = "counts"
 """``type`` of the entry with the counts of a partition. Its value has, as JSON, ``kinds`` (number of messages
-and of events, and bytes, by kind of message) and ``rejected``, the number of events that TiCDC would not
-send."""
+and of events, and bytes, by kind of message), ``rejected``, the number of events that TiCDC would not send,
+and ``rejected_tables``."""
 
 REFUSED = "refused"
 """``type`` of the entry of an event that TiCDC would not send; its value has, as JSON, the reason and the
@@ -175,9 +175,11 @@ class _PartitionEntries:
 
     def _notes(self) -> pa.RecordBatch:
         kinds = {kind: (one.messages, one.events, one.size) for kind, one in self._stats.kinds.items()}
-        counts = {"kinds": kinds, "rejected": len(self._encoder.rejected)}
+        rejected = self._encoder.rejected
+        tables = sorted({error.table for error in rejected.values()})
+        counts = {"kinds": kinds, "rejected": len(rejected), "rejected_tables": tables}
         notes = [{"type": COUNTS, "value": json.dumps(counts).encode()}]
-        notes += [_refusal(*refused) for refused in _earliest(self._encoder.rejected)]
+        notes += [_refusal(*refused) for refused in _earliest(rejected)]
         if self._faults is not None:
             of_messages = [note for note in self._encoder.faults if "trap" in note]
             found = self._faults.occurrences(of_messages)

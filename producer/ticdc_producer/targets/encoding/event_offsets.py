@@ -7,36 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from ticdc_producer.model import shapes
-from ticdc_producer.model.dataframes import EVENT_OFFSETS
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.message_rows import chunks
-from ticdc_producer.targets.encoding.row_batches import NEEDED
-from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
-
-
-def event_offsets(events: DataFrame, plan: EncodePlan) -> DataFrame:
-    """The offset and index of each event of an event stream (shape ``EVENT_OFFSETS``).
-
-    This encodes all events, so materialize the result if it is read twice. Events that message faults
-    remove have no row; events that they repeat have several.
-
-    :param events: the ordered event stream; the events of each Kafka partition are contiguous.
-    :param plan: the plan with which the messages are made.
-    """
-
-    def locate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (topic, partition), events in split_by_partition(batches):
-            encoder = PartitionEncoder(plan, topic, partition)
-            offsets = PartitionEventOffsets(topic, partition, encoder)
-            yield from chunks(map(offsets.carried, encoder.batches(events)))
-            yield offsets.rejected()
-
-    return events.select(*NEEDED).mapInArrow(locate, EVENT_OFFSETS)
+from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 
 class PartitionEventOffsets:
