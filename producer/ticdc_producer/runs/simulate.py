@@ -39,6 +39,11 @@ class Simulation:
     events: pa.RecordBatch
     partitions: Sequence[EncodedPartition]
 
+    @property
+    def skipped_tables(self) -> frozenset[str]:
+        """``schema.table`` of the tables with events that TiCDC's encoder rejects."""
+        return frozenset(error.table for one in self.partitions for error in one.rejected.values())
+
     @cached_property
     def expected_events(self) -> pa.Table:
         """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""

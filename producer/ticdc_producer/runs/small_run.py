@@ -132,7 +132,7 @@ class _SmallRun:
         if not self.options.verify_output:
             return report
         self.options.on_status("reading the messages again and verifying them")
-        skipped = frozenset(entry["table"] for entry in report.skipped)
+        skipped = done.skipped_tables
         task = SmallVerification(
             changefeed=target.job.changefeed,
             messages=target.few_messages(),

@@ -33,6 +33,7 @@ class Outcome:
     """What the task returns.
 
     :param rejected: the first events that TiCDC's encoder rejects.
+    :param skipped_tables: ``schema.table`` of the tables with such events.
     :param files: the files of the golden folder by name; empty if none is written.
     :param expected: the events that a correct stream has (shape ``EXPECTED_EVENTS``); None if they are not
         compared.
@@ -45,6 +46,7 @@ class Outcome:
     files: dict[str, bytes] = field(default_factory=dict)
     expected: pa.Table | None = None
     starts: Offsets = field(default_factory=dict)
+    skipped_tables: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,7 @@ class SmallTask:
             files=dict(_files(simulation)) if self.to_folder else {},
             expected=expected,
             starts=starts,
+            skipped_tables=simulation.skipped_tables,
         )
 
     def _faults(self, simulation: Simulation) -> FaultSummary:

@@ -83,8 +83,7 @@ class SmallExpected(SmallExpectation):
         if self.events is not None:
             return self
         simulation = simulate(self.job, [*generated], faults=False)
-        rejected = {error.table for one in simulation.partitions for error in one.rejected.values()}
-        skipped = frozenset(rejected) if self.job.scenario.on_error == "skip" else frozenset[str]()
+        skipped = simulation.skipped_tables if self.job.scenario.on_error == "skip" else frozenset[str]()
         return replace(self, events=simulation.expected_events, skipped=skipped)
 
     def comparison(self, stream: CheckedStream) -> Comparison | None:
