@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.coverage import RULES, Found, Visibility, exercised
 
@@ -177,7 +178,7 @@ def test_a_trap_is_found_in_its_own_topic_only(trap: str, found: Mapping[str, Fo
 
 
 def test_unobservable_traps_are_neither_found_nor_missed(spark: SparkSession) -> None:
-    options = VerifyOptions(resolved=False, commit_ts="milliseconds", table_ids=False)
+    options = VerifyOptions(fidelity=Fidelity(resolved=False, commit_ts="milliseconds", table_ids="none"))
     damaged = one_row().add(0, "error", error="OPEN-KEY-SHORT")
     seen = exercised(damaged.frame(spark), Visibility(options=options, types=False, flags=False))
     assert "duplicate-message" in seen

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier import DispatchRule, Finding, VerifyOptions, check
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
@@ -561,7 +562,7 @@ def test_an_empty_stream_proves_nothing() -> None:
 
 
 def test_options_of_the_changefeed_take_checks_away() -> None:
-    raw = dataclasses.replace(OPTIONS, raw_key_update=True, resolved=False)
+    raw = dataclasses.replace(OPTIONS, raw_key_update=True, fidelity=Fidelity(resolved=False))
     findings = check(unsplit().table(), raw)
     assert violations(findings) == {}
     assert {"INV-KEY-UPDATE-SPLIT", "INV-RESOLVED", "INV-RESOLVED-BROADCAST"} <= unchecked(findings).keys()

@@ -22,6 +22,7 @@ from tests.verifier.test_invariants import (
     violations,
 )
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
 
 TRUNCATE, ADD_COLUMN, DROP_TABLE, RENAME, EXCHANGE = 11, 5, 4, 14, 42
@@ -173,7 +174,8 @@ def test_an_old_image_of_the_updated_columns_is_checked() -> None:
     def stream(old: str) -> Topic:
         return unbroken().row(HOME, ts(3), before={"balance": old}, after=account(1, 2))
 
-    options = dataclasses.replace(whole(on_topics(("right", "wrong"))), old_columns="updated")
+    updated = Fidelity(old_values="updated")
+    options = dataclasses.replace(whole(on_topics(("right", "wrong"))), fidelity=updated)
     findings = check(together({"right": stream("1"), "wrong": stream("5")}), options)
     assert violations(findings) == {"INV-OLD-IMAGE": "error"}
     assert offsets(one(findings, "INV-OLD-IMAGE")) == [(HOME, 3), (HOME, 4)]
@@ -181,7 +183,7 @@ def test_an_old_image_of_the_updated_columns_is_checked() -> None:
 
 
 def test_updates_that_read_as_inserts_are_no_second_insert() -> None:
-    options = dataclasses.replace(whole(), old_value=False, names_operation=False)
+    options = dataclasses.replace(whole(), fidelity=Fidelity(old_values="none", names_operation=False))
     topic = inserted_twice().row(HOME, ts(3), before=account(1, 2)).row(HOME, ts(4), before=account(1, 2))
     findings = check(topic.table(), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
@@ -205,7 +207,7 @@ def test_milliseconds_leave_the_order_to_the_partition() -> None:
     """Three transactions of one millisecond, and a row that is deleted twice later."""
     topic = created().row(HOME, ts(1), after=account(1)).row(HOME, ts(1), before=account(1))
     topic.row(HOME, ts(1), after=account(1, 5)).row(HOME, ts(2), before=account(1, 5))
-    options = dataclasses.replace(whole(), commit_ts="milliseconds")
+    options = dataclasses.replace(whole(), fidelity=Fidelity(commit_ts="milliseconds"))
     assert violations(check(topic.table(), options)) == {}
     findings = check(topic.row(HOME, ts(3), before=account(1, 5)).table(), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}

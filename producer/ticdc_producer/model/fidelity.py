@@ -139,6 +139,29 @@ class Fidelity:
         """Whether a reader knows the columns of unique keys other than the handle key."""
         return bool(self.visible_flag(ColumnFlag.UNIQUE_KEY))
 
+    @property
+    def marks_handle_keys(self) -> bool:
+        """Whether a reader knows the handle key of every table, not only primary keys."""
+        return bool(self.visible_flag(ColumnFlag.HANDLE_KEY))
+
+    @property
+    def has_old_values(self) -> bool:
+        """Whether updates have an old image."""
+        return self.old_values != "none"
+
+    @property
+    def has_table_ids(self) -> bool:
+        """Whether rows of partitioned tables carry the id of their table partition."""
+        return self.table_ids != "none"
+
+    @property
+    def distinguishes_updates(self) -> bool:
+        """Whether an update never reads as an insert.
+
+        A complete old image is never empty, so it identifies an update without the operation's name.
+        """
+        return self.names_operation or self.old_values == "all"
+
     def handle_key_visible(self, table: TableInfo) -> bool:
         """Whether a reader knows the handle key of a table, and so can distinguish its rows."""
         return any(self.visible_flag(flag) & ColumnFlag.HANDLE_KEY for flag in table.sent_flags)

@@ -8,7 +8,6 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.runs.observed_names import ObservedNames, observed_names
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.unverifiable_tables import untracked_tables
@@ -57,26 +56,15 @@ def verify_options(
     """
     rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
     return VerifyOptions(
+        fidelity=fidelity,
         rules=rules,
         partitions=dict.fromkeys(topics, changefeed.partition_num),
         ddl_broadcast=changefeed.ddl_to_all_partitions,
-        resolved=fidelity.resolved,
         strict_table_order=strictness.strict_table_order,
         raw_key_update=changefeed.output_raw_change_event,
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.most_batch_bytes,
-        old_value=fidelity.old_values != "none",
-        commit_ts=fidelity.commit_ts,
-        table_ids=fidelity.table_ids != "none",
-        unique_columns=fidelity.unique_columns,
-        hashed_types=fidelity.hashed_types,
         from_beginning=strictness.from_beginning,
-        old_columns="updated" if fidelity.old_values == "updated" else "all",
-        # A complete old image is never empty, so it identifies an update without the operation's name.
-        names_operation=fidelity.names_operation or fidelity.old_values == "all",
-        whole_deletes=fidelity.deletes == "all",
-        handle_keys=bool(fidelity.visible_flag(ColumnFlag.HANDLE_KEY)),
-        flags=fidelity.unique_columns,
         force_replicate=changefeed.force_replicate,
         batched_by_key=changefeed.batch_by != "partition",
         default_topic=rules.default_topic,
@@ -87,7 +75,7 @@ def verify_options(
 
 def partitioned_tables(job: Job, fidelity: Fidelity) -> frozenset[str] | None:
     """``schema.table`` of the partitioned tables, if rows carry no physical table id; else None."""
-    if fidelity.table_ids != "none":
+    if fidelity.has_table_ids:
         return None
     return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
 

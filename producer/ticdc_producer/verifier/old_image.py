@@ -86,7 +86,7 @@ def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptio
 def difference(event: Mapping[str, Any], options: VerifyOptions) -> str:
     """The columns in which an event's old image differs from the new image of the previous event."""
     old, new = image_of(event["before"]), image_of(event["previous_after"])
-    if options.old_columns != "all" and event["op"] == "update":
+    if options.fidelity.old_values == "updated" and event["op"] == "update":
         old = image_of(event["after"]) | old
     documents = {column["name"] for column in event["columns"] or () if column["type"].lower() == "json"}
     return "; ".join(

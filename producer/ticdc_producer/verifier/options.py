@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import time_ns
 from typing import Literal, TypeAlias
 
-from ticdc_producer.model.fidelity import AsHashed, CommitTs, has_commit_ts
+from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
@@ -58,33 +58,21 @@ def _since_2015() -> tuple[int, int]:
 class VerifyOptions:
     """Facts about a stream that determine which checks are possible, and their severities.
 
-    :param rules: the dispatch rules: all of them, or a function of (schema, table) that is called once per
-        table of the stream (one more pass over the events); None: unknown.
+    :param fidelity: what the messages of the protocol carry. If some rows have no commit-ts, checks that need
+        it are not made, and the position in the partition decides which of two rows is newer.
+    :param rules: the dispatch rules: all of them, or a function of (schema, table); None: unknown.
     :param partitions: number of partitions by topic.
     :param ddl_broadcast: every DDL goes to all partitions (Open Protocol); False: to partition 0 only.
-    :param resolved: the protocol has resolved events.
     :param strict_table_order: rows of a table must be in commit-ts order under every dispatch rule.
     :param raw_key_update: ``output-raw-change-event``: updates that change a key are not split.
     :param max_batch_size: maximum number of events in a message; None: unknown.
     :param max_message_bytes: maximum size of a message with several events, in bytes; None: unknown.
-    :param old_value: updates have an old image.
-    :param commit_ts: precision of the commit-ts of rows and DDLs. If some rows have none, checks that need
-        it are not made, and the position in the partition decides which of two rows is newer.
-    :param table_ids: rows of partitioned tables carry the id of their table partition.
-    :param partitioned: ``schema.table`` of the partitioned tables, needed if rows carry no such id; None:
-        unknown.
-    :param unique_columns: the protocol marks the columns of unique keys other than the handle key.
-    :param hashed_types: types whose values read as the text that TiCDC hashes for dispatch, all values or
-        the non-negative ones; None: all types.
+    :param partitioned: ``schema.table`` of the partitioned tables, needed if rows carry no physical
+        table id; None: unknown.
     :param from_beginning: the stream begins when its tables were created, and no events are filtered out.
         Every row then has its insert and every change of a table its DDL, so violations of INV-ROW-STATE,
         INV-OLD-IMAGE and INV-SCHEMA are errors. Otherwise they are warnings, because filters and the
         start-ts hide events (docs/stream-semantics.md §11).
-    :param old_columns: the columns of an update's old image that are sent.
-    :param names_operation: rows name their operation; if not, an update without old image reads as an insert.
-    :param whole_deletes: deletes have all columns.
-    :param handle_keys: the protocol marks the handle key of every table, not only primary keys.
-    :param flags: the protocol has column flags.
     :param untracked: ``schema.table`` of the tables whose rows cannot be tracked, because some of their rows
         or DDLs are not in the stream; None: all tables.
     :param force_replicate: tables without handle key are replicated, too.
@@ -95,26 +83,16 @@ class VerifyOptions:
     :param examples: maximum number of examples per violated invariant and severity.
     """
 
+    fidelity: Fidelity = field(default_factory=Fidelity)
     rules: Rules | Iterable[DispatchRule] | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
     ddl_broadcast: bool = True
-    resolved: bool = True
     strict_table_order: bool = False
     raw_key_update: bool = False
     max_batch_size: int | None = None
     max_message_bytes: int | None = None
-    old_value: bool = True
-    commit_ts: CommitTs = "exact"
-    table_ids: bool = True
     partitioned: frozenset[str] | None = None
-    unique_columns: bool = True
-    hashed_types: Mapping[str, AsHashed] | None = None
     from_beginning: bool = False
-    old_columns: Literal["all", "updated"] = "all"
-    names_operation: bool = True
-    whole_deletes: bool = True
-    handle_keys: bool = True
-    flags: bool = True
     untracked: frozenset[str] | None = frozenset()
     force_replicate: bool = False
     batched_by_key: bool = True
@@ -126,4 +104,4 @@ class VerifyOptions:
     @property
     def rows_have_commit_ts(self) -> bool:
         """Whether all rows carry a commit-ts, exact or in milliseconds."""
-        return has_commit_ts(self.commit_ts)
+        return has_commit_ts(self.fidelity.commit_ts)

@@ -79,7 +79,7 @@ def dispatch_keys(form: Form, commit_ts: Numbers, rule: DispatchRule, options: V
 
 def _as_hashed(kind: str, values: pa.Array, options: VerifyOptions) -> Flags | bool:
     """Whether values read as the text that TiCDC hashes."""
-    how = "always" if options.hashed_types is None else options.hashed_types.get(kind)
+    how = "always" if options.fidelity.hashed_types is None else options.fidelity.hashed_types.get(kind)
     if how != "unless negative":
         return how == "always"
     negative = pc.fill_null(pc.starts_with(values.cast(pa.binary()), "-"), False)

@@ -70,7 +70,7 @@ class RowFacts:
     def whole(self) -> Flags:
         """Large rows may have the handle key columns only, and deletes if configured."""
         handle_only = len(self._handle) == len(self.form.columns)
-        delete = self.form.deletes and (handle_only or not self.options.whole_deletes)
+        delete = self.form.deletes and (handle_only or self.options.fidelity.deletes != "all")
         return ~(self.reduced | delete)
 
     @property
@@ -87,7 +87,7 @@ class RowFacts:
         form = self.form
         others = [name for name in form.after if name not in form.before]
         updates = form.before and not form.deletes
-        if self.options.old_columns == "all" or not others or not updates:
+        if self.options.fidelity.old_values != "updated" or not others or not updates:
             return form.old_images.hashes[form.rows]
         with np.errstate(over="ignore"):
             total = form.old_images.sums[form.rows]
@@ -136,7 +136,9 @@ class RowFacts:
 
     @property
     def odd_flags(self) -> Texts:
-        odd = [column.name for column in self.form.columns if is_odd(column)] if self.options.flags else []
+        if not self.options.fidelity.unique_columns:  # the protocol has no flags
+            return np.full(len(self.form.rows), None, object)
+        odd = [column.name for column in self.form.columns if is_odd(column)]
         return np.full(len(self.form.rows), ", ".join(odd) or None, object)
 
     @property

@@ -47,7 +47,7 @@ class RowHistory:
         changes, (epoch_ts, _) = self.changes, self.epoch
         before = self.previous(changes.commit_ts)
         apart = changes.commit_ts > before
-        if self.groups.options.commit_ts != "exact":
+        if self.groups.options.fidelity.commit_ts != "exact":
             apart |= changes.partition == self.previous(changes.partition)
         found: Flags = self.has_previous & (before > epoch_ts) & apart
         return found
@@ -78,7 +78,7 @@ class RowHistory:
         """Inserts of present rows, updates and deletes of absent ones."""
         inserts = self.changes.op == Op.INSERT
         wrong = ~inserts & (self.state == ABSENT)
-        if self.groups.options.names_operation:
+        if self.groups.options.fidelity.distinguishes_updates:
             wrong |= inserts & (self.state == PRESENT)
         found: Flags = wrong & ~self.changes.untracked
         return found
@@ -96,7 +96,7 @@ class RowHistory:
     def wrong_copy(self) -> Flags:
         """Two events of one row, commit-ts and operation that are not copies."""
         changes = self.changes
-        if self.groups.options.commit_ts != "exact":
+        if self.groups.options.fidelity.commit_ts != "exact":
             return np.zeros(len(changes), bool)
         same = self.has_previous & self.stays
         for column in (changes.commit_ts, changes.op):
@@ -134,7 +134,7 @@ def row_history(groups: KeyGroups) -> RowHistory:
         old=np.where(arrives, 0, found.old),
     )
     keys = (found.key, found.key_check, found.topics[0])
-    inside = (op_rank(found.op),) if groups.options.commit_ts == "exact" else ()
+    inside = (op_rank(found.op),) if groups.options.fidelity.commit_ts == "exact" else ()
     # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
     order = np.lexsort((found.partition, found.position, *inside, found.commit_ts, *keys))
     return RowHistory(groups, found.take(order), ~starts_of(*(key[order] for key in keys)))

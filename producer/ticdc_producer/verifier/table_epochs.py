@@ -38,7 +38,7 @@ class TableEpochs:
 
     def __init__(self, ddls: Iterable[TableDDL], options: VerifyOptions) -> None:
         self._ddls = list(ddls)
-        self._exact = options.commit_ts == "exact"
+        self._exact = options.fidelity.commit_ts == "exact"
         # A created table is empty; but a stream read from the middle may lack rows inserted after CREATE.
         self._emptying = {Effect.CLEARS} | ({Effect.CREATES} if options.from_beginning else set())
         self._of_table: dict[tuple[str, str, str], tuple[Numbers, Flags]] = {}

@@ -39,7 +39,7 @@ class TableShapes:
         rows = groups.first_rows & events.whole & (events.shape != 0) & ~events.untracked
         chosen = events.take(rows)
         epoch_ts, _ = groups.facts.epochs.before(chosen)
-        if groups.options.commit_ts != "exact":  # within a millisecond, row and DDL have no order
+        if groups.options.fidelity.commit_ts != "exact":  # within a millisecond, row and DDL have no order
             later = (epoch_ts < 0) | (chosen.commit_ts > epoch_ts)
             chosen, epoch_ts = chosen.take(later), epoch_ts[later]
         (topic_codes, topics), (table_codes, tables) = chosen.topics, chosen.tables

@@ -83,7 +83,7 @@ def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
     """
     if not options.rows_have_commit_ts:
         return (rows.position,)
-    if options.commit_ts != "exact":
+    if options.fidelity.commit_ts != "exact":
         return rows.position, rows.commit_ts
     return rows.position, (rows.op != Op.DELETE).astype(np.int64), rows.commit_ts
 

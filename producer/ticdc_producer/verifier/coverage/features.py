@@ -39,12 +39,12 @@ class Visibility:
     def lacks(self, need: Need) -> bool:
         """Whether readers cannot observe this property."""
         visible = {
-            "resolved": self.options.resolved,
+            "resolved": self.options.fidelity.resolved,
             "types": self.types,
             "flags": self.flags,
-            "table ids": self.options.table_ids,
-            "commit-ts": self.options.commit_ts == "exact",
-            "old values": self.options.old_value,
+            "table ids": self.options.fidelity.has_table_ids,
+            "commit-ts": self.options.fidelity.commit_ts == "exact",
+            "old values": self.options.fidelity.has_old_values,
             "decimals": self.decimals,
         }
         return not visible[need]

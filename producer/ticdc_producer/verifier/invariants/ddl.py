@@ -97,7 +97,7 @@ def _check_ddl_order(checks: KeyChecks) -> Violations:
     return Violations.of_events(
         events,
         checks.groups.first_of(EventKind.DDL) & (events.commit_ts < events.ddl_ts),
-        "error" if checks.groups.options.commit_ts == "exact" else "warning",
+        "error" if checks.groups.options.fidelity.commit_ts == "exact" else "warning",
         lambda number: (
             f"DDL with ts {events.commit_ts[number]} comes after a DDL with ts {events.ddl_ts[number]}"
         ),
@@ -122,7 +122,7 @@ def _check_ddl_barrier_before(checks: KeyChecks) -> Violations:
 
     Within one millisecond the order of row and DDL is unknown.
     """
-    events, exact = checks.groups.events, checks.groups.options.commit_ts == "exact"
+    events, exact = checks.groups.events, checks.groups.options.fidelity.commit_ts == "exact"
     limit = 0 if exact else 1
     own = events.commit_ts + limit <= events.own_ddl_ts
     after = checks.groups.first_rows & (events.commit_ts + limit <= events.ddl_ts)

@@ -35,7 +35,7 @@ def events_of_kind(*kinds: EventKind) -> Preconditions:
 
     def unmet(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
         for kind in kinds:
-            if kind == EventKind.RESOLVED and not options.resolved:
+            if kind == EventKind.RESOLVED and not options.fidelity.resolved:
                 yield Unmet("the protocol has no resolved events")
             elif not facts.count(kind):
                 yield Unmet(f"the stream has no {kind.name.lower()} events")
@@ -60,7 +60,7 @@ def exact_commit_ts(preconditions: Preconditions) -> Preconditions:
     """Requires exact commit-ts, which distinguish transactions, in addition to other preconditions."""
 
     def both(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
-        if options.commit_ts != "exact":
+        if options.fidelity.commit_ts != "exact":
             yield Unmet(
                 "the protocol sends commit-ts in milliseconds only; enable-tidb-extension sends it exactly"
             )
@@ -104,11 +104,11 @@ def key_update_split(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unm
     """Requires old images, and a changefeed that splits key updates."""
     if options.raw_key_update:
         yield Unmet("output-raw-change-event sends key-changing updates as they are")
-    elif not options.old_value:
+    elif not options.fidelity.has_old_values:
         yield Unmet("updates carry no old image")
     else:
         yield from events_of_kind(EventKind.ROW)(options, facts)
-        if not options.unique_columns:
+        if not options.fidelity.unique_columns:
             yield Unmet(
                 "the protocol does not mark unique columns other than its key", facts.count(EventKind.ROW)
             )
@@ -157,20 +157,21 @@ def tracked_tables(preconditions: Preconditions) -> Preconditions:
 def row_histories(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
     """Requires rows that can be tracked from event to event."""
     yield from tracked_tables(handle_key_rows)(options, facts)
-    if options.commit_ts != "exact" and (rows := facts.rows("partition_varies") + facts.rows("unruled")):
+    rows = facts.rows("partition_varies") + facts.rows("unruled")
+    if options.fidelity.commit_ts != "exact" and rows:
         yield Unmet("events of one millisecond in two partitions have no known order", rows)
 
 
 def row_states(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
     """Requires rows that can be tracked; inserts that may be updates are not checked."""
     yield from row_histories(options, facts)
-    if not options.names_operation and (rows := facts.count(EventKind.ROW)):
+    if not options.fidelity.distinguishes_updates and (rows := facts.count(EventKind.ROW)):
         yield Unmet("updates read as inserts, so inserts of existing rows are not checked", rows)
 
 
 def old_images(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
     """Requires old images; those with the handle key only are not checked."""
-    if not options.old_value:
+    if not options.fidelity.has_old_values:
         yield Unmet("updates carry no old image")
         return
     yield from row_histories(options, facts)
@@ -207,7 +208,7 @@ def topic_rules(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
 
 def handle_keys(options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
     """Requires a protocol that marks the handle key."""
-    if not options.handle_keys:
+    if not options.fidelity.marks_handle_keys:
         yield Unmet("the protocol marks primary keys only, not which other key is the handle key")
         return
     yield from events_of_kind(EventKind.ROW)(options, facts)

@@ -164,7 +164,7 @@ FLAGS = Invariant(
     hint="messages that TiCDC did not write often have no flags",
     by_event=_check_flags,
     preconditions=preconditions.requires_option(
-        lambda options: not options.flags,
+        lambda options: not options.fidelity.unique_columns,
         "the protocol has no column flags",
         preconditions.events_of_kind(EventKind.ROW),
     ),

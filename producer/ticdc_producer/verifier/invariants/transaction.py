@@ -78,7 +78,7 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
     codes, tables = rows.tables
     partitioned = np.array([f"{'.'.join(table)}" in (options.partitioned or ()) for table in tables], bool)
     wrong = np.flatnonzero((inserted < deleted) & ~partitioned[codes[starts]])
-    unverifiable = not options.table_ids and options.partitioned is None
+    unverifiable = not options.fidelity.has_table_ids and options.partitioned is None
     uncertain = unverifiable | (rows.rule[starts] == Rule.UNKNOWN) | (sizes > FRAGMENT)
     at = starts[wrong]
 
