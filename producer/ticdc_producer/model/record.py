@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_OFFSET = (1 << 43) - 1
+"""The largest offset that is read: a partition with a million messages per second has it after 278 years."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

@@ -224,9 +224,11 @@ text, because each field of a row costs Spark some time."""
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
     """Offset and index of events in one number.
 
-    The range is a million events per message and 2^43 messages per partition.
+    The range is a million events per message and ``model.record.MAX_OFFSET`` messages per partition; events
+    beyond a million share the last position.
     """
-    return (offsets << INDEX_BITS) + indexes
+    found: Numbers = (offsets << INDEX_BITS) + np.minimum(indexes, (1 << INDEX_BITS) - 1)
+    return found
 
 
 def offset_and_index(position: int) -> tuple[int, int]:

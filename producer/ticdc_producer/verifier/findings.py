@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ticdc_producer.verifier.events import EventKind
@@ -65,7 +65,6 @@ def _violated(
         for severity in ("error", "warning", "info"):
             count = violations.counts[invariant.id, severity]
             if count and invariant.is_checked(facts.options, facts):
-                examples = violations.examples[invariant.id, severity]
                 yield Finding(
                     id=invariant.id,
                     severity=severity,
@@ -73,10 +72,14 @@ def _violated(
                     statement=invariant.statement,
                     hint=invariant.hint,
                     examples=tuple(
-                        Example(tuple(event_ref(event, rows[event]) for event in events), detail)
-                        for events, detail in examples
+                        Example(_refs(events, rows), detail)
+                        for events, detail in violations.examples[invariant.id, severity]
                     ),
                 )
+
+
+def _refs(events: Iterable[EventID], rows: dict[EventID, dict[str, Any]]) -> tuple[EventRef, ...]:
+    return tuple(event_ref(event, rows[event]) for event in events if event in rows)
 
 
 def _not_checked(facts: StreamFacts) -> Iterator[Finding]:

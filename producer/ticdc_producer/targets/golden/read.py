@@ -11,7 +11,7 @@ from typing import Any
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, FolderError
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.record import MAX_OFFSET, Record
 
 _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
@@ -137,7 +137,7 @@ def _record(line: dict[str, Any]) -> Record:
     return Record(
         topic=_text("topic", line["topic"]),
         partition=_number("partition", line["partition"], most=_INT),
-        offset=_number("offset", line["offset"], most=_LONG),
+        offset=_number("offset", line["offset"], most=MAX_OFFSET),
         key=_bytes("key", line["key"]),
         value=_bytes("value", line["value"]),
         timestamp=_number("timestamp", line.get("timestamp") or 0, most=_LONG, least=-1),

@@ -1,0 +1,83 @@
+"""Whatever a topic holds, the verification ends with findings, and the order of its input does not matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.verifier.topic import HANDLE, PLAIN, UNIQUE
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.verifier import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.check import CheckedStream
+
+NAMES = st.sampled_from(["id", "email", "", "a\0b", "é"])
+IMAGES = st.none() | st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=3)), max_size=3)
+COLUMNS = st.none() | st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": NAMES,
+            "type": st.sampled_from(["bigint", "json", "", "bit"]),
+            "flag": st.sampled_from([HANDLE, UNIQUE, PLAIN, 0, -1]),
+        }
+    ),
+    max_size=3,
+)
+TIMES = st.sampled_from([0, 1, 5, 1 << 61, (1 << 63) - 1])
+TABLES = st.none() | st.sampled_from(["", "t", "a\0b"])
+EVENTS = st.fixed_dictionaries(
+    {
+        "topic": st.sampled_from(["one", "two"]),
+        "partition": st.integers(0, 2),
+        "index": st.sampled_from([0, 1, 2_000_000]),
+        "events": st.integers(1, 3),
+        "size": st.integers(0, 9),
+        "commit_ts": TIMES,
+        "schema": TABLES,
+        "table": TABLES,
+        "table_id": st.none() | st.integers(0, 2),
+        "columns": COLUMNS,
+        "before": IMAGES,
+        "after": IMAGES,
+        "handle_key_only": st.sampled_from([0, 1]),
+        "query": st.none() | st.sampled_from(["", "TRUNCATE TABLE t", "RENAME TABLE t TO u"]),
+        "ddl_type": st.none() | st.sampled_from([0, 3, 4, 11, 99]),
+        "error": st.sampled_from(["CODE"]),
+    }
+)
+KINDS = st.sampled_from(["row", "row", "row", "ddl", "resolved", "error"])
+OPS = st.sampled_from(["insert", "update", "delete"])
+OPTIONS = [
+    VerifyOptions(
+        rules=[DispatchRule(schema="t", table="t", rule=rule)],
+        partitions={"one": 3, "two": 2},
+        from_beginning=True,
+        resolved_gap_ms=1,
+        max_batch_size=1,
+        max_message_bytes=4,
+    )
+    for rule in ("table", "index-value", "ts")
+]
+
+
+def stream(events: list[tuple[str, str, dict[str, Any]]]) -> pa.Table:
+    rows = [
+        {**event, "kind": kind, "op": op if kind == "row" else None, "offset": offset}
+        for offset, (kind, op, event) in enumerate(events)
+    ]
+    return pa.Table.from_pylist(rows, DECODED)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(KINDS, OPS, EVENTS), max_size=12), st.sampled_from(OPTIONS), st.randoms())
+def test_any_events_give_findings(events: list[Any], options: VerifyOptions, random: Any) -> None:
+    decoded = stream(events)
+    checked = CheckedStream(decoded, options)
+    assert sum(checked.kinds[kind] for kind in ("row", "ddl", "resolved", "error")) == len(events)
+    shuffled = random.sample(range(len(events)), len(events))
+    again = CheckedStream(decoded.take(pa.array(shuffled, pa.int64())), options)
+    assert again.findings == checked.findings
+    assert checked.comparison(decoded.filter(pc.not_equal(decoded["kind"], "error"))).ok
