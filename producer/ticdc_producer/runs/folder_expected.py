@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -47,15 +47,12 @@ class SmallFolderExpected(SmallExpectation):
     job: None = None
     skipped: frozenset[str] = field(default=frozenset())
 
-    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallFolderExpected:  # noqa: ARG002  # has events
-        return self
-
     def comparison(self, stream: CheckedStream) -> Comparison | None:
         found = None if self.events is None else stream.comparison(self.events)
         return with_injected(found, self.faults)
 
     def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
-        reduced = _reduced(stream.facts)
+        reduced = stream.facts.reduced_names
         found = {}
         for ts, tables in self.tables.items():
             left_out = sorted(tables.keys() & (self.unverifiable | reduced))
@@ -114,7 +111,7 @@ class FolderExpected(Expectation):
             raise FolderError("these files have no expected events", path=str(path), hint=hint) from None
 
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
-        unverifiable = self.folder.unverifiable(self._event_facts()) | _reduced(facts)
+        unverifiable = self.folder.unverifiable(self._event_facts()) | facts.reduced_names
         found = []
         for ts, tables in self.folder.states.items():
             left_out = sorted(name for one in tables if (name := one.qualified_name) in unverifiable)
@@ -152,11 +149,6 @@ def _facts(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None,
         found.add(batch)
     yield from ()
     return found
-
-
-def _reduced(facts: StreamFacts) -> frozenset[str]:
-    """Tables with rows of which only the handle key was sent."""
-    return frozenset(f"{schema}.{table}" for schema, table in facts.reduced_tables)
 
 
 def with_injected(comparison: Comparison | None, faults: InjectedFaults) -> Comparison | None:

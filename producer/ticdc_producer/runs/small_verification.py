@@ -49,12 +49,12 @@ class SmallExpectation(ABC):
     job: Job | None
     skipped: frozenset[str]
 
-    @abstractmethod
-    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallExpectation:
-        """This with the events.
+    def simulated(self, _generated: Iterable[pa.RecordBatch], /) -> SmallExpectation:
+        """This with the events, if they have to be simulated.
 
-        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
+        The argument has the changes of ``generate`` steps (shape ``CHANGE_LOG``).
         """
+        return self
 
     @abstractmethod
     def comparison(self, stream: CheckedStream) -> Comparison | None:
@@ -79,7 +79,7 @@ class SmallExpected(SmallExpectation):
     skipped: frozenset[str] = frozenset()
     step_states: Mapping[int | None, Mapping[str, pa.Table]] = field(default_factory=dict)
 
-    def simulated(self, generated: Iterable[pa.RecordBatch]) -> SmallExpected:
+    def simulated(self, generated: Iterable[pa.RecordBatch], /) -> SmallExpected:
         if self.events is not None:
             return self
         simulation = simulate(self.job, [*generated], faults=False)

@@ -186,8 +186,7 @@ def _topics(messages: DataFrame) -> list[str]:
 
 def not_compared(job: Job, facts: StreamFacts) -> frozenset[str]:
     """``schema.table`` of the tables whose final rows cannot be derived from the stream."""
-    reduced = {f"{schema}.{table}" for schema, table in facts.reduced_tables}
-    return frozenset(unverifiable_tables(job) | reduced)
+    return facts.reduced_names | unverifiable_tables(job)
 
 
 def verdict(

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,7 @@ class JvmStart:
 
     def __init__(self, conf: Callable[[], SparkConf | None], log: Path) -> None:
         # Imported before the thread starts: two threads that import the same modules may block each other.
-        import pyspark  # noqa: F401
-
+        import_module("pyspark")
         self._conf = conf
         self._log = log
         self._folder = Path(tempfile.mkdtemp(prefix="ticdc-producer-"))

@@ -82,7 +82,7 @@ class CheckedStream:
         facts.add(marked)
         for invariant in INVARIANTS:
             if invariant.by_event:
-                violations.add(invariant.id, invariant.by_event(marked, self.options))
+                violations.add(invariant.id, invariant.by_event(marked))
         return facts, violations, with_left_keys(marked.events, marked.observation)
 
     @cached_property

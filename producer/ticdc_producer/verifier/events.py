@@ -83,7 +83,6 @@ class Events:
     :param resolved_ts, resolved_position: the newest resolved event before it in its partition, -1 if none.
     :param ddl_ts, ddl_position: likewise the newest DDL.
     :param own_ddl_ts, own_ddl_position: likewise the newest DDL of the event's table or database.
-    :param row_ts, row_position: likewise the newest row.
     :param table_ts, table_position: likewise the newest row of the event's table partition.
     :param insert_ts: commit-ts of the newest insert before it in its partition, -1 if none.
     """
@@ -121,8 +120,6 @@ class Events:
     ddl_position: Numbers
     own_ddl_ts: Numbers
     own_ddl_position: Numbers
-    row_ts: Numbers
-    row_position: Numbers
     table_ts: Numbers
     table_position: Numbers
     insert_ts: Numbers

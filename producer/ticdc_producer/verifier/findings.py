@@ -64,7 +64,7 @@ def _violated(
     for invariant in INVARIANTS:
         for severity in ("error", "warning", "info"):
             count = violations.counts[invariant.id, severity]
-            if count and invariant.is_checked(facts.options, facts):
+            if count and invariant.is_checked(facts):
                 yield Finding(
                     id=invariant.id,
                     severity=severity,
@@ -84,7 +84,7 @@ def _refs(events: Iterable[EventID], rows: dict[EventID, dict[str, Any]]) -> tup
 
 def _not_checked(facts: StreamFacts) -> Iterator[Finding]:
     for invariant in enabled_invariants(facts.options):
-        for unmet in invariant.unmet(facts.options, facts):
+        for unmet in invariant.unmet(facts):
             yield Finding(
                 id=invariant.id,
                 severity="not checked",

@@ -28,6 +28,7 @@ _KEY_SALT, _CHECK_SALT = (np.array([salt], np.uint64) for salt in (0x5449, 0x444
 class Observation:
     """The events of a batch, and what only the checks of single events need.
 
+    :param options: what is known of the stream.
     :param decoded: the batch (shape ``DECODED``).
     :param topic_rule: the topic that the dispatch rule of the event's table gives; NULL if unknown.
     :param certain: False if TiCDC's dispatch key is uncertain: NULLs (classic and new differ), rows with the
@@ -39,6 +40,7 @@ class Observation:
     """
 
     events: Events
+    options: VerifyOptions
     decoded: pa.RecordBatch
     topic_rule: pa.Array
     certain: Flags
@@ -79,6 +81,7 @@ class _Batch:
                 columns[name][form.rows] = column
         return Observation(
             events=self._events(columns),
+            options=self.options,
             decoded=self.decoded,
             topic_rule=self._topic_rule(),
             certain=columns["certain"],

@@ -12,6 +12,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.observe import Observation
+from ticdc_producer.verifier.options import VerifyOptions
 
 Newest = tuple[int, int]
 """Commit-ts and position of an event."""
@@ -30,7 +31,6 @@ class PartitionState:
 
     resolved: Newest = _NONE
     ddl: Newest = _NONE
-    row: Newest = _NONE
     insert: Newest = _NONE
     rows: dict[tuple[Table, int], Newest] = field(default_factory=dict)
     ddls: dict[Table, Newest] = field(default_factory=dict)
@@ -42,7 +42,6 @@ class PartitionState:
         return PartitionState(
             resolved=max(self.resolved, later.resolved),
             ddl=max(self.ddl, later.ddl),
-            row=max(self.row, later.row),
             insert=max(self.insert, later.insert),
             rows=_newest_of(self.rows, later.rows),
             ddls=_newest_of(self.ddls, later.ddls),
@@ -81,6 +80,11 @@ class MarkedEvents:
     mixed_kind: Flags
     mixed_key: Flags
 
+    @property
+    def options(self) -> VerifyOptions:
+        """What is known of the stream."""
+        return self.observation.options
+
 
 class PartitionMarks:
     """Marks the events of a slice; those of a partition come in the order of their position.
@@ -108,8 +112,8 @@ class PartitionMarks:
 
 
 _MARKS = (
-    "resolved_ts", "resolved_position", "ddl_ts", "ddl_position", "own_ddl_ts", "own_ddl_position", "row_ts",
-    "row_position", "table_ts", "table_position", "insert_ts",
+    "resolved_ts", "resolved_position", "ddl_ts", "ddl_position", "own_ddl_ts", "own_ddl_position", "table_ts",
+    "table_position", "insert_ts",
 )  # fmt: skip
 
 
@@ -143,7 +147,6 @@ def _mark(state: PartitionState, events: Events, rows: Numbers, columns: dict[st
     of = {
         "resolved": events.kind == EventKind.RESOLVED,
         "ddl": events.kind == EventKind.DDL,
-        "row": row,
     }
     _mark_tables(state, events, rows, columns)
     for name, members in of.items():
@@ -249,7 +252,7 @@ def _carry(state: PartitionState, events: Events, rows: Numbers, columns: dict[s
         if f"{name}_position" in columns:
             columns[f"{name}_position"][older] = newest[1]
 
-    for name in ("resolved", "ddl", "row", "insert"):
+    for name in ("resolved", "ddl", "insert"):
         raise_to(name, rows, getattr(state, name))
     codes, tables = events.tables
     for code, table in enumerate(tables):

@@ -56,7 +56,7 @@ def observed_events(messages: DataFrame, decode: Decode, options: VerifyOptions)
             found.facts.add(marked)
             for invariant in INVARIANTS:
                 if invariant.by_event:
-                    found.violations.add(invariant.id, invariant.by_event(marked, options))
+                    found.violations.add(invariant.id, invariant.by_event(marked))
             events = with_left_keys(marked.events, marked.observation)
             yield replace(events, slice=np.full(len(events), number)).batch()
         found.states = marks.states

@@ -92,6 +92,11 @@ class StreamFacts:
             self.ddls |= other.ddls
             self.reduced_tables |= other.reduced_tables
 
+    @property
+    def reduced_names(self) -> frozenset[str]:
+        """``schema.table`` of the tables with rows of which only the handle key was sent."""
+        return frozenset(f"{schema}.{table}" for schema, table in self.reduced_tables)
+
     @cached_property
     def epochs(self) -> TableEpochs:
         """The DDLs of each table, in order."""

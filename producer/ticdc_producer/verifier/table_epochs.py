@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -38,7 +39,8 @@ class TableEpochs:
 
     def __init__(self, ddls: Iterable[TableDDL], options: VerifyOptions) -> None:
         self._ddls = list(ddls)
-        self._exact = options.fidelity.commit_ts == "exact"
+        exact = options.fidelity.commit_ts == "exact"
+        self._side: Literal["left", "right"] = "left" if exact else "right"
         # A created table is empty; but a stream read from the middle may lack rows inserted after CREATE.
         self._emptying = {Effect.CLEARS} | ({Effect.CREATES} if options.from_beginning else set())
         self._of_table: dict[tuple[str, str, str], tuple[Numbers, Flags]] = {}
@@ -59,8 +61,7 @@ class TableEpochs:
             topic, table = divmod(code, len(tables))
             moments, leaves = self._of(topics[topic], *tables[table])
             rows = np.flatnonzero(numbers == number)
-            side = "left" if self._exact else "right"
-            last = np.searchsorted(moments, events.commit_ts[rows], side) - 1  # type: ignore[call-overload]
+            last = np.searchsorted(moments, events.commit_ts[rows], self._side) - 1
             known = last >= 0
             ts[rows[known]], empty[rows[known]] = moments[last[known]], leaves[last[known]]
         return ts, empty

@@ -43,6 +43,11 @@ class Violations:
     detail: Callable[[int], str]
 
     @classmethod
+    def none(cls) -> Violations:
+        """No violations."""
+        return cls("", np.zeros(0, np.int64), [], (), str)
+
+    @classmethod
     def of_events(
         cls,
         events: Events,

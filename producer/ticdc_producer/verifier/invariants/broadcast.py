@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ticdc_producer.verifier.events import NOTHING
 from ticdc_producer.verifier.key_checks import Occurrences
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
@@ -23,6 +24,27 @@ class BroadcastViolation:
     severity: str
     later: int
     detail: str
+
+
+def in_partition(
+    event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
+) -> BroadcastViolation:
+    """A partition that lacks an event: an error if the partition went on without it.
+
+    :param newest: commit-ts and position of the newest event by partition.
+    :param what: names the event.
+    :param unless: the severity if the partition may be truncated.
+    """
+    ts, position = newest.get(partition, (NOTHING, NOTHING))
+    continues = ts > event.commit_ts
+    detail = violation_text(event, f"{what} {event.commit_ts} is missing in", partition)
+    severity, later = ("error", position) if continues else (unless, NOTHING)
+    return BroadcastViolation(event, partition, severity, later, detail)
+
+
+def violation_text(event: Occurrences, what: str, partition: int) -> str:
+    """What is wrong in a partition, and where the event is."""
+    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.found_in))}"
 
 
 def broadcast_violations(found: Sequence[BroadcastViolation]) -> Violations:

@@ -8,7 +8,12 @@ import numpy as np
 
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.broadcast import BroadcastViolation, broadcast_violations
+from ticdc_producer.verifier.invariants.broadcast import (
+    BroadcastViolation,
+    broadcast_violations,
+    in_partition,
+    violation_text,
+)
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_checks import KeyChecks, sorted_copies
 from ticdc_producer.verifier.violations import EventPositions, Violations
@@ -19,21 +24,13 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
     found = []
     for one in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
         newest = checks.groups.facts.newest(one.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
-        for partition in (*one.lacking, *one.surplus):
-            lacks = partition in one.lacking
-            ts, position = newest.get(partition, (NOTHING, NOTHING))
-            continues = lacks and ts > one.commit_ts
-            what = "is missing in" if lacks else "does not belong in"
-            found.append(
-                BroadcastViolation(
-                    one,
-                    partition,
-                    "error" if continues or not lacks else "warning",
-                    position if continues else NOTHING,
-                    f"DDL with ts {one.commit_ts} {what} partition {partition}; found in partitions "
-                    f"{', '.join(map(str, one.found_in))}",
-                )
-            )
+        found += [
+            in_partition(one, lacking, newest, "DDL with ts", unless="warning") for lacking in one.lacking
+        ]
+        for partition in one.surplus:
+            what = f"DDL with ts {one.commit_ts} does not belong in"
+            detail = violation_text(one, what, partition)
+            found.append(BroadcastViolation(one, partition, "error", NOTHING, detail))
     return broadcast_violations(found)
 
 

@@ -8,12 +8,11 @@ import pyarrow.compute as pc
 from ticdc_producer.verifier.events import INDEX_BITS, EventKind
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import MarkedEvents
 from ticdc_producer.verifier.violations import Violations
 
 
-def _check_frame(marked: MarkedEvents, options: VerifyOptions) -> Violations:  # noqa: ARG001 - one signature
+def _check_frame(marked: MarkedEvents) -> Violations:
     decoded = marked.observation.decoded
 
     def detail(number: int) -> str:
@@ -36,13 +35,10 @@ FRAME = Invariant(
 )
 
 
-def _check_batch_size(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+def _check_batch_size(marked: MarkedEvents) -> Violations:
     """A message with a single event may have any size."""
-    decoded, most_events, most_bytes = (
-        marked.observation.decoded,
-        options.max_batch_size,
-        options.max_message_bytes,
-    )
+    decoded, options = marked.observation.decoded, marked.options
+    most_events, most_bytes = options.max_batch_size, options.max_message_bytes
     events, size = (
         pc.fill_null(decoded.column(name), 0).to_numpy(zero_copy_only=False) for name in ("events", "size")
     )
@@ -73,7 +69,7 @@ BATCH_SIZE = Invariant(
 )
 
 
-def _check_batch_kind(marked: MarkedEvents, options: VerifyOptions) -> Violations:  # noqa: ARG001 - likewise
+def _check_batch_kind(marked: MarkedEvents) -> Violations:
     decoded = marked.observation.decoded
 
     def detail(number: int) -> str:
@@ -94,7 +90,7 @@ BATCH_KIND = Invariant(
 )
 
 
-def _check_batch_key(marked: MarkedEvents, options: VerifyOptions) -> Violations:  # noqa: ARG001 - likewise
+def _check_batch_key(marked: MarkedEvents) -> Violations:
     return Violations.of_events(
         marked.events,
         marked.mixed_key,

@@ -15,13 +15,9 @@ from ticdc_producer.verifier.partition_marks import MarkedEvents
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.violations import Violations
 
-EventCheck: TypeAlias = Callable[[MarkedEvents, VerifyOptions], Violations]
+EventCheck: TypeAlias = Callable[[MarkedEvents], Violations]
 KeyCheck: TypeAlias = Callable[[KeyChecks], Violations]
 BatchCheck: TypeAlias = Callable[[BatchGroups], Violations]
-
-
-def _always(options: VerifyOptions) -> bool:  # noqa: ARG001 - one signature for all
-    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +27,7 @@ class Invariant:
     :param severity: the usual severity; a check may report a milder one.
     :param statement: what must hold, as a sentence.
     :param hint: usual cause of a violation.
-    :param preconditions: yields what cannot be checked, given the options and the stream's statistics.
+    :param preconditions: yields what cannot be checked, given what one pass over the stream shows.
     :param by_event: check of single events, in the order of their partition.
     :param by_key: check of the events of a row key or time.
     :param by_batch: check of the rows that TiCDC's batcher orders.
@@ -47,16 +43,16 @@ class Invariant:
     by_event: EventCheck | None = None
     by_key: KeyCheck | None = None
     by_batch: BatchCheck | None = None
-    enabled: Callable[[VerifyOptions], bool] = _always
+    enabled: Callable[[VerifyOptions], bool] = lambda _options: True
     without_row_commit_ts: bool = False
 
-    def unmet(self, options: VerifyOptions, facts: StreamFacts) -> Iterator[Unmet]:
+    def unmet(self, facts: StreamFacts) -> Iterator[Unmet]:
         """The preconditions that this stream does not meet."""
-        if not (self.without_row_commit_ts or options.rows_have_commit_ts):
+        if not (self.without_row_commit_ts or facts.options.rows_have_commit_ts):
             yield Unmet("the rows carry no commit-ts")
         else:
-            yield from self.preconditions(options, facts)
+            yield from self.preconditions(facts)
 
-    def is_checked(self, options: VerifyOptions, facts: StreamFacts) -> bool:
+    def is_checked(self, facts: StreamFacts) -> bool:
         """Whether it is enabled and can be checked, at least for some rows."""
-        return self.enabled(options) and all(unmet.rows for unmet in self.unmet(options, facts))
+        return self.enabled(facts.options) and all(unmet.rows for unmet in self.unmet(facts))

@@ -10,7 +10,7 @@ import numpy as np
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.broadcast import BroadcastViolation, broadcast_violations
+from ticdc_producer.verifier.invariants.broadcast import broadcast_violations, in_partition
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.violations import Violations
@@ -111,19 +111,9 @@ def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
     for one in checks.incomplete(EventKind.RESOLVED, to_all=True):
         newest = checks.groups.facts.newest(one.topic, EventKind.RESOLVED)
         if one.commit_ts < max(ts for ts, _ in newest.values()):
-            for partition in one.lacking:
-                ts, position = newest.get(partition, (NOTHING, NOTHING))
-                continues = ts > one.commit_ts
-                found.append(
-                    BroadcastViolation(
-                        one,
-                        partition,
-                        "error" if continues else "info",
-                        position if continues else NOTHING,
-                        f"resolved-ts {one.commit_ts} is missing in partition {partition}; found in "
-                        f"partitions {', '.join(map(str, one.found_in))}",
-                    )
-                )
+            found += [
+                in_partition(one, lacking, newest, "resolved-ts", unless="info") for lacking in one.lacking
+            ]
     return broadcast_violations(found)
 
 

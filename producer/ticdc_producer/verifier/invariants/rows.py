@@ -9,15 +9,14 @@ from ticdc_producer.verifier.events import NOTHING, Effect, EventKind
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_checks import KeyChecks
-from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import MarkedEvents
 from ticdc_producer.verifier.violations import Violations
 
 
-def _check_ts_sane(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+def _check_ts_sane(marked: MarkedEvents) -> Violations:
     events = marked.events
     milliseconds = events.commit_ts >> 18
-    first, last = options.ts_range
+    first, last = marked.options.ts_range
     wrong = (milliseconds < first) | (milliseconds > last)
 
     def detail(number: int) -> str:
@@ -37,11 +36,11 @@ TS_SANE = Invariant(
 )
 
 
-def _check_row_partition(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+def _check_row_partition(marked: MarkedEvents) -> Violations:
     """A warning where TiCDC's dispatch key is uncertain."""
     events = marked.events
     codes, topics = events.topics
-    counts = np.array([options.partitions.get(topic, 0) for topic in topics], np.int64)[codes]
+    counts = np.array([marked.options.partitions.get(topic, 0) for topic in topics], np.int64)[codes]
     known = (events.kind == EventKind.ROW) & (events.dispatch_key != NOTHING) & (counts > 0)
     expected = np.where(known, events.dispatch_key % np.maximum(counts, 1), events.partition)
     rules = {1: "table", 2: "index-value", 3: "columns", 4: "ts"}
@@ -68,14 +67,14 @@ ROW_PARTITION = Invariant(
 )
 
 
-def _check_topic(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+def _check_topic(marked: MarkedEvents) -> Violations:
     """A DDL that renames a table goes to the topic of the old name, which its event lacks; it is not checked.
 
     Resolved events go to every topic.
     """
     events, topics = marked.events, marked.observation.topic_rule
     of_database = (events.kind == EventKind.DDL) & pc.equal(events.table, "").to_numpy(zero_copy_only=False)
-    expected = pc.if_else(of_database, options.default_topic, topics)
+    expected = pc.if_else(of_database, marked.options.default_topic, topics)
     checked = (events.kind == EventKind.ROW) | (
         (events.kind == EventKind.DDL) & (events.effect != Effect.MOVES)
     )
@@ -97,9 +96,9 @@ TOPIC = Invariant(
 )
 
 
-def _check_handle(marked: MarkedEvents, options: VerifyOptions) -> Violations:
+def _check_handle(marked: MarkedEvents) -> Violations:
     events = marked.events
-    keyless = np.zeros(len(events), bool) if options.force_replicate else ~events.keyed
+    keyless = np.zeros(len(events), bool) if marked.options.force_replicate else ~events.keyed
     return Violations.of_events(
         events,
         (events.kind == EventKind.ROW) & (keyless | marked.observation.null_handle),
@@ -146,7 +145,7 @@ KEY_UPDATE_SPLIT = Invariant(
 )
 
 
-def _check_flags(marked: MarkedEvents, options: VerifyOptions) -> Violations:  # noqa: ARG001 - one signature
+def _check_flags(marked: MarkedEvents) -> Violations:
     odd = marked.observation.odd_flags
     return Violations.of_events(
         marked.events,

@@ -25,7 +25,7 @@ def _check_collapse(checks: KeyChecks) -> Violations:
     events = checks.groups.events
     order, starts = checks.groups.transactions()
     if not len(order):
-        return Violations("error", order, [], (), str)
+        return Violations.none()
     sizes = np.diff(starts, append=len(order))
     rows = events.take(order)
     deleted = np.minimum.reduceat(_positions_of(rows.op == Op.DELETE, rows.position), starts)
@@ -71,7 +71,7 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
     """
     options, (rows, starts) = groups.options, groups.transactions
     if not len(rows):
-        return Violations("error", rows.position, [], (), str)
+        return Violations.none()
     sizes = np.diff(starts, append=len(rows))
     inserted = np.minimum.reduceat(_positions_of(rows.op == Op.INSERT, rows.position), starts)
     deleted = np.maximum.reduceat(np.where(rows.op == Op.DELETE, rows.position, -1), starts)
