@@ -15,7 +15,8 @@ from tests.verifier.test_invariants import BROKEN, INFORMATION, LEGAL, on_topics
 from tests.verifier.topic import Topic, account, ts
 from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import CheckedStream
-from ticdc_producer.verifier.distributed import ExpectedState, check_messages
+from ticdc_producer.verifier.distributed import check_messages
+from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.table_state import STATE
 
 IN_ORDER = ("topic", "partition", "offset", "index")
@@ -70,7 +71,8 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         options,
         spark.createDataFrame(expected),
         lambda _facts: [
-            ExpectedState(spark.createDataFrame(rows), ["bank.other"], until) for rows, until in states
+            ExpectedState(spark.createDataFrame(rows), [("bank", "accounts")], ["bank.other"], until)
+            for rows, until in states
         ],
     )
     whole = CheckedStream(delivered.table(), options)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 MAX_OFFSET = (1 << 43) - 1
 """The largest offset that is read: a partition with a million messages per second has it after 278 years."""
 
+MAX_EVENTS = 1 << 20
+"""The largest number of events of a message that is read: TiCDC's batches have some hundred."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.generated_state import generated_state, state_rows
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.table_state import STATE
 
 
@@ -47,23 +49,32 @@ def sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
 
 def step_states(steps: StepRows, job: Job, ts: int | None) -> dict[str, DataFrame]:
     """Rows of the tables that ``generate`` and ``data`` steps filled (``STATE``), by ``schema.table``."""
+    return {table.qualified_name: rows for table, rows in _of_steps(steps, job, ts)}
+
+
+def _of_steps(steps: StepRows, job: Job, ts: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
     commits = job.sent if ts is None else job.commits_until(ts)
-    return {
-        table.qualified_name: state_rows(job, table, frame)
-        for table, frame in generated_state(steps, job, commits)
-    }
+    for table, frame in generated_state(steps, job, commits):
+        yield table, state_rows(job, table, frame)
 
 
-def state_frame(
-    spark: SparkSession, steps: StepRows, job: Job, left_out: Collection[str], ts: int | None
-) -> DataFrame:
-    """The rows of all replicated tables (``STATE``)."""
+def expected_rows(
+    steps: StepRows, job: Job, unverifiable: Collection[str], skipped: Collection[str], ts: int | None
+) -> ExpectedState:
+    """The rows of all replicated tables.
+
+    :param unverifiable: ``schema.table`` of tables that are not compared, and listed in reports.
+    :param skipped: of tables that are not compared either.
+    """
+    left_out, visible = {*unverifiable, *skipped}, job.encoder.fidelity.visible_name
     rows = sql_state(job, left_out, ts)
-    found = spark.createDataFrame(rows) if rows.num_rows else spark.createDataFrame([], _EMPTY)
-    for name, frame in step_states(steps, job, ts).items():
-        if name not in left_out:
+    tables = set(zip(*(rows.column(name).to_pylist() for name in ("schema", "table")), strict=True))
+    found = steps.spark.createDataFrame(rows) if rows.num_rows else steps.spark.createDataFrame([], _EMPTY)
+    for table, frame in _of_steps(steps, job, ts):
+        if table.qualified_name not in left_out:
+            tables.add((visible(table.schema), visible(table.name)))
             found = found.unionByName(frame)
-    return found
+    return ExpectedState(found, tables, sorted(unverifiable), ts)
 
 
 _EMPTY = "schema string, table string, row map<string,binary>"

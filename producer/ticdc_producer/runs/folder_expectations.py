@@ -92,10 +92,13 @@ class FolderExpectations:
         found |= {table.qualified_name for table in tables if self._altered(table, facts, changing)}
         return frozenset(found)
 
+    def visible_name(self, table: ExpectedTable) -> tuple[str, str]:
+        """Schema and table as the messages name them."""
+        return self.fidelity.visible_name(table.schema), self.fidelity.visible_name(table.name)
+
     def _altered(self, table: ExpectedTable, facts: EventFacts, changing: Sequence[VisibleDDL]) -> bool:
         """Whether a DDL changed the table, its rows have no visible handle key, or another one before."""
-        visible = self.fidelity.visible_name
-        name = visible(table.schema), visible(table.name)
+        visible, name = self.fidelity.visible_name, self.visible_name(table)
         columns = frozenset(visible(column.name) for column in table.columns)
         keys = facts.handle_keys.get(name, set())
         return (
@@ -112,7 +115,7 @@ class FolderExpectations:
         """
         visible = self.fidelity.visible_name
         for table in tables:
-            names = {"schema": visible(table.schema), "table": visible(table.name)}
+            names = dict(zip(("schema", "table"), self.visible_name(table), strict=True))
             yield pa.RecordBatch.from_pylist([{**names, "row": None}], STATE)
             columns = {column.name: self.fidelity.full_projection(column) for column in table.columns}
             members = [visible(name) for name in columns]

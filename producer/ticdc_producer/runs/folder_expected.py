@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -19,16 +19,14 @@ from ticdc_producer.runs.expected_event_facts import EventFacts
 from ticdc_producer.runs.folder_expectations import FolderExpectations, InjectedFaults
 from ticdc_producer.runs.small_verification import SmallExpectation
 from ticdc_producer.runs.verification import Expectation
-from ticdc_producer.spark.task_results import task_results, with_results
+from ticdc_producer.spark.task_results import results_of
 from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
-from ticdc_producer.verifier.distributed import ExpectedState
+from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import STATE, StateComparison
-
-_NO_ROWS = pa.schema([("nothing", pa.bool_())])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +114,8 @@ class FolderExpected(Expectation):
         for ts, tables in self.folder.states.items():
             left_out = sorted(name for one in tables if (name := one.qualified_name) in unverifiable)
             compared = [table for table in tables if table.qualified_name not in left_out]
-            found.append(ExpectedState(self._rows(compared), left_out, ts))
+            names = {self.folder.visible_name(table) for table in compared}
+            found.append(ExpectedState(self._rows(compared), names, left_out, ts))
         return found
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:
@@ -126,7 +125,7 @@ class FolderExpected(Expectation):
         found = EventFacts()
         events = self.expected_events() if self.folder.states else None
         if events is not None:
-            found.merge(task_results(with_results(events, _facts, _NO_ROWS)))
+            found.merge(results_of(events, _facts))
         return found
 
     def _rows(self, tables: Sequence[ExpectedTable]) -> DataFrame:
@@ -143,11 +142,10 @@ class FolderExpected(Expectation):
         return numbers.repartitionById(len(tables), "id").mapInArrow(read, shape)
 
 
-def _facts(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, EventFacts]:
+def _facts(batches: Iterator[pa.RecordBatch]) -> EventFacts:
     found = EventFacts()
     for batch in batches:
         found.add(batch)
-    yield from ()
     return found
 
 

@@ -25,7 +25,7 @@ from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
-from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
+from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
@@ -182,13 +182,8 @@ class SmallVerification:
             decode_options = {**decode_options, "schemas": dict(self._avro_schemas)}
         decode_options = with_table_schemas(messages, changefeed.protocol, decode_options)
         decode = event_decoder(changefeed.protocol, decode_options, self.claims)
-        catalog = None if job is None else job.history.catalog
-        skipped = {*self.skipped, *(() if self.expected is None else self.expected.skipped)}
-        options = replace(
-            verify_options(changefeed, fidelity, self.topics, self.strictness, catalog),
-            untracked=untracked(changefeed, job, skipped),
-            partitioned=None if job is None else partitioned_tables(job, fidelity),
-        )
+        rejected = {*self.skipped, *(() if self.expected is None else self.expected.skipped)}
+        options = verify_options(changefeed, fidelity, self.topics, self.strictness, job, rejected)
         return CheckedStream(pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED), options)
 
 

@@ -15,7 +15,7 @@ from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.storage.dataframes import storage_messages
 from ticdc_producer.targets.storage.listing import Listing
 from ticdc_producer.targets.storage.read import Names, reading_options
-from ticdc_producer.verifier.distributed import compare_events
+from ticdc_producer.verifier.distributed_comparison import compare_events
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import TypeAlias
@@ -15,16 +15,17 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
 from ticdc_producer.runs.change_log import StepRows
-from ticdc_producer.runs.expected_state import state_frame
+from ticdc_producer.runs.expected_state import expected_rows
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
-from ticdc_producer.runs.verify_options import partitioned_tables, untracked, verify_options
+from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.distributed import ExpectedState, check_messages
+from ticdc_producer.verifier.distributed import check_messages
+from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
@@ -80,10 +81,8 @@ class Expected(Expectation):
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
         """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
         unverifiable = not_compared(self.job, facts)
-        left_out = self.skipped | unverifiable
-        spark = self.steps.spark
         return [
-            ExpectedState(state_frame(spark, self.steps, self.job, left_out, ts), sorted(unverifiable), ts)
+            expected_rows(self.steps, self.job, unverifiable, self.skipped, ts)
             for ts in (None, *self.job.state_at)
         ]
 
@@ -148,12 +147,8 @@ def verify_messages(
     decode_options = with_table_schemas(read_messages, changefeed.protocol, decode_options)
     if topics is None:
         topics = _topics(read_messages) if job is None else job.stream.topic_partitions.topics
-    catalog = None if job is None else job.history.catalog
-    options = replace(
-        verify_options(changefeed, fidelity, topics, strictness, catalog),
-        untracked=untracked(changefeed, job, {*skipped, *(() if expected is None else expected.skipped)}),
-        partitioned=None if job is None else partitioned_tables(job, fidelity),
-    )
+    rejected = {*skipped, *(() if expected is None else expected.skipped)}
+    options = verify_options(changefeed, fidelity, topics, strictness, job, rejected)
     states: list[ExpectedState] = []
 
     def expected_states(facts: StreamFacts) -> list[ExpectedState]:

@@ -47,13 +47,16 @@ def verify_options(
     fidelity: Fidelity,
     topics: Collection[str],
     strictness: Strictness,
-    catalog: Catalog | None = None,
+    job: Job | None = None,
+    skipped: Collection[str] = (),
 ) -> VerifyOptions:
     """The verification options that follow from a changefeed.
 
     :param topics: the topics that are read.
-    :param catalog: the tables of the scenario; None without one.
+    :param job: the scenario; None if it is unknown.
+    :param skipped: ``schema.table`` of tables with rejected rows.
     """
+    catalog = None if job is None else job.history.catalog
     rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
     return VerifyOptions(
         fidelity=fidelity,
@@ -64,6 +67,8 @@ def verify_options(
         raw_key_update=changefeed.output_raw_change_event,
         max_batch_size=changefeed.max_batch_size,
         max_message_bytes=changefeed.most_batch_bytes,
+        partitioned=None if catalog is None or fidelity.has_table_ids else _partitioned(catalog),
+        untracked=_untracked(changefeed, job, skipped),
         from_beginning=strictness.from_beginning,
         force_replicate=changefeed.force_replicate,
         batched_by_key=changefeed.batch_by != "partition",
@@ -73,18 +78,12 @@ def verify_options(
     )
 
 
-def partitioned_tables(job: Job, fidelity: Fidelity) -> frozenset[str] | None:
-    """``schema.table`` of the partitioned tables, if rows carry no physical table id; else None."""
-    if fidelity.has_table_ids:
-        return None
-    return frozenset(table.qualified_name for table in job.history.catalog.tables if table.partitions)
+def _partitioned(catalog: Catalog) -> frozenset[str]:
+    return frozenset(table.qualified_name for table in catalog.tables if table.partitions)
 
 
-def untracked(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
-    """Tables whose changes the stream does not carry completely; None: it carries no DDL at all.
-
-    :param skipped: ``schema.table`` of tables with rejected rows.
-    """
+def _untracked(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
+    """Tables whose changes the stream does not carry completely; None: it carries no DDL at all."""
     if job is not None:
         return frozenset(skipped).union(untracked_tables(job))
     return frozenset(skipped) if changefeed.output_ddl else None

@@ -178,13 +178,17 @@ def check_same_run(path: Path, job: Job) -> None:
 
 
 def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
-    """The messages of a golden folder, whose files were checked by ``source.manifest``."""
+    """The messages of a golden folder, whose files were checked by ``source.manifest``.
+
+    A task has the messages of a partition in the order of their offsets, whatever that of the files is.
+    """
     parquet = path.absolute() / sink.MESSAGE_FILES
     if parquet.exists():
-        in_order = ("topic", "partition", "offset")
         rows = spark.read.parquet(str(parquet))
-        return rows.repartitionByRange(*in_order).sortWithinPartitions(*in_order)
-    return messages_dataframe(spark, source.records(path / "messages.jsonl"))
+    else:
+        rows = messages_dataframe(spark, source.records(path / "messages.jsonl"))
+    in_order = ("topic", "partition", "offset")
+    return rows.repartitionByRange(*in_order).sortWithinPartitions(*in_order)
 
 
 def folder_table(path: Path) -> pa.Table:

@@ -17,6 +17,7 @@ _Result = TypeVar("_Result")
 _SERIALIZER: Any = CPickleSerializer()
 """Spark's own, for objects that its workers send to their driver; nothing that was read from a topic."""
 _COLUMN = "task_result"
+_ONLY_RESULT = pa.schema([(_COLUMN, pa.binary())])
 
 TaskFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Generator[pa.RecordBatch, None, "_Result"]]
 """Yields the rows of a task, and returns its result."""
@@ -58,3 +59,12 @@ def task_results(frame: DataFrame) -> list[Any]:
     """The results of the tasks of ``with_results``; they are small."""
     found = frame.where(sf.col(_COLUMN).isNotNull()).select(_COLUMN).toArrow()
     return [_SERIALIZER.loads(result) for result in found.column(0).to_pylist()]
+
+
+def results_of(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], _Result]) -> list[_Result]:
+    """What a function returns for the rows of each task; the results are small."""
+
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _result_row(_SERIALIZER.dumps(function(batches)), _ONLY_RESULT)
+
+    return task_results(frame.mapInArrow(call, from_arrow_schema(_ONLY_RESULT)))

@@ -109,8 +109,8 @@ class Differences:
         """
         lines = []
         for sign, found in self.examples.items():
-            for event in found:
-                row = (expected if sign == MISSING else delivered)[event]
+            rows = expected if sign == MISSING else delivered
+            for event, row in ((event, rows[event]) for event in found if event in rows):
                 lines.append((row["commit_ts"] or 0, event[0], event[1], f"{sign} {event_text(row)}"))
         counts = ("expected", "missing", "unexpected", "duplicates", "out_of_order")
         return Comparison(

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.record import MAX_EVENTS
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
-INDEX_BITS = 20
+INDEX_BITS = MAX_EVENTS.bit_length() - 1
 NOTHING = -1
 """A time stamp or position of no event."""
 
@@ -221,11 +222,10 @@ text, because each field of a row costs Spark some time."""
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
     """Offset and index of events in one number.
 
-    The range is a million events per message and ``model.record.MAX_OFFSET`` messages per partition; events
-    beyond a million share the last position.
+    :param offsets: at most ``model.record.MAX_OFFSET``.
+    :param indexes: less than ``model.record.MAX_EVENTS``.
     """
-    found: Numbers = (offsets << INDEX_BITS) + np.minimum(indexes, (1 << INDEX_BITS) - 1)
-    return found
+    return (offsets << INDEX_BITS) + indexes
 
 
 def offset_and_index(position: int) -> tuple[int, int]:

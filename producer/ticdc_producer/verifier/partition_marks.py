@@ -112,8 +112,8 @@ class PartitionMarks:
 
 
 _MARKS = (
-    "resolved_ts", "resolved_position", "ddl_ts", "ddl_position", "own_ddl_ts", "own_ddl_position", "table_ts",
-    "table_position", "insert_ts",
+    "resolved_ts", "resolved_position", "ddl_ts", "ddl_position", "own_ddl_ts", "own_ddl_position",
+    "table_ts", "table_position", "insert_ts",
 )  # fmt: skip
 
 

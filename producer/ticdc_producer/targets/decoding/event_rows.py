@@ -8,6 +8,7 @@ from typing import Any
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, ResolvedEvent, RowEvent
+from ticdc_producer.model.record import MAX_EVENTS
 from ticdc_producer.protocols.base import Decoder
 
 
@@ -23,6 +24,8 @@ def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, An
     rows: list[dict[str, Any]] = []
     try:
         for event in decoder.events(record["key"], record["value"]):
+            if len(rows) == MAX_EVENTS - 1:
+                raise DecodeError("EVENTS-MANY", f"less than {MAX_EVENTS} events", part="value", byte=0)
             rows.append({**common, "index": len(rows), **_fields(event)})
     except DecodeError as error:
         rows.append({**common, "index": len(rows), **_error_fields(error)})

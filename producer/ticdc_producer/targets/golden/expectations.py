@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 import pyarrow as pa
 
-from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import ValueProjection
+from ticdc_producer.model.record import MAX_EVENTS, MAX_OFFSET
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
-from ticdc_producer.targets.golden.read import MAX_LINE_BYTES
+from ticdc_producer.targets.golden.read import parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
 _BATCH_ROWS, _BATCH_BYTES = 4096, 64 << 20
@@ -45,8 +45,8 @@ class _EventLine(msgspec.Struct):
 
     topic: _Text
     partition: _Int
-    offset: _Long
-    index: _Int
+    offset: Annotated[int, msgspec.Meta(ge=0, le=MAX_OFFSET)]
+    index: Annotated[int, msgspec.Meta(ge=0, lt=MAX_EVENTS)]
     kind: Literal["row", "ddl", "resolved"]
     commit_ts: _Long
     schema: str | None = None
@@ -162,20 +162,7 @@ def _value(value: _JSONValue) -> Value:
 
 
 def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[tuple[_T, int]]:
-    """What each line of a file contains, and the line's size."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise FolderError(f"cannot be read: {error.strerror}", path=str(path)) from None
-    with file:
-        number = 0
-        while line := file.readline(MAX_LINE_BYTES):
-            number += 1
-            try:
-                yield parse(line), len(line)
-            except _REFUSED as error:
-                problem = f"this line is not {what}: {error}"
-                raise FolderError(problem, path=f"{path}:{number}", hint=_HINT) from None
+    return parsed_lines(path, parse, what, _HINT, *_REFUSED)
 
 
 def _chunks(sized: Iterable[tuple[_T, int]]) -> Iterator[list[_T]]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, FolderError
 from ticdc_producer.model.record import MAX_OFFSET, Record
 
+_T = TypeVar("_T")
 _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
 _INT, _LONG = (1 << 31) - 1, (1 << 63) - 1
@@ -101,6 +102,22 @@ def records(path: Path) -> Iterator[Record]:
 
     :raises FolderError: for a line that is not a message, with its number.
     """
+    return (record for record, _ in parsed_lines(path, _parsed, "a message", _LINE, _NoMessageError))
+
+
+def parsed_lines(
+    path: Path,
+    parse: Callable[[bytes], _T],
+    what: str,
+    hint: str,
+    *refusals: type[Exception],
+) -> Iterator[tuple[_T, int]]:
+    """What each line of a file contains, and the line's size in bytes.
+
+    :param what: what a line should be, for errors.
+    :param refusals: what ``parse`` raises for a line of another form.
+    :raises FolderError: for the first such line, with its number, and for a file that cannot be read.
+    """
     try:
         file = path.open("rb")
     except OSError as error:
@@ -110,14 +127,18 @@ def records(path: Path) -> Iterator[Record]:
         while line := file.readline(MAX_LINE_BYTES):
             number += 1
             try:
-                yield _record(_object(line))
-            except _NoMessageError as error:
-                what = f"this line is not a message: {error}"
-                raise FolderError(what, path=f"{path}:{number}", hint=_LINE) from None
+                yield parse(line), len(line)
+            except refusals as error:
+                problem = f"this line is not {what}: {error}"
+                raise FolderError(problem, path=f"{path}:{number}", hint=hint) from None
 
 
 class _NoMessageError(ValueError):
     """Says how a line differs from the format of ``messages.jsonl``."""
+
+
+def _parsed(line: bytes) -> Record:
+    return _record(_object(line))
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -1,0 +1,160 @@
+"""Compares expected events and rows of any number with delivered ones; Spark brings equal ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
+from ticdc_producer.verifier.comparison import MATCHED, Comparison, DeliveryOrder, Differences, match
+from ticdc_producer.verifier.event_lookup import events_at, rows_with
+from ticdc_producer.verifier.events import OBSERVED, Events
+from ticdc_producer.verifier.observe import Observer
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.table_state import (
+    BY_CONTENT,
+    STATE_ROWS,
+    RowDifferences,
+    StateComparison,
+    compare_rows,
+    expected_state,
+    state_comparison,
+)
+from ticdc_producer.verifier.violations import EventID
+
+KEY = ("key", "key_check")
+"""The columns of ``events.OBSERVED`` that the events of a group share."""
+_Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class ExpectedState:
+    """The expected rows at a time.
+
+    :param rows: shape ``table_state.STATE``.
+    :param tables: schema and table of the tables that are compared.
+    :param not_compared: other tables, for the report.
+    :param until: the time as TSO; None: the end.
+    """
+
+    rows: DataFrame
+    tables: Collection[tuple[str, str]]
+    not_compared: Collection[str]
+    until: int | None = None
+
+
+def observed(events: DataFrame, options: VerifyOptions, *, expected: bool) -> DataFrame:
+    """Decoded or expected events as ``events.OBSERVED``, without marks."""
+
+    def observe(batches: _Batches) -> _Batches:
+        observer = Observer(options)
+        for batch in batches:
+            if batch.num_rows:
+                yield observer.observe(batch, expected=expected).events.batch()
+
+    return events.mapInArrow(observe, from_arrow_schema(OBSERVED))
+
+
+def in_groups(events: DataFrame) -> DataFrame:
+    """Observed events, those of a group together."""
+    return events.repartition(*KEY).sortWithinPartitions(*KEY)
+
+
+def compare_events(expected: DataFrame, decoded: DataFrame) -> Comparison:
+    """Compare expected events with decoded ones, without any other check.
+
+    :param expected: shape ``EXPECTED_EVENTS``.
+    :param decoded: shape ``DECODED``; messages that do not decode are ignored.
+    """
+    options = VerifyOptions()
+
+    def matches(batches: _Batches) -> Generator[pa.RecordBatch, None, Differences]:
+        found = Differences()
+        for batch in whole_groups(batches, KEY):
+            differences, matched = match(Events.of(batch))
+            found.merge([differences])
+            yield matched
+        return found
+
+    both = observed(expected, options, expected=True).unionByName(observed(decoded, options, expected=False))
+    with materialized(with_results(in_groups(both), matches, MATCHED)) as grouped:
+        differences = Differences()
+        differences.merge(task_results(grouped))
+        add_out_of_order(differences, task_rows(grouped))
+    return differences.comparison(
+        events_at(expected, differences.expected_examples), events_at(decoded, differences.delivered_examples)
+    )
+
+
+def add_out_of_order(differences: Differences, matched: DataFrame) -> None:
+    """Add the events that were delivered before one that they were expected after.
+
+    :param matched: with the columns of ``comparison.MATCHED``.
+    """
+
+    def order(batches: _Batches) -> Differences:
+        found, delivery = Differences(), DeliveryOrder()
+        for batch in batches:
+            found.merge([delivery.add(batch)])
+        return found
+
+    partition = ("topic", "partition")
+    rows = matched.select(*MATCHED.names).repartition(*partition)
+    differences.merge(results_of(rows.sortWithinPartitions(*partition, "expected_position"), order))
+
+
+def compare_states(
+    states: Sequence[ExpectedState],
+    delivered: DataFrame,
+    decoded_at: Callable[[Iterable[EventID]], dict[EventID, dict[str, Any]]],
+) -> list[StateComparison]:
+    """Compare expected rows with delivered ones.
+
+    :param delivered: ``table_state.STATE_ROWS``, with the number of the state in ``states``.
+    :param decoded_at: returns the decoded events at some positions.
+    """
+    if not states:
+        return []
+    expected = (_numbered(state.rows, number) for number, state in enumerate(states))
+    both = reduce(DataFrame.unionByName, expected, delivered.select(*STATE_ROWS.names))
+    found: dict[int, RowDifferences] = {}
+    for one in results_of(both.repartition(*BY_CONTENT).sortWithinPartitions(*BY_CONTENT), _differences):
+        _add(found, one)
+    return [
+        state_comparison(
+            differences,
+            len(state.tables),
+            state.not_compared,
+            rows_with(state.rows, {content for *_, content in differences.lacking}),
+            decoded_at(differences.unexpected_events).values(),
+        )
+        for number, state in enumerate(states)
+        for differences in [found.get(number, RowDifferences())]
+    ]
+
+
+def _numbered(state: DataFrame, number: int) -> DataFrame:
+    def rows(batches: _Batches) -> _Batches:
+        return (expected_state(batch, number) for batch in batches)
+
+    return state.mapInArrow(rows, from_arrow_schema(STATE_ROWS))
+
+
+def _differences(batches: _Batches) -> dict[int, RowDifferences]:
+    found: dict[int, RowDifferences] = {}
+    for batch in whole_groups(batches, BY_CONTENT):
+        _add(found, compare_rows(batch))
+    return found
+
+
+def _add(found: dict[int, RowDifferences], others: dict[int, RowDifferences]) -> None:
+    for number, differences in others.items():
+        found.setdefault(number, RowDifferences()).merge(differences)

@@ -1,0 +1,55 @@
+"""Looks up the events and rows that are examples, in DataFrames of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from ticdc_producer.verifier.table_state import MAX_EXAMPLES, expected_state
+from ticdc_producer.verifier.violations import EventID
+
+LOCATION = ("topic", "partition", "offset", "index")
+_TYPES = ("string", "int", "long", "int")
+
+
+def messages_with(messages: DataFrame, events: Iterable[EventID]) -> DataFrame:
+    """The messages that have some events."""
+    return _at(messages, sorted({event[:3] for event in events}))
+
+
+def events_at(frame: DataFrame, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
+    """The decoded or expected events at some positions."""
+    wanted = sorted(set(events))
+    if not wanted:
+        return {}
+    rows = _at(frame, wanted).toArrow().to_pylist()
+    return {tuple(row[name] for name in LOCATION): row for row in rows}
+
+
+def _at(frame: DataFrame, keys: Sequence[tuple[Any, ...]]) -> DataFrame:
+    names = LOCATION[: len(keys[0])]
+    schema = ", ".join(f"`{name}` {kind}" for name, kind in zip(names, _TYPES, strict=False))
+    wanted = frame.sparkSession.createDataFrame(keys, schema)
+    return frame.join(sf.broadcast(wanted), [*names], "left_semi")
+
+
+def rows_with(state: DataFrame, contents: Collection[int]) -> list[dict[str, Any]]:
+    """Rows of a state (shape ``table_state.STATE``) with some contents, at most as many as are listed."""
+    if not contents:
+        return []
+
+    def chosen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = expected_state(batch, 0)
+            numbers = rows.column("position").to_numpy()
+            yield batch.take(pa.array(numbers[np.isin(rows.column("content").to_numpy(), list(contents))]))
+
+    found: list[dict[str, Any]] = (
+        state.mapInArrow(chosen, state.schema).limit(MAX_EXAMPLES).toArrow().to_pylist()
+    )
+    return found
