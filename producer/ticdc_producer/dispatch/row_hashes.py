@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from zlib import crc32
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.dispatch.partition import NULL_TEXT
+from ticdc_producer.dispatch.rules import Route
 
 _LONGEST_BY_COLUMN = 64
 """Longer texts are hashed one by one: a step of the column-wise hash costs more than a byte of zlib's."""
@@ -23,6 +25,17 @@ def _table() -> npt.NDArray[np.uint32]:
 
 
 _TABLE = _table()
+
+
+def partition_hashes(route: Route, values: Sequence[pa.Array], rows: int) -> npt.NDArray[np.int64]:
+    """The number of each row whose remainder is its partition, for all rules but ``ts``.
+
+    :param values: of each of ``route.key_columns``.
+    """
+    hashed = np.full(rows, route.base_hash, np.uint32)
+    for (name, _), column in zip(route.key_columns, values, strict=True):
+        hashed ^= value_hashes(name, column, skips_null=route.skips_null)
+    return hashed.astype(np.int64)
 
 
 def value_hashes(name: str, values: pa.Array, *, skips_null: bool = False) -> npt.NDArray[np.uint32]:

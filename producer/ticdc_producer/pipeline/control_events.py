@@ -160,20 +160,32 @@ def regular_resolved_events(
     numbers: Numbers,
     topics: Sequence[ActiveTopic],
     topic_partitions: TopicPartitions,
+    *,
+    only: int | None = None,
 ) -> pa.RecordBatch:
     """The resolved events after each commit, or at each tick of the clock.
 
     :param numbers: which of them; less than ``plan.regular``.
+    :param only: the index of a partition whose events are returned; None: those of all partitions.
     """
     times = plan.regular_ts(numbers)
-    return _resolved_events(times, times, topics, topic_partitions)
+    return _resolved_events(times, times, topics, topic_partitions, only)
 
 
 def _resolved_events(
-    times: Numbers, after: Numbers, topics: Sequence[ActiveTopic], topic_partitions: TopicPartitions
+    times: Numbers,
+    after: Numbers,
+    topics: Sequence[ActiveTopic],
+    topic_partitions: TopicPartitions,
+    only: int | None = None,
 ) -> pa.RecordBatch:
     """Resolved events in every partition of the topics that are active at their time."""
-    partitions = [(index, active.since) for active in topics for index in topic_partitions.of(active.topic)]
+    partitions = [
+        (index, active.since)
+        for active in topics
+        for index in topic_partitions.of(active.topic)
+        if only in (None, index)
+    ]
     found = [np.flatnonzero(after >= since) for _, since in partitions]
     rows = np.concatenate([np.zeros(0, np.int64), *found])
     indexes = np.repeat([index for index, _ in partitions], [len(one) for one in found])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.dispatch.row_hashes import value_hashes
+from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM
@@ -67,15 +67,13 @@ def _hashes(changes: pa.RecordBatch, route: Route, rows: Numbers, commit_ts: Num
     """The number of each row whose remainder is its partition."""
     if route.rule == "ts":
         return commit_ts[rows]
-    hashed = np.full(len(rows), route.base_hash, np.uint32)
-    if route.key_columns:
-        deleted = numbers(changes.column("op"))[rows] == Op.DELETE
-        before, after = changes.column("before"), changes.column("after")
-        for name, index in route.key_columns:
-            values = pa.concat_arrays(
-                [column_values(before, rows[deleted], index), column_values(after, rows[~deleted], index)]
-            )
-            hashes = value_hashes(name, values, skips_null=route.skips_null)
-            hashed[deleted] ^= hashes[: int(deleted.sum())]
-            hashed[~deleted] ^= hashes[int(deleted.sum()) :]
-    return hashed.astype(np.int64)
+    deleted = numbers(changes.column("op"))[rows] == Op.DELETE
+    old, new = np.flatnonzero(deleted), np.flatnonzero(~deleted)
+    before, after = changes.column("before"), changes.column("after")
+    values = [
+        pa.concat_arrays([column_values(before, rows[old], index), column_values(after, rows[new], index)])
+        for _, index in route.key_columns
+    ]
+    hashed = np.empty(len(rows), np.int64)
+    hashed[np.concatenate([old, new])] = partition_hashes(route, values, len(rows))
+    return hashed

@@ -30,7 +30,7 @@ from ticdc_producer.pipeline.dispatch import dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables
 from ticdc_producer.pipeline.go_sort_order import go_sort_order
 from ticdc_producer.pipeline.local_time import localise
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split_moved
 from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.select import select
 from ticdc_producer.pipeline.split import split
@@ -162,7 +162,9 @@ def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     :param changes: shape ``CHANGE_LOG``.
     """
     replicated = pa.array([table.version for table in plan.replicated], pa.int32())
-    changes = changes.filter(pc.is_in(changes.column("table_version"), replicated))
+    of_replicated = pc.is_in(changes.column("table_version"), replicated)
+    if not pc.all(of_replicated).as_py():
+        changes = changes.filter(of_replicated)
     changes = localise(commit(changes, plan.resolved.clock), plan.replicated, plan.changefeed.time_zone)
     return split_moved(changes)
 
@@ -173,10 +175,21 @@ def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     :param changes: results of ``committed``, sorted by ``mutations.IN_KEY_ORDER``; the changes of a
         transaction to one row are complete.
     """
+    return _of_mutations(collapse(changes), plan)
+
+
+def net_row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+    """Row events of the stream, unordered.
+
+    :param changes: shape ``CHANGE_LOG``; no transaction changes a row twice, and every change has an effect.
+    """
+    return _of_mutations(net_mutations(committed(changes, plan)), plan)
+
+
+def _of_mutations(mutations: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     changefeed = plan.changefeed
-    mutations = event_filter(collapse(changes), plan.replicated, changefeed.filter)
     rows = split(
-        mutations,
+        event_filter(mutations, plan.replicated, changefeed.filter),
         plan.replicated,
         raw_change_event=changefeed.output_raw_change_event,
         profile=changefeed.profile,

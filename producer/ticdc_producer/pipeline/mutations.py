@@ -62,16 +62,18 @@ def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
         net = _replaced(net, "before", changes.column("before").filter(pa.array(first)))
     else:
         net = changes
-    return with_op(net.drop_columns(["row_seq"]))
+    return _without_unchanged(net_mutations(net))
 
 
-def with_op(mutations: pa.RecordBatch) -> pa.RecordBatch:
-    """Set ``op`` as follows from the images, and remove the mutations that change nothing."""
-    before, after = mutations.column("before"), mutations.column("after")
-    existed, exists = present(before), present(after)
+def net_mutations(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """The mutations of changes of which no transaction has two at one row key: sets their ``op``."""
+    existed, exists = present(changes.column("before")), present(changes.column("after"))
     op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT)).astype(np.int8)
-    mutations = _replaced(mutations, "op", pa.array(op))
-    unchanged = same_images(before, after)
+    return _replaced(changes.drop_columns(["row_seq"]), "op", pa.array(op))
+
+
+def _without_unchanged(mutations: pa.RecordBatch) -> pa.RecordBatch:
+    unchanged = same_images(mutations.column("before"), mutations.column("after"))
     return mutations.filter(pa.array(~unchanged)) if unchanged.any() else mutations
 
 

@@ -1,66 +1,42 @@
-"""The change log of a scenario as DataFrames: the row changes that were committed upstream."""
+"""The change log of a scenario, and the events that follow from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.pipeline.event_stream import StreamPlan
+from ticdc_producer.runs.generated_events import GeneratedPartitions
+from ticdc_producer.runs.generated_stream import GeneratedStream, generated_changes, generated_row_events
 from ticdc_producer.runs.simulate import change_batch
-from ticdc_producer.scenario.data_step import DataPlan
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.scenario.dataframe.data import data_changes
-from ticdc_producer.scenario.generate.log import generated_changes, generated_images, net_changes
-from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History
 from ticdc_producer.spark.event_stream import ordered_events
-from ticdc_producer.spark.generated.row_events import generated_row_events
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
-
-FEW_CHANGES = 100_000
-"""Below this many generated changes, planning their query costs more than computing them."""
-
-
-@dataclass(frozen=True)
-class StepRows:
-    """The rows of the ``generate`` and ``data`` steps of a history, which come as DataFrames.
-
-    :param images: for each ``generate`` step the row images that ``generated_images`` returns.
-    """
-
-    spark: SparkSession
-    plans: tuple[GeneratePlan, ...] = ()
-    images: tuple[DataFrame, ...] = ()
-    data: tuple[DataPlan, ...] = ()
-
-    @cached_property
-    def generated(self) -> DataFrame | None:
-        """The changes of the ``generate`` steps (shape ``CHANGE_LOG``); None without such steps."""
-        return _union(map(generated_changes, self.images, self.plans))
-
-    @cached_property
-    def net(self) -> DataFrame | None:
-        """The net changes per transaction of the ``generate`` steps; None without such steps."""
-        return _union(map(net_changes, self.images, self.plans))
+from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 
 @dataclass(frozen=True)
 class ChangeLog:
-    """The row changes of a history as DataFrames.
+    """The row changes of a history.
 
-    :param sql_changes: changes (shape ``CHANGE_LOG``) of SQL run on the driver and of ``data`` steps.
-    :param steps: the rows of ``generate`` and ``data`` steps.
+    :param few: the changes of SQL (shape ``CHANGE_LOG``).
+    :param many: the changes of DataFrames and ``data`` steps (shape ``CHANGE_LOG``), if there are any.
+    :param steps: the plans of ``generate`` and ``data`` steps, whose rows are compared.
     :param row_events: the row events of the stream if they were already computed; None: computed on demand.
     """
 
-    sql_changes: DataFrame
     steps: StepRows
+    few: pa.RecordBatch
+    many: DataFrame | None = None
     row_events: DataFrame | None = None
 
     @property
@@ -68,28 +44,37 @@ class ChangeLog:
         """The session of the DataFrames."""
         return self.steps.spark
 
-    @cached_property
+    @property
     def changes(self) -> DataFrame:
-        """All changes: those of SQL, of ``data`` steps and of ``generate`` steps."""
-        generated = self.steps.generated
-        return self.sql_changes if generated is None else self.sql_changes.unionByName(generated)
+        """All changes, in no order."""
+        if not self.steps.plans:
+            return self._changes_to_shuffle
+        generated = generated_changes(self.spark, tuple(self.steps.plans))
+        return self._changes_to_shuffle.unionByName(generated)
 
-    def events(self, plan: StreamPlan, faults: EventFaults | None = None) -> DataFrame:
+    @cached_property
+    def _changes_to_shuffle(self) -> DataFrame:
+        few = self.spark.createDataFrame(pa.Table.from_batches([self.few]))
+        return few if self.many is None else few.unionByName(self.many)
+
+    def events(self, plan: StreamPlan, faults: EventFaults | None = None) -> OrderedEvents:
         """The ordered event stream (shape ``EVENT_STREAM``).
 
         :param faults: the stage that injects faults; None: no faults.
         """
-        return ordered_events(self.rows(plan), plan, faults)
+        if faults is None and self.steps.plans and self.many is None:
+            partitions = GeneratedPartitions(plan, self.steps.plans, self.few)
+            return GeneratedStream(self.spark, partitions)
+        return EventFrame(ordered_events(self.rows(plan), plan, faults))
 
     def rows(self, plan: StreamPlan) -> DataFrame:
         """The row events of the stream without DDL and resolved events, unordered."""
         if self.row_events is not None:
             return self.row_events
-        rows = row_events(self.sql_changes, plan)
-        if self.steps.net is None:
+        rows = row_events(self._changes_to_shuffle, plan)
+        if not self.steps.plans:
             return rows
-        moves = any(plan.rows_move for plan in self.steps.plans)
-        return rows.unionByName(generated_row_events(self.steps.net, plan, moves=moves))
+        return rows.unionByName(generated_row_events(self.spark, tuple(self.steps.plans), plan))
 
     @contextmanager
     def materialize_rows(self, plan: StreamPlan) -> Iterator[ChangeLog]:
@@ -103,32 +88,9 @@ def change_log(spark: SparkSession, history: History) -> ChangeLog:
 
     :raises ScenarioError: for a step that Spark rejects.
     """
-    sql_changes = spark.createDataFrame(pa.Table.from_batches([change_batch(history.changes)]))
+    many: DataFrame | None = None
     for source in history.data:
-        sql_changes = sql_changes.unionByName(data_changes(spark, source))
-    steps = step_rows(spark, history)
-    images = tuple(_checkpoint_if_small(rows, history) for rows in steps.images)
-    return ChangeLog(sql_changes, replace(steps, images=images))
-
-
-def step_rows(spark: SparkSession, history: History) -> StepRows:
-    """The rows of the steps of a history that come as DataFrames.
-
-    :raises ScenarioError: for a step that Spark rejects.
-    """
-    images = tuple(generated_images(spark, plan) for plan in history.generated)
-    return StepRows(spark, history.generated, images, history.data)
-
-
-def _union(logs: Iterator[DataFrame]) -> DataFrame | None:
-    found = [*logs]
-    return reduce(DataFrame.unionByName, found) if found else None
-
-
-def _checkpoint_if_small(generated: DataFrame, history: History) -> DataFrame:
-    """Checkpoint few generated rows, so that later queries do not plan their windows and cells again.
-
-    Not on a cluster: a local checkpoint is lost with its executor.
-    """
-    local = str(generated.sparkSession.conf.get("spark.master")).startswith("local")
-    return generated.localCheckpoint() if local and history.row_changes < FEW_CHANGES else generated
+        changes = data_changes(spark, source)
+        many = changes if many is None else many.unionByName(changes)
+    steps = StepRows(spark, history.generated, history.data)
+    return ChangeLog(steps, change_batch(history.changes), many)

@@ -30,6 +30,7 @@ from ticdc_producer.targets.encoding.encoded_stream import (
     encoded_stream,
     messages_of,
 )
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 
 
@@ -42,7 +43,7 @@ class Encoded:
     """
 
     job: Job
-    events: DataFrame
+    events: OrderedEvents
     entries: DataFrame
 
     @cached_property
@@ -91,7 +92,7 @@ class Encoded:
 
 @contextmanager
 def encode_once(
-    job: Job, events: DataFrame, *, messages: bool = False, carried: bool = False, faults: bool = True
+    job: Job, events: OrderedEvents, *, messages: bool = False, carried: bool = False, faults: bool = True
 ) -> Iterator[Encoded]:
     """Encode an event stream once; everything in the block reads the stored result.
 
@@ -105,7 +106,7 @@ def encode_once(
     log = PartitionFaults if faults and job.faults is not None else None
     entries = encoded_stream(events, plan, Wanted(messages=messages, events=carried, fault_log=log))
     with ExitStack() as stack:
-        with row_limited_batches(events.sparkSession, plan.catalog):
+        with row_limited_batches(events.spark, plan.catalog):
             found = Encoded(job, events, stack.enter_context(materialized(entries, in_order=True)))
             _ = found.counts  # encodes
         yield found

@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts, discarded
 from ticdc_producer.runs.encoded import Encoded, encode_once
@@ -21,6 +19,7 @@ from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.target import MessageTarget, Target
 from ticdc_producer.runs.verification import Expected
 from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 
 def execute(job: Job, committed: ChangeLog, targets: Sequence[Target], options: RunOptions) -> RunReport:
@@ -46,12 +45,13 @@ class _Run:
     committed: ChangeLog
     targets: Sequence[Target]
     options: RunOptions
-    faulted_events: DataFrame
+    faulted_events: OrderedEvents
 
     def execute(self) -> RunReport:
         with ExitStack() as stack:
-            if self._encodes_again:
-                self.faulted_events = stack.enter_context(materialized(self.faulted_events, in_order=True))
+            if self._encodes_again and isinstance(self.faulted_events, EventFrame):
+                events = materialized(self.faulted_events.frame, in_order=True)
+                self.faulted_events = EventFrame(stack.enter_context(events))
             encoded = stack.enter_context(self._encoded())
             report = self._report_of(encoded)
             if self.options.dry_run:

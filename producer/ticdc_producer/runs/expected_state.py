@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.runs.change_log import StepRows
-from ticdc_producer.runs.generated_state import generated_state, state_rows
 from ticdc_producer.runs.prepare import Job
+from ticdc_producer.runs.step_rows import StepRows, state_rows
 from ticdc_producer.runs.write_golden import replicated_state
 from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.table_state import STATE
@@ -47,15 +47,18 @@ def sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
     return pa.Table.from_pylist(records, STATE)
 
 
-def step_states(steps: StepRows, job: Job, ts: int | None) -> dict[str, DataFrame]:
-    """Rows of the tables that ``generate`` and ``data`` steps filled (``STATE``), by ``schema.table``."""
-    return {table.qualified_name: rows for table, rows in _of_steps(steps, job, ts)}
-
-
 def _of_steps(steps: StepRows, job: Job, ts: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
+    """Rows of the tables that ``generate`` and ``data`` steps filled (``STATE``)."""
     commits = job.sent if ts is None else job.commits_until(ts)
-    for table, frame in generated_state(steps, job, commits):
-        yield table, state_rows(job, table, frame)
+    for table, rows in steps.at(job, commits):
+        yield table, _state(job, table, rows)
+
+
+def _state(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
+    def records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (state_rows(job, table, batch) for batch in batches)
+
+    return rows.mapInArrow(records, from_arrow_schema(STATE))
 
 
 def expected_rows(
@@ -69,12 +72,13 @@ def expected_rows(
     left_out, visible = {*unverifiable, *skipped}, job.encoder.fidelity.visible_name
     rows = sql_state(job, left_out, ts)
     tables = set(zip(*(rows.column(name).to_pylist() for name in ("schema", "table")), strict=True))
-    found = steps.spark.createDataFrame(rows) if rows.num_rows else steps.spark.createDataFrame([], _EMPTY)
+    found = (
+        steps.spark.createDataFrame(rows)
+        if rows.num_rows
+        else steps.spark.createDataFrame([], from_arrow_schema(STATE))
+    )
     for table, frame in _of_steps(steps, job, ts):
         if table.qualified_name not in left_out:
             tables.add((visible(table.schema), visible(table.name)))
             found = found.unionByName(frame)
     return ExpectedState(found, tables, sorted(unverifiable), ts)
-
-
-_EMPTY = "schema string, table string, row map<string,binary>"

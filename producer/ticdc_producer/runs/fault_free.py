@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal import DROPPED
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job
+from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 
-def sent_events(job: Job, faulted_events: DataFrame) -> DataFrame:
+def sent_events(job: Job, faulted_events: OrderedEvents) -> OrderedEvents:
     """An event stream without the events that faults removed."""
-    if job.faults is None:
+    if job.faults is None or not isinstance(faulted_events, EventFrame):
         return faulted_events
-    return faulted_events.where(F.col("kind") != DROPPED)
+    return EventFrame(faulted_events.frame.where(F.col("kind") != DROPPED))
 
 
-def events_of_a_correct_stream(job: Job, committed: ChangeLog, faulted_events: DataFrame) -> DataFrame:
+def events_of_a_correct_stream(
+    job: Job, committed: ChangeLog, faulted_events: OrderedEvents
+) -> OrderedEvents:
     """The event stream of ``committed`` with legal faults, without illegal ones.
 
     :param faulted_events: the event stream with all faults.

@@ -9,13 +9,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.write_golden import (
     check_same_run,
@@ -25,6 +25,7 @@ from ticdc_producer.runs.write_golden import (
     write_folder,
     write_only_messages,
 )
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
 
 
@@ -64,11 +65,11 @@ class GoldenTarget(MessageTarget):
         write_folder(self.folder, encoded, steps, report)
         return report
 
-    def take(self, outcome: Outcome, steps: StepRows, report: RunReport, /) -> None:
+    def take(self, outcome: Outcome, report: RunReport, /) -> None:
         self.options.on_status(f"writing {self.folder}")
-        write_files(self.folder, self.job, outcome.files, steps, report)
+        write_files(self.folder, self.job, outcome, report)
 
-    def write_in_one_pass(self, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
         self.options.on_status(f"writing {self.folder}")
         return write_only_messages(self.folder, self.job, events)
 

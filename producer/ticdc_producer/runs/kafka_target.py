@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 from ticdc_producer.config.claim_storage import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded, encode_once
 from ticdc_producer.runs.fault_free import sent_events
@@ -22,8 +21,10 @@ from ticdc_producer.runs.rejected_rows import rejected_rows
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.topic_ranges import TopicRanges
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.kafka.topics import Topics
 
 
@@ -95,10 +96,10 @@ class KafkaTarget(MessageTarget):
                 self._topics.write_stored(encoded.entries, plan.claim_storage)
         return report
 
-    def take(self, outcome: Outcome, _steps: StepRows, _report: RunReport, /) -> None:
+    def take(self, outcome: Outcome, _report: RunReport, /) -> None:
         self._topics = RunTopics(self.job.changefeed, self.brokers, outcome.starts)
 
-    def write_in_one_pass(self, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
         """Write the messages. A rejected row ends the run, unless such rows are skipped.
 
         The error names the messages that were delivered before.
@@ -112,7 +113,7 @@ class KafkaTarget(MessageTarget):
             counts = self._topics.write(events, self.job.encode_plan(skip_refused=skips))
         return counts, skipped
 
-    def _skipped(self, events: DataFrame) -> list[dict[str, Any]]:
+    def _skipped(self, events: OrderedEvents) -> list[dict[str, Any]]:
         with encode_once(self.job, events) as encoded:
             return rejected_rows(encoded.entries)
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.local_time import is_utc, timestamp_columns
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.history import RowImage
-from ticdc_producer.spark.generated.commit import local_text
 
 
 def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
@@ -27,15 +23,3 @@ def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tu
         tuple(local_timestamp(value, zone) if index in columns else value for index, value in enumerate(row))
         for row in rows
     )
-
-
-def local_dataframe(table: TableInfo, rows: DataFrame, time_zone: str) -> DataFrame:
-    """Convert the rows of a DataFrame, whose column ``row`` is a row image."""
-    columns = timestamp_columns(table)
-    if is_utc(time_zone) or not columns:
-        return rows
-
-    def convert(value: Column, index: Column) -> Column:
-        return F.when(index.isin(*columns), local_text(value, time_zone)).otherwise(value)
-
-    return rows.withColumn("row", F.transform("row", convert))

@@ -12,11 +12,13 @@ from pyspark.sql import functions as F
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
-from ticdc_producer.runs.change_log import ChangeLog, StepRows
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
+from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
@@ -88,7 +90,9 @@ def run_changes(
     )
     targets = checked_targets(job, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
-    return execute(job, ChangeLog(shifted, StepRows(changes.sparkSession)), targets, options)
+    return execute(
+        job, ChangeLog(StepRows(changes.sparkSession), change_batch(()), shifted), targets, options
+    )
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

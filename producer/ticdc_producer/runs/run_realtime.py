@@ -35,6 +35,7 @@ from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.kafka.topics import Offsets
 
 
@@ -156,18 +157,20 @@ def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Of
     return ends
 
 
-def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> DataFrame:
+def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> EventFrame:
     """The ordered event stream of one slice."""
     first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
     changes = changes.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < next_commit))
     events = ordered_events(row_events(changes, job.stream), job.stream)
-    return events.where(
-        (F.col("deliver_after_ts") > slice_.after_ts) & (F.col("deliver_after_ts") <= slice_.end_ts)
+    return EventFrame(
+        events.where(
+            (F.col("deliver_after_ts") > slice_.after_ts) & (F.col("deliver_after_ts") <= slice_.end_ts)
+        )
     )
 
 
 def _with_verdict(
-    job: Job, committed: ChangeLog, events: DataFrame, target: RunTopics, options: RunOptions
+    job: Job, committed: ChangeLog, events: EventFrame, target: RunTopics, options: RunOptions
 ) -> RunReport:
     with encode_once(job, events, carried=True) as encoded:
         report = RunReport(

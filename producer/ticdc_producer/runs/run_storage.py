@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.runs.change_log import ChangeLog, StepRows
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.run_topics import check_speculation
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.storage_verification import storage_verdict
 from ticdc_producer.runs.target import Target
 from ticdc_producer.runs.verification import Expected
+from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.targets.storage.data_files import FileRules
 from ticdc_producer.targets.storage.directories import in_directories
@@ -72,9 +72,10 @@ class StorageTarget(Target):
     def _layout(self) -> StoragePlan:
         return layout_of(self.job)
 
-    def events(self, committed: ChangeLog) -> DataFrame:
+    def events(self, committed: ChangeLog) -> EventFrame:
         job = self.job
-        return in_directories(committed.rows(job.stream), self._layout, job.history.catalog, job.changefeed)
+        rows = committed.rows(job.stream)
+        return EventFrame(in_directories(rows, self._layout, job.history.catalog, job.changefeed))
 
     def check_encoded(self, encoded: Encoded) -> None:
         """Check that the layout has a directory for all rows.

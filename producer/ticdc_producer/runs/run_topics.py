@@ -16,6 +16,7 @@ from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.encode import EncodePlan
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
@@ -57,7 +58,7 @@ class RunTopics:
         except DeliveryError as error:
             raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
 
-    def write(self, events: DataFrame, plan: EncodePlan) -> Counts:
+    def write(self, events: OrderedEvents, plan: EncodePlan) -> Counts:
         """Encode, write, wait for every acknowledgement.
 
         :return: what the workers reported as written.
@@ -65,8 +66,8 @@ class RunTopics:
         :raises ForeignMessageError: for a partition with a message that the run did not write.
         :raises SparkError: if Spark may run two attempts of a task at the same time.
         """
-        check_speculation(events.sparkSession)
-        with row_limited_batches(events.sparkSession, plan.catalog):
+        check_speculation(events.spark)
+        with row_limited_batches(events.spark, plan.catalog):
             return self._written(deliver(events, plan, self._delivery(plan.claim_storage)))
 
     def write_stored(self, entries: DataFrame, claims: str) -> Counts:

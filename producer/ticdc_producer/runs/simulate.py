@@ -73,13 +73,11 @@ class Simulation:
 def simulate(job: Job, generated: Sequence[pa.RecordBatch] = (), *, faults: bool = True) -> Simulation:
     """Encode the whole stream of a job; events that TiCDC's encoder rejects are left out.
 
-    :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
+    :param generated: the changes of ``generate`` steps (shape ``CHANGE_LOG``), see ``generated_rows``.
     :param faults: whether to inject illegal faults of events and faults of messages. Without them the
         result is the stream that TiCDC would have sent.
     """
-    changes = pa.concat_batches(
-        [change_batch(job.history.changes), *(batch.cast(CHANGE_LOG) for batch in generated)]
-    )
+    changes = pa.concat_batches([change_batch(job.history.changes), *generated])
     stage: EventFaults | None = job.event_faults(illegal=faults)
     events = event_stream(changes, job.stream, stage)
     plan = job.encode_plan(skip_refused=True, faults=faults)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from pyspark.sql import SparkSession
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.runs.change_log import StepRows, step_rows
 from ticdc_producer.runs.counts import discarded
+from ticdc_producer.runs.generated_rows import run_with_generated_rows
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.progress import final_progress
 from ticdc_producer.runs.run_options import RunOptions
@@ -24,12 +23,11 @@ from ticdc_producer.runs.small_task import Outcome, SmallTask
 from ticdc_producer.runs.small_verification import (
     SmallExpected,
     SmallVerification,
-    small_step_states,
     small_stream,
 )
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.verification import Expected
-from ticdc_producer.spark.one_task import run_in_one_task
 from ticdc_producer.verifier.options import Strictness
 
 SMALL_CHANGES = 20_000
@@ -118,16 +116,11 @@ class _SmallRun:
         return replace(sent, files=encoded.files)
 
     def _outcome(self, task: SmallTask) -> Outcome:
-        return run_in_one_task(self.spark, task, self._steps.generated)
-
-    @cached_property
-    def _steps(self) -> StepRows:
-        """The rows of the ``generate`` steps."""
-        return step_rows(self.spark, self.job.history)
+        return run_with_generated_rows(self.spark, self.job, task)
 
     def _finished(self, target: MessageTarget, done: Outcome, report: RunReport) -> RunReport:
         """Finish what the task has done, and verify it."""
-        target.take(done, self._steps, report)
+        target.take(done, report)
         report = replace(report, target=target.name, broker_pid=target.broker_pid)
         if not self.options.verify_output:
             return report
@@ -141,15 +134,16 @@ class _SmallRun:
                 job=target.job,
                 events=done.expected,
                 skipped=skipped,
-                step_states=small_step_states(self._steps, target.job),
+                step_states=done.step_states,
             ),
             # Whether these messages are all that was ever sent for the tables.
             strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
             claims=target.claims,
         )
-        found = run_in_one_task(self.spark, task.with_fetched_schemas())
+        found = run_with_generated_rows(self.spark, None, task.with_fetched_schemas())
         if found is None:  # too many bytes for one task
             events = self.spark.createDataFrame(done.expected)
-            return target.verified(Expected(target.job, self._steps, lambda: events, skipped), report)
+            steps = StepRows(self.spark, self.job.history.generated)
+            return target.verified(Expected(target.job, steps, lambda: events, skipped), report)
         self.options.on_verdict(small_stream(self.spark, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

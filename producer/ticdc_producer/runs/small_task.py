@@ -5,7 +5,7 @@ The task returns the files of a golden folder, and the driver writes them: its d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
+from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
 from ticdc_producer.runs.rejected_rows import stop_error
@@ -38,6 +39,7 @@ class Outcome:
     :param expected: the events that a correct stream has (shape ``EXPECTED_EVENTS``); None if they are not
         compared.
     :param starts: offset of the run's first message in each partition; empty without Kafka.
+    :param step_states: the expected rows of the tables that ``generate`` steps filled.
     """
 
     counts: Counts
@@ -47,6 +49,7 @@ class Outcome:
     expected: pa.Table | None = None
     starts: Offsets = field(default_factory=dict)
     skipped_tables: frozenset[str] = frozenset()
+    step_states: StepStates = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +68,13 @@ class SmallTask:
     append: bool = False
     resume: bool = False
 
-    def __call__(self, generated: Iterable[pa.RecordBatch]) -> Outcome:
+    def __call__(self, generated: GeneratedRows) -> Outcome:
         """Encode everything, and write it if that is all right.
 
-        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``).
         :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
         :raises ProducerError: for a topic that cannot be written, and failed deliveries.
         """
-        changes = list(generated) if self.job.history.generated else []
-        simulation = simulate(self.job, changes)
+        simulation = simulate(self.job, generated.changes)
         rejected = _rejected(simulation)
         if rejected and self.job.scenario.on_error == "stop":
             raise stop_error(rejected[0])
@@ -84,7 +85,9 @@ class SmallTask:
         expected = None
         if self.compared:
             without = self.job.faults is None
-            expected = (simulation if without else simulate(self.job, changes, faults=False)).expected_events
+            expected = (
+                simulation if without else simulate(self.job, generated.changes, faults=False)
+            ).expected_events
         return Outcome(
             counts=_counts(simulation, len(rejected)),
             rejected=rejected[:MAX_LISTED_REFUSED],
@@ -93,6 +96,7 @@ class SmallTask:
             expected=expected,
             starts=starts,
             skipped_tables=simulation.skipped_tables,
+            step_states=generated.states,
         )
 
     def _faults(self, simulation: Simulation) -> FaultSummary:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -14,15 +14,17 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.model.shapes import DECODED, MESSAGES
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.runs.change_log import StepRows, step_rows
-from ticdc_producer.runs.expected_state import sql_state, step_states
+from ticdc_producer.runs.expected_state import sql_state
+from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.runs.step_rows import state_rows, table_marker
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
 from ticdc_producer.runs.verify_options import verify_options
@@ -49,11 +51,8 @@ class SmallExpectation(ABC):
     job: Job | None
     skipped: frozenset[str]
 
-    def simulated(self, _generated: Iterable[pa.RecordBatch], /) -> SmallExpectation:
-        """This with the events, if they have to be simulated.
-
-        The argument has the changes of ``generate`` steps (shape ``CHANGE_LOG``).
-        """
+    def simulated(self, _generated: GeneratedRows, /) -> SmallExpectation:
+        """This with the events, if they have to be simulated."""
         return self
 
     @abstractmethod
@@ -70,21 +69,20 @@ class SmallExpected(SmallExpectation):
     """What a scenario requires of a small stream.
 
     :param events: shape ``EXPECTED_EVENTS``; None: the task simulates the job, without illegal faults.
-    :param step_states: by time stamp of the state (None: the end) and ``schema.table``, the rows of tables
-        that ``generate`` steps filled (``table_state.STATE``).
+    :param step_states: the rows of the tables that ``generate`` steps filled; with ``events`` only.
     """
 
     job: Job
     events: pa.Table | None = None
     skipped: frozenset[str] = frozenset()
-    step_states: Mapping[int | None, Mapping[str, pa.Table]] = field(default_factory=dict)
+    step_states: StepStates = field(default_factory=dict)
 
-    def simulated(self, generated: Iterable[pa.RecordBatch], /) -> SmallExpected:
+    def simulated(self, generated: GeneratedRows, /) -> SmallExpected:
         if self.events is not None:
             return self
-        simulation = simulate(self.job, [*generated], faults=False)
+        simulation = simulate(self.job, generated.changes, faults=False)
         skipped = simulation.skipped_tables if self.job.scenario.on_error == "skip" else frozenset[str]()
-        return replace(self, events=simulation.expected_events, skipped=skipped)
+        return replace(self, events=simulation.expected_events, skipped=skipped, step_states=generated.states)
 
     def comparison(self, stream: CheckedStream) -> Comparison | None:
         return None if self.events is None else stream.comparison(self.events)
@@ -95,10 +93,14 @@ class SmallExpected(SmallExpectation):
     def _state(self, stream: CheckedStream, ts: int | None) -> StateComparison:
         unverifiable = not_compared(self.job, stream.facts)
         left_out = self.skipped | unverifiable
-        steps = self.step_states.get(ts, {})
-        rows = [rows for name, rows in steps.items() if name not in left_out]
-        state = pa.concat_tables([sql_state(self.job, left_out, ts), *rows])
+        steps = [one for one in self.step_states.get(ts, ()) if one[0].qualified_name not in left_out]
+        state = pa.concat_tables([sql_state(self.job, left_out, ts), *self._step_rows(steps)])
         return stream.state(state, sorted(unverifiable), ts)
+
+    def _step_rows(self, steps: Iterable[tuple[TableInfo, pa.Table]]) -> Iterator[pa.Table]:
+        for table, rows in steps:
+            records = (state_rows(self.job, table, batch) for batch in rows.to_batches())
+            yield pa.Table.from_batches([table_marker(self.job, table), *records], STATE)
 
 
 @dataclass(frozen=True)
@@ -148,11 +150,10 @@ class SmallVerification:
         job = None if self.expected is None else self.expected.job
         return self.schemas or ({} if job is None else job.known_schemas)
 
-    def __call__(self, generated: Iterable[pa.RecordBatch]) -> SmallVerdict | None:
+    def __call__(self, generated: GeneratedRows) -> SmallVerdict | None:
         """The verdict; None if the messages are too many for one task.
 
-        :param generated: changes of ``generate`` steps (shape ``CHANGE_LOG``), if the scenario's events are
-            not known.
+        :param generated: rows of ``generate`` steps, if the scenario's events are not known.
         """
         started = perf_counter()
         messages = self.messages.read() if isinstance(self.messages, TopicRanges) else self.messages
@@ -185,20 +186,6 @@ class SmallVerification:
         rejected = {*self.skipped, *(() if self.expected is None else self.expected.skipped)}
         options = verify_options(changefeed, fidelity, self.topics, self.strictness, job, rejected)
         return CheckedStream(pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED), options)
-
-
-def small_step_states(steps: StepRows, job: Job) -> dict[int | None, dict[str, pa.Table]]:
-    """The rows of tables that ``generate`` steps filled, see :class:`SmallExpected`."""
-    return {
-        ts: {name: frame.toArrow().cast(STATE) for name, frame in step_states(steps, job, ts).items()}
-        for ts in (None, *job.state_at)
-    }
-
-
-def small_expected(spark: SparkSession, job: Job) -> tuple[SmallExpected, DataFrame | None]:
-    """What a scenario with a small history requires, and the rows that the task needs to simulate it."""
-    steps = step_rows(spark, job.history)
-    return SmallExpected(job=job, step_states=small_step_states(steps, job)), steps.generated
 
 
 def is_small_folder(folder: Path) -> bool:

@@ -12,15 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.change_log import ChangeLog, StepRows
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.topic_ranges import TopicRanges
 from ticdc_producer.runs.verification import Expected
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 
 
 class Target(ABC):
@@ -62,7 +64,7 @@ class Target(ABC):
         """Whether an earlier run, which this run resumes, has finished the target."""
         return False
 
-    def events(self, committed: ChangeLog) -> DataFrame:
+    def events(self, committed: ChangeLog) -> OrderedEvents:
         """The events in the order of the target, including those that faults removed."""
         return committed.events(self.job.stream, self.job.event_faults())
 
@@ -117,11 +119,11 @@ class MessageTarget(Target):
         """Topics and folders hold every event that was encoded."""
 
     @abstractmethod
-    def take(self, outcome: Outcome, steps: StepRows, report: RunReport, /) -> None:
+    def take(self, outcome: Outcome, report: RunReport, /) -> None:
         """Finish what the task of a small run has done; the counterpart of ``write``."""
 
     @abstractmethod
-    def write_in_one_pass(self, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
         """Encode and write the messages of an event stream, without storing them in between.
 
         :return: counts of the written messages, and the skipped events.

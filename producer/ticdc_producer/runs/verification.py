@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame
 from ticdc_producer.config import Changefeed
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import Options
-from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.expected_state import expected_rows
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.folder_expectations import FolderExpectations, folder_expectations
 from ticdc_producer.runs.folder_expected import FolderExpected, small_folder_expected
+from ticdc_producer.runs.generated_rows import run_with_generated_rows
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
@@ -24,10 +25,10 @@ from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
     SMALL_MESSAGES,
     SmallExpectation,
+    SmallExpected,
     SmallVerification,
     is_small_folder,
     message_frame,
-    small_expected,
     small_stream,
 )
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
@@ -35,7 +36,6 @@ from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
-from ticdc_producer.spark.one_task import run_in_one_task
 from ticdc_producer.spark.worker_errors import translate_worker_errors
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
@@ -242,9 +242,8 @@ def _small_verdict(
     if topics is None:
         topics = sorted(set(messages.column("topic").to_pylist())) if isinstance(messages, pa.Table) else ()
     expected: SmallExpectation | None = None
-    generated = None
     if job is not None:
-        expected, generated = small_expected(source.spark, job)
+        expected = SmallExpected(job=job)
     elif source.own is not None:
         expected = small_folder_expected(source.own)
     task = SmallVerification(
@@ -257,7 +256,7 @@ def _small_verdict(
         claims=source.claims,
         schemas=source.schemas,
     )
-    found = run_in_one_task(source.spark, task.with_fetched_schemas(), generated)
+    found = run_with_generated_rows(source.spark, job, task.with_fetched_schemas())
     if found is None:
         return None
     on_verdict(small_stream(source.spark, task, found))
@@ -291,7 +290,10 @@ def _expected(source: _Source, job: Job | None) -> Iterator[Expectation | None]:
     if job is None:
         yield None if source.own is None else FolderExpected(folder=source.own, spark=source.spark)
         return
-    with change_log(source.spark, job.history).materialize_rows(job.stream) as committed:
+    with ExitStack() as stack:
+        committed = change_log(source.spark, job.history)
+        if job.faults is not None:  # they are injected in several passes over the rows
+            committed = stack.enter_context(committed.materialize_rows(job.stream))
         events = committed.events(job.stream, job.event_faults(illegal=False))
         with encode_once(job, events, carried=True, faults=False) as encoded:
             skips = job.scenario.on_error == "skip"

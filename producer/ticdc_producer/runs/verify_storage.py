@@ -13,6 +13,7 @@ from ticdc_producer.runs.run_storage import layout_of, row_columns
 from ticdc_producer.runs.storage_verification import storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
 from ticdc_producer.spark.session import spark_session
+from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import list_storage
 from ticdc_producer.verifier.verdict import Verdict
@@ -44,7 +45,7 @@ def verify_storage(
         return storage_verdict(spark, changefeed, listing, on_verdict=on_verdict)
     plan, committed = layout_of(job), change_log(spark, job.history)
     rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, changefeed)
-    with encode_once(job, rows, carried=True, faults=False) as encoded:
+    with encode_once(job, EventFrame(rows), carried=True, faults=False) as encoded:
         return storage_verdict(
             spark,
             changefeed,

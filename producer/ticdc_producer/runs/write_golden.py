@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -19,23 +19,28 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.pipeline.select import selected_columns
-from ticdc_producer.runs.change_log import StepRows
 from ticdc_producer.runs.counts import Counts, count, discarded
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.fault_frames import fault_occurrences
-from ticdc_producer.runs.generated_state import generated_state, images
 from ticdc_producer.runs.local_rows import local_rows
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.small_task import Outcome
+from ticdc_producer.runs.step_rows import StepRows, images
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.spark.background_jobs import background_jobs
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
 from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.claims import claims
 from ticdc_producer.targets.encoding.encoded_stream import REFUSED, Wanted, encoded_stream, messages_of
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.contents import state_lines
+
+_TableLines: TypeAlias = tuple[TableInfo, Iterable[bytes]]
+"""A table, and the lines of its rows."""
 
 
 def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunReport) -> None:
@@ -54,48 +59,71 @@ def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunRepor
         _write_schemas(folder, job)
         if job.encode_plan(skip_refused=True).claim_storage:
             sink.write_claims(folder, encoded.claims)
-        tables = _write_states(folder, job, steps)
+        tables = _write_states(folder, job, {ts: _in_key_order(job, steps, ts) for ts in _times(job)})
         if job.faults is not None:
             sink.write_faults(folder, fault_occurrences(encoded.entries))
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def _write_states(folder: Path, job: Job, steps: StepRows) -> dict[str, Any]:
+def _times(job: Job) -> tuple[int | None, ...]:
+    """The times (TSO) of the expected states; None: the end."""
+    return (None, *job.state_at)
+
+
+def _in_key_order(job: Job, steps: StepRows, ts: int | None) -> Iterator[_TableLines]:
+    """The tables of ``generate`` and ``data`` steps and their rows at a time.
+
+    Tasks make the lines, and the driver writes them: the disk is its own.
+    """
+    for table, rows in steps.at(job, None if ts is None else job.commits_until(ts)):
+        yield table, _lines(table, rows.orderBy("row_key"))
+
+
+def _lines(table: TableInfo, rows: DataFrame) -> Iterator[bytes]:
+    def lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch([pa.array([state_lines(table, images([batch]))], pa.binary())], ["lines"])
+
+    return (bytes(row["lines"]) for row in rows.mapInArrow(lines, "lines binary").toLocalIterator())
+
+
+def _write_states(
+    folder: Path, job: Job, of_steps: Mapping[int | None, Iterable[_TableLines]]
+) -> dict[str, Any]:
     """Write the expected rows at the end and at the ``state_at`` time stamps.
 
+    :param of_steps: by time, the lines of the tables that ``generate`` and ``data`` steps filled.
     :return: the table definition for each file.
     """
-    states: dict[Path, tuple[State, int | None]] = {folder / "state": (job.history.state, None)}
-    for ts in job.state_at:
-        states[folder / "state.at" / str(ts)] = (job.state_until(ts), job.commits_until(ts))
     forms = {}
-    for state_folder, (state, commits) in states.items():
+    for ts, steps in of_steps.items():
+        state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
         state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
-        generated = ((table, images(frame)) for table, frame in generated_state(steps, job, commits))
-        for table, rows in chain(replicated_state(job, state), generated):
-            file = sink.write_state(state_folder, table, rows)
+        of_sql = replicated_state(job, job.history.state if ts is None else job.state_until(ts))
+        for table, lines in chain(((table, [state_lines(table, rows)]) for table, rows in of_sql), steps):
+            file = sink.write_state(state_folder, table, lines)
             forms[file.relative_to(folder).as_posix()] = table_json(table)
     return forms
 
 
-def write_files(path: Path, job: Job, files: Mapping[str, bytes], steps: StepRows, report: RunReport) -> None:
-    """Write a golden folder of files that a task has made, with the expected states and the manifest.
-
-    :param files: contents by name.
-    :param steps: the rows of the ``generate`` steps.
-    """
+def write_files(path: Path, job: Job, done: Outcome, report: RunReport) -> None:
+    """Write a golden folder of files that a task has made, with the expected states and the manifest."""
     with sink.golden_folder(path) as folder:
         if job.encode_plan(skip_refused=True).claim_storage:
             (folder / sink.CLAIMS).mkdir()
-        for name, content in files.items():
+        for name, content in done.files.items():
             (folder / name).write_bytes(content)
-        tables = _write_states(folder, job, steps)
+        of_steps = {
+            ts: [(table, [state_lines(table, images(rows.to_batches()))]) for table, rows in state]
+            for ts, state in done.step_states.items()
+        }
+        tables = _write_states(folder, job, of_steps)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def write_only_messages(path: Path, job: Job, events: DataFrame) -> tuple[Counts, list[dict[str, Any]]]:
+def write_only_messages(path: Path, job: Job, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
     """Write messages, claim-check objects and the manifest; each event is encoded once.
 
     :return: counts of the written messages, and the skipped events.
@@ -107,14 +135,14 @@ def write_only_messages(path: Path, job: Job, events: DataFrame) -> tuple[Counts
     rejected = Observation()
     observed = entries.observe(rejected, F.count_if(F.col("type") == REFUSED).alias("refused"))
     with sink.golden_folder(path) as folder:
-        with row_limited_batches(events.sparkSession, plan.catalog):
+        with row_limited_batches(events.spark, plan.catalog):
             sink.write_message_files(folder, messages_of(observed))
         # Encodes once more if there are any: the files that were just written are those of the messages.
         skipped = skipped_events(job, entries, rejected.get["refused"])
         _write_schemas(folder, job)
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
-        counts = count(events.sparkSession.read.parquet(str(folder / sink.MESSAGE_FILES)))
+        counts = count(events.spark.read.parquet(str(folder / sink.MESSAGE_FILES)))
         sink.write_manifest(folder, _manifest(job, counts, discarded(job), skipped))
     return counts, skipped
 

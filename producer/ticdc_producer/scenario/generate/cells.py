@@ -1,120 +1,196 @@
-"""Values of one column as Spark expressions: pure functions of the event that last changed them."""
+"""The values of one column: pure functions of the row and of the change that last gave it a value."""
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    LongType,
-    StringType,
-    TimestampNTZType,
-)
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, TEMPORALS, MySQLType
-from ticdc_producer.scenario.dataframe.canonical import canonical
-from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS, REAL_STEPS, is_string
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import FLOATS, MySQLType
+from ticdc_producer.scenario.generate.domain import REAL_STEPS, is_string
 from ticdc_producer.scenario.generate.draw import (
+    Hashes,
+    Longs,
     draw,
     happens,
     letters,
     normal,
     octets,
-    quotient,
     uniform,
     uniform_of,
     zipf,
 )
-from ticdc_producer.scenario.generate.picks import row_count_at
+from ticdc_producer.scenario.generate.picks import first_event, row_count_at
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
+from ticdc_producer.scenario.generate.row_history import NEVER, Versions
+from ticdc_producer.scenario.generate.value_texts import (
+    integer_texts,
+    joined_texts,
+    ordinal_texts,
+    real_texts,
+)
 
 T = MySQLType
-_MANY = 50
-"""Maximum number of choices that are literals of the plan."""
+
+_MASK = (1 << 64) - 1
 
 
-def cell(plan: GeneratePlan, column: ColumnPlan, versions: DataFrame) -> Column:
-    """The canonical value of a column, as binary.
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What some values of a column are made of.
 
-    :param versions: the result of ``with_versions`` and ``with_expressions``.
+    :param row: number of the row.
+    :param version: number that the draws depend on: of the change that last gave the column a value; for a
+        column of a unique key the number of the key.
+    :param added: the sum that updates added since the insert, in units of the last digit.
     """
-    version, number = F.col(f"version_{column.offset}"), F.col(f"number_{column.offset}")
+
+    row: Longs
+    version: Longs
+    added: Longs | None = None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+Expressions: TypeAlias = Callable[[GeneratePlan, ColumnPlan, "Arguments"], pa.Array]
+"""Returns the canonical values of a column's ``expression``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What an ``expression`` can use.
+
+    :param row: number of the row; ``version``: of the change that made the value.
+    :param number: different for all values of the column; ``draw``: a hash.
+    """
+
+    row: Longs
+    version: Longs
+    number: Longs
+    draw: Longs
+
+
+def sources(plan: GeneratePlan, column: ColumnPlan, rows: Longs, versions: Versions) -> Sources:
+    """What the values of a column are made of in some rows."""
+    if column.keyed:
+        keyed = np.where(versions.keys == NEVER, rows, versions.keys + plan.all_rows)
+        return Sources(rows, keyed)
+    version = versions.changed.get(column.offset, versions.made)
+    return Sources(rows, version, versions.added.get(column.offset))
+
+
+def cells(plan: GeneratePlan, column: ColumnPlan, of: Sources, expressions: Expressions) -> pa.Array:
+    """The canonical values of a column, as binary.
+
+    :param expressions: computes the columns with an ``expression``.
+    """
     if column.choices:
-        value = _one_of(column.choices, _ordinal(plan, column, version, len(column.choices)))
+        values = _one_of(column.choices, _ordinals(plan, column, of.version, len(column.choices)))
     elif column.expression:
-        name = f"expression_{column.offset}"
-        value = canonical(column.column, F.col(name), versions.schema[name].dataType)
+        values = expressions(plan, column, _arguments(plan, column, of))
     elif column.reference:
-        value = _referring(plan, column, column.reference, version)
+        values = _referring(plan, column, column.reference, of)
     else:
-        value = _own(plan, column, version, number)
-    value = _with_nulls_and_boundaries(plan, column, version, value)
+        values = _own(plan, column, of, _numbers(plan, column, of) if column.sequence else None)
+    values = _with_nulls_and_boundaries(plan, column, of.version, values)
     if column.since:
-        before = F.lit(column.column.origin_default).cast("binary")
-        value = F.when(version < column.since, before).otherwise(value)
-    return value
+        default = pa.scalar(_bytes(column.column.origin_default), pa.binary())
+        values = pc.if_else(pa.array(of.version < column.since), default, values)
+    return values
 
 
-def _own(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:
-    """A value that is drawn or taken from a sequence."""
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _arguments(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Arguments:
+    drawn = draw(plan.salt(f"{column.offset}/value"), of.version).view(np.int64)
+    return Arguments(of.row, _event(plan, column, of), _numbers(plan, column, of), drawn)
+
+
+def _event(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Longs:
+    """The change that last gave the column a value."""
+    if not column.keyed:
+        return of.version
+    moved = of.version >= plan.all_rows
+    return np.where(moved, of.version - plan.all_rows, first_event(plan, np.where(moved, 0, of.version)))
+
+
+def _numbers(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Longs:
+    """The numbers of a sequence: rows are numbered first, then changes, so all numbers are different."""
+    if column.keyed:
+        return of.version
+    return np.where(of.version == first_event(plan, of.row), of.row, of.version + plan.all_rows)
+
+
+def _own(plan: GeneratePlan, column: ColumnPlan, of: Sources, numbers: Longs | None) -> pa.Array:
+    """Values that are drawn, or made of the numbers of a sequence."""
     if is_string(column.column):
-        return _string(plan, column, version, number)
-    typed, kind = _typed(plan, column, version, number)
-    if column.adds:
-        typed = (typed + F.col(f"added_{column.offset}").cast(kind)).cast(kind)
-    elif column.column.type in INTEGERS and isinstance(kind, LongType):
-        return typed.cast("string").cast("binary")  # known to fit; canonical() would draw it several times
-    return canonical(column.column, typed, kind)
+        return _strings(plan, column, of.version, numbers)
+    if column.column.type == T.JSON:
+        return _documents(plan, column, of.version)
+    ordinals: Longs | Hashes = (
+        _ordinals(plan, column, of.version, column.high - column.low + 1) if numbers is None else numbers
+    )
+    if column.column.type in FLOATS:
+        low, high = column.real
+        return real_texts(column.column, low + ordinals.astype(np.float64) / float(REAL_STEPS) * (high - low))
+    shifted = ordinals.astype(np.uint64) + np.uint64(column.low & _MASK)
+    if column.high >= 1 << 63:
+        return integer_texts(shifted)
+    values = shifted.view(np.int64)
+    return ordinal_texts(column.column, values if of.added is None else values + of.added)
 
 
-def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, version: Column) -> Column:
-    """The key of an existing row of the referenced table."""
+def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of: Sources) -> pa.Array:
+    """The keys of existing rows of the referenced table."""
     parent = reference.parent
     parent_rows = (
-        row_count_at(parent, plan, version) if reference.same_step else F.lit(parent.all_rows).cast("long")
+        row_count_at(parent, plan, _event(plan, column, of))
+        if reference.same_step
+        else np.full(len(of), parent.all_rows, np.int64)
     )
     salt = plan.salt(f"{column.offset}/value")
     if column.distribution == "latest":
-        row = parent_rows - 1
+        rows = parent_rows - 1
     elif column.distribution == "zipf":
-        row = zipf(draw(salt, version), parent_rows, column.exponent)
+        rows = zipf(draw(salt, of.version), parent_rows, column.exponent)
     elif column.distribution == "normal":
-        row = normal(salt, version, parent_rows)
+        rows = normal(salt, of.version, parent_rows)
     else:
-        row = uniform_of(draw(salt, version), parent_rows)
-    return _own(parent, reference.column, version, row)
+        rows = uniform_of(draw(salt, of.version), parent_rows)
+    return _own(parent, reference.column, Sources(rows, rows), rows)
 
 
 def _with_nulls_and_boundaries(
-    plan: GeneratePlan, column: ColumnPlan, version: Column, value: Column
-) -> Column:
-    """The value, replaced by NULL or a boundary value at their ratios."""
+    plan: GeneratePlan, column: ColumnPlan, version: Longs, values: pa.Array
+) -> pa.Array:
+    """The values, replaced by NULL or a boundary value at their ratios."""
+    if not (column.nulls or column.boundary_values):
+        return values
     drawn = draw(plan.salt(f"{column.offset}/varied"), version)
     if column.boundary_values:
-        ordinal = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.boundary_values))
-        boundary = _one_of(column.boundary_values, ordinal)
-        value = F.when(happens(column.nulls + column.boundary_share, drawn), boundary).otherwise(value)
+        ordinals = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.boundary_values))
+        boundaries = _one_of(column.boundary_values, ordinals)
+        varied = pa.array(happens(column.nulls + column.boundary_share, drawn))
+        values = pc.if_else(varied, boundaries, values)
     if column.nulls:
-        value = F.when(happens(column.nulls, drawn), F.lit(None).cast("binary")).otherwise(value)
-    return value
+        values = pc.if_else(pa.array(happens(column.nulls, drawn)), pa.scalar(None, pa.binary()), values)
+    return values
 
 
-def _one_of(values: tuple[bytes | None, ...], ordinal: Column) -> Column:
-    if len(values) > _MANY and None not in values:
-        # One text that Spark splits: thousands of literals take seconds to plan.
-        listed = ",".join(value.hex() for value in values if value is not None)
-        return F.unhex(F.get(F.split(F.lit(listed), ","), ordinal.cast("int")))
-    literals = F.array(*(F.lit(value).cast("binary") for value in values))
-    return F.get(literals, ordinal.cast("int"))
+def _one_of(values: tuple[Value, ...], ordinals: Longs | Hashes) -> pa.Array:
+    return pa.array(values, pa.binary()).take(pa.array(ordinals.astype(np.int64)))
 
 
-def _ordinal(plan: GeneratePlan, column: ColumnPlan, version: Column, count: int) -> Column:
-    """An ordinal from 0 to ``count`` - 1, under the column's distribution."""
+def _ordinals(plan: GeneratePlan, column: ColumnPlan, version: Longs, count: int) -> Longs | Hashes:
+    """Ordinals from 0 to ``count`` - 1, under the column's distribution."""
     salt = plan.salt(f"{column.offset}/value")
     if column.distribution == "zipf":
         return zipf(draw(salt, version), count, column.exponent)
@@ -123,79 +199,29 @@ def _ordinal(plan: GeneratePlan, column: ColumnPlan, version: Column, count: int
     return uniform(draw(salt, version), count)
 
 
-def _typed(
-    plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column
-) -> tuple[Column, DataType]:
-    """The value as a typed Spark column, and its type."""
-    if column.column.type == T.JSON:
-        return _document(plan, column, version), StringType()
-    ordinal = number if column.sequence else _ordinal(plan, column, version, column.high - column.low + 1)
-    if column.column.type in FLOATS:
-        low, high = column.real
-        return F.lit(low) + ordinal.cast("double") / float(REAL_STEPS) * (high - low), DoubleType()
-    if column.high >= 1 << 63:
-        wide = ordinal.cast("decimal(20,0)") + F.lit(Decimal(column.low))
-        return wide.cast("decimal(20,0)"), DecimalType(20, 0)
-    return _of_ordinal(column, ordinal + F.lit(column.low))
-
-
-def _of_ordinal(column: ColumnPlan, ordinal: Column) -> tuple[Column, DataType]:
-    code, fsp = column.column.type, max(column.column.decimal, 0)
-    if code == T.NEW_DECIMAL:
-        scale = min(fsp, DECIMAL_DIGITS)
-        point = F.lit(Decimal(1).scaleb(-scale))
-        whole = ordinal.cast("decimal(19,0)")
-        value = (whole * point if scale else whole).cast(DecimalType(38, scale))
-        return value, DecimalType(38, scale)
-    if code in (T.DATE, T.NEW_DATE):
-        return F.date_add(F.lit("1970-01-01").cast("date"), ordinal.cast("int")), DateType()
-    if code == T.DURATION:
-        return _duration_text(ordinal, fsp), StringType()
-    if code in TEMPORALS:
-        micros = (ordinal * F.lit(10 ** (6 - fsp))).cast("decimal(19,0)")
-        seconds = (micros * F.lit(Decimal("0.000001"))).cast("decimal(18,6)")
-        none = F.lit(0)
-        start = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
-        return start + F.make_dt_interval(none, none, none, seconds), TimestampNTZType()
-    return ordinal, LongType()
-
-
-def _duration_text(ordinal: Column, fsp: int) -> Column:
-    size = F.abs(ordinal)
-    seconds = quotient(size, 10**fsp)
-    clock = [quotient(seconds, 3600), quotient(seconds, 60) % 60, seconds % 60]
-    parts = [F.lpad(part.cast("string"), 2, "0") for part in clock[1:]]
-    hours = F.when(clock[0] < 100, F.lpad(clock[0].cast("string"), 2, "0")).otherwise(clock[0].cast("string"))
-    text = F.concat_ws(":", hours, *parts)
-    if fsp:
-        text = F.concat(text, F.lit("."), F.lpad((size % 10**fsp).cast("string"), fsp, "0"))
-    return F.concat(F.when(ordinal < 0, "-").otherwise(""), text)
-
-
-def _string(plan: GeneratePlan, column: ColumnPlan, version: Column, number: Column) -> Column:
-    """The canonical value of a text, or of bytes.
-
-    It is known to fit, so the rules of ``canonical``, which name their value several times and would have
-    Spark draw it as often, are left out.
-    """
-    if column.sequence:
-        return _filled(column, number.cast("string").cast("binary"))
+def _strings(plan: GeneratePlan, column: ColumnPlan, version: Longs, numbers: Longs | None) -> pa.Array:
+    """Texts, or bytes."""
+    if numbers is not None:
+        return _filled(column, integer_texts(numbers))
     least, most = column.length
-    text = octets if column.column.charset == "binary" else letters
-    drawn = text(plan.salt(f"{column.offset}/text"), version, most)
-    if least == most:
-        return _filled(column, drawn)
-    length = F.lit(least) + _ordinal(plan, column, version, most - least + 1)
-    return _filled(column, F.substring(drawn, F.lit(1), length.cast("int")))
+    drawn = octets if column.column.charset == "binary" else letters
+    lengths = None
+    if least < most:
+        lengths = _ordinals(plan, column, version, most - least + 1).astype(np.int64) + least
+    return _filled(column, drawn(plan.salt(f"{column.offset}/text"), version, most, lengths))
 
 
-def _filled(column: ColumnPlan, value: Column) -> Column:
+def _filled(column: ColumnPlan, values: pa.Array) -> pa.Array:
     """BINARY(n) has n bytes."""
-    fixed = column.column.type == T.STRING and column.column.charset == "binary"
-    return F.rpad(value, F.lit(column.column.length), F.lit(b"\0")) if fixed else value
+    if column.column.type != T.STRING or column.column.charset != "binary":
+        return values
+    width = column.column.length
+    zeros = pa.scalar(b"\0" * width, pa.binary())
+    return pc.binary_slice(pc.binary_join_element_wise(values, zeros, b""), 0, width)
 
 
-def _document(plan: GeneratePlan, column: ColumnPlan, version: Column) -> Column:
-    number = _ordinal(plan, column, version, column.high - column.low + 1)
-    word = letters(plan.salt(f"{column.offset}/text"), version, 8).cast("string")
-    return F.concat(F.lit('{"n": '), number.cast("string"), F.lit(', "word": "'), word, F.lit('"}'))
+def _documents(plan: GeneratePlan, column: ColumnPlan, version: Longs) -> pa.Array:
+    numbers = _ordinals(plan, column, version, column.high - column.low + 1).astype(np.int64)
+    words = letters(plan.salt(f"{column.offset}/text"), version, 8).cast(pa.string())
+    parts = ['{"n": ', pa.array(numbers).cast(pa.string()), ', "word": "', words, '"}']
+    return joined_texts(parts).cast(pa.binary())

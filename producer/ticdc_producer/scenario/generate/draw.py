@@ -1,138 +1,163 @@
-"""Seeded random draws as Spark expressions: hashes of numbers, and distributions of them.
+"""Seeded random draws: hashes of numbers, and distributions of them, as functions on NumPy columns.
 
-Only multiplication, division, powers and logarithms of Java's ``StrictMath`` are used; they give the same
-bits on every machine.
+Everything is integer arithmetic, or operations that IEEE 754 rounds correctly: the same bits everywhere.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
+from functools import lru_cache
 from hashlib import shake_128
+from math import ceil
+from typing import TypeAlias
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-_LONGS, _TWO_64 = (1 << 63) - 1, Decimal(1 << 64)
+from ticdc_producer.scenario.generate.power import Reals, exponential, logarithm
+
+Longs: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+_Octets: TypeAlias = npt.NDArray[np.uint8]
+
+_MASK = (1 << 64) - 1
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""The constants of the generator SplitMix64."""
+_BLOCK = 0xD1342543DE82EF95
+"""An odd number that separates several hashes of one number."""
 _UNIT = 2.0**-53
 _PARTS = 4
 _PART_BITS = 16
 _BELL = 12 << _PART_BITS
 """The sum of twelve uniform parts approximates a normal distribution up to six deviations."""
 _OFFSET_BITS, _OFFSETS_PER_HASH = 12, 5
-_SHORT_TEXT, _SHORT_FRAGMENT, _FRAGMENT = 32, 4, 8
+_FRAGMENTS = ((16, 4), (64, 16))
+_LONG_FRAGMENT = 32
+"""Lengths of the fragments of texts up to a length; longer texts have long fragments."""
 _LONGEST_UNREPEATED = 256
-_OCTETS = shake_128(b"ticdc-producer").digest((1 << _OFFSET_BITS) + _FRAGMENT)
+_OCTETS = shake_128(b"ticdc-producer").digest((1 << _OFFSET_BITS) + _LONG_FRAGMENT)
 _LETTERS = bytes(b"aehilmnoprstuvwy"[octet & 15] for octet in _OCTETS)
 
 
-def draw(salt: int, *of: Column) -> Column:
-    """A hash as a long.
+def draw(salt: int, of: Longs, block: int = 0) -> Hashes:
+    """A hash of each number.
 
     :param salt: separates the hashes of different purposes (``GeneratePlan.salt``).
+    :param block: index among several hashes of one number.
     """
-    return F.xxhash64(F.lit(salt), *of)
+    mixed = of.astype(np.uint64) * np.uint64(_GOLDEN)
+    mixed += np.uint64((salt + block * _BLOCK) & _MASK)
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(_FIRST)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(_SECOND)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
-def share(drawn: Column) -> Column:
-    """A hash as a double from 0 (inclusive) to 1 (exclusive)."""
-    return F.shiftrightunsigned(drawn, 11).cast("double") * _UNIT
+def share(drawn: Hashes) -> Reals:
+    """Hashes as doubles from 0 (inclusive) to 1 (exclusive)."""
+    return (drawn >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
-def happens(chance: float, drawn: Column) -> Column:
-    """Whether an event of probability ``chance`` happens."""
-    return share(drawn) < chance
+def happens(chance: float, drawn: Hashes) -> Flags:
+    """Whether events of probability ``chance`` happen."""
+    return (drawn >> np.uint64(11)) < np.uint64(ceil(chance * (1 << 53)))
 
 
-def quotient(number: Column, by: int) -> Column:
-    """Integer division of longs."""
-    return F.call_function("div", number, F.lit(by))
+def uniform(drawn: Hashes, count: int) -> Hashes:
+    """0 … count-1, uniformly distributed; ``count`` is at most 2**64."""
+    return drawn if count == 1 << 64 else drawn % np.uint64(count)
 
 
-def uniform(drawn: Column, count: int) -> Column:
-    """0 … count-1, uniformly distributed; a decimal if ``count`` exceeds a long."""
-    if count <= _LONGS:
-        return F.pmod(drawn, F.lit(count))
-    unsigned = drawn.cast("decimal(20,0)")
-    unsigned = F.when(drawn < 0, unsigned + F.lit(_TWO_64)).otherwise(unsigned).cast("decimal(20,0)")
-    return unsigned if count == 1 << 64 else unsigned % F.lit(Decimal(count))
+def uniform_of(drawn: Hashes, counts: Longs) -> Longs:
+    """0 … count-1, uniformly distributed; 0 if a count is 0."""
+    return (drawn % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
 
 
-def uniform_of(drawn: Column, count: Column) -> Column:
-    """0 … count-1, uniformly distributed; 0 if ``count`` is 0."""
-    return F.pmod(drawn, F.greatest(count, F.lit(1)))
-
-
-def zipf(drawn: Column, count: Column | int, exponent: float) -> Column:
+def zipf(drawn: Hashes, counts: Longs | int, exponent: float) -> Longs:
     """0 … count-1; the frequency of ``n`` is about proportional to ``1 / (n + 1) ** exponent``.
 
     It is the continuous distribution of that density from 1 to ``count + 1``, truncated to integers.
     """
-    number = F.lit(count) if isinstance(count, int) else count
-    ends = number.cast("double") + 1.0
+    ends = logarithm(np.atleast_1d(np.asarray(counts)).astype(np.float64) + 1.0)
     chance = share(drawn)
     if exponent == 1:
-        found = F.pow(ends, chance)
+        found = exponential(ends * chance)
     else:
         rest = 1.0 - exponent
-        found = F.pow((F.pow(ends, F.lit(rest)) - 1.0) * chance + 1.0, F.lit(1.0 / rest))
-    return F.greatest(F.least(found.cast("long") - 1, number - 1), F.lit(0)).cast("long")
+        area = (exponential(ends * rest) - 1.0) * chance + 1.0
+        found = exponential(logarithm(area) / rest)
+    rows: Longs = np.clip(found.astype(np.int64) - 1, 0, np.maximum(np.asarray(counts) - 1, 0))
+    return rows
 
 
-def normal(salt: int, of: Column, count: Column | int) -> Column:
+def normal(salt: int, of: Longs, counts: Longs | int) -> Longs:
     """0 … count-1, normally distributed around the middle; the standard deviation is ``count / 12``."""
-    drawn = [draw(salt, of, F.lit(block)) for block in range(12 // _PARTS)]
-    parts = [
-        F.shiftrightunsigned(block, _PART_BITS * part).bitwiseAND(F.lit((1 << _PART_BITS) - 1))
-        for block in drawn
-        for part in range(_PARTS)
-    ]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    fine = share(draw(salt, of, F.lit(-1))) * 12.0
-    number = F.lit(count) if isinstance(count, int) else count
-    position = (total.cast("double") + fine) / float(_BELL) * number.cast("double")
-    return F.least(position.cast("long"), number - 1)
+    total = np.zeros(len(of), np.uint64)
+    for block in range(12 // _PARTS):
+        drawn = draw(salt, of, block)
+        for part in range(_PARTS):
+            total += (drawn >> np.uint64(_PART_BITS * part)) & np.uint64((1 << _PART_BITS) - 1)
+    fine = share(draw(salt, of, -1)) * 12.0
+    position = (total.astype(np.float64) + fine) / float(_BELL) * np.asarray(counts).astype(np.float64)
+    found: Longs = np.minimum(position.astype(np.int64), np.asarray(counts) - 1)
+    return found
 
 
-def letters(salt: int, of: Column, most: int) -> Column:
-    """A text of ``most`` lower-case letters, as binary; it repeats after 256 letters."""
-    return _fragments(_LETTERS, salt, of, most)
+def letters(salt: int, of: Longs, most: int, lengths: Longs | None = None) -> pa.Array:
+    """Texts of lower-case letters, as binary; they repeat after 256 letters.
 
-
-def octets(salt: int, of: Column, most: int) -> Column:
-    """``most`` bytes; they repeat after 256 bytes."""
-    return _fragments(_OCTETS, salt, of, most)
-
-
-def _fragments(pool: bytes, salt: int, of: Column, most: int) -> Column:
-    """Fragments of a pool at offsets given by hashes.
-
-    Spark cuts substrings out of a literal quickly; converting the hashes to text took ten times as long.
+    :param most: their length.
+    :param lengths: the length of each, at most ``most``; None: all have that length.
     """
-    whole = min(most, _LONGEST_UNREPEATED)
-    size = _SHORT_FRAGMENT if whole <= _SHORT_TEXT else _FRAGMENT
-    starts = range(0, whole, size)
-    # One hash gives five offsets.
-    drawn = [draw(salt, of, F.lit(number)) for number in range(-(-len(starts) // _OFFSETS_PER_HASH))]
-    parts = [
-        F.substring(
-            F.lit(pool),
-            _pool_offset(drawn[number // _OFFSETS_PER_HASH], number),
-            F.lit(min(size, whole - start)),
-        )
-        for number, start in enumerate(starts)
-    ]
-    if not parts:
-        return F.lit(b"")
-    text = F.concat(*parts)
-    if most == whole:
-        return text
-    repeated = F.repeat(text.cast("string"), -(-most // whole)).cast("binary")
-    return F.substring(repeated, F.lit(1), F.lit(most))
+    return _texts(_LETTERS, salt, of, most, lengths)
 
 
-def _pool_offset(drawn: Column, number: int) -> Column:
-    """Offset of a fragment in its pool, from 1."""
-    position = F.shiftrightunsigned(drawn, _OFFSET_BITS * (number % _OFFSETS_PER_HASH))
-    return position.bitwiseAND(F.lit((1 << _OFFSET_BITS) - 1)).cast("int") + F.lit(1)
+def octets(salt: int, of: Longs, most: int, lengths: Longs | None = None) -> pa.Array:
+    """Byte strings; as ``letters``."""
+    return _texts(_OCTETS, salt, of, most, lengths)
+
+
+def _texts(pool: bytes, salt: int, of: Longs, most: int, lengths: Longs | None) -> pa.Array:
+    columns = _fragments(pool, salt, of, min(most, _LONGEST_UNREPEATED))
+    if most > _LONGEST_UNREPEATED:
+        columns = np.tile(columns, (1, -(-most // _LONGEST_UNREPEATED)))[:, :most]
+    if lengths is None:
+        return binary_array(np.arange(len(of) + 1, dtype=np.int64) * most, columns)
+    used = np.arange(most) < lengths[:, None]
+    return binary_array(np.concatenate([[0], np.cumsum(lengths)]), columns[used])
+
+
+def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> npt.NDArray[np.uint8]:
+    """For each number, ``most`` bytes: fragments of a pool at offsets given by hashes."""
+    size = next((size for longest, size in _FRAGMENTS if most <= longest), _LONG_FRAGMENT)
+    count = -(-most // size)
+    windows = _windows(pool, size)
+    found = np.empty((len(of), count * size), np.uint8)
+    for number in range(count):
+        if number % _OFFSETS_PER_HASH == 0:
+            drawn = draw(salt, of, number // _OFFSETS_PER_HASH)
+        shift = np.uint64(_OFFSET_BITS * (number % _OFFSETS_PER_HASH))
+        offsets = (drawn >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
+        found[:, number * size : (number + 1) * size] = windows[offsets.astype(np.int64)]
+    return found[:, :most]
+
+
+@lru_cache
+def _windows(pool: bytes, size: int) -> _Octets:
+    """The fragment of a pool at each offset."""
+    fragments = np.lib.stride_tricks.sliding_window_view(np.frombuffer(pool, np.uint8), size)
+    return np.ascontiguousarray(fragments[: 1 << _OFFSET_BITS])
+
+
+def binary_array(ends: Longs, data: _Octets) -> pa.Array:
+    """An Arrow array of byte strings.
+
+    :param ends: 0, and the end of each value in the data.
+    """
+    offsets = pa.py_buffer(ends.astype(np.int32))
+    return pa.Array.from_buffers(
+        pa.binary(), len(ends) - 1, [None, offsets, pa.py_buffer(np.ascontiguousarray(data))]
+    )

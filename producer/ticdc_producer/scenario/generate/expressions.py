@@ -1,80 +1,185 @@
-"""Spark SQL expressions of columns in the scenario.
+"""Columns with a Spark SQL ``expression``: their values pass once through Spark's columns.
 
-An expression can use ``row``, the number of the row; ``version``, the number of the event that last changed
-the value; ``number``, which is different for all values of the column; and ``draw``, a hash for randomness.
+A task draws the changes twice. The first time it only notes the arguments of each value that it needs; Spark
+computes the values, row by row, in the same order; the second time it reads them. An expression can use
+``row``, the number of the row; ``version``, the number of the change that last gave the column a value;
+``number``, which is different for all values of the column; and ``draw``, a hash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
+import numpy as np
+import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.generate.draw import draw
+from ticdc_producer.scenario.dataframe.canonical import canonical
+from ticdc_producer.scenario.generate.cells import Arguments, Expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
+Draws: TypeAlias = Callable[[int, Expressions], Iterable[object]]
+"""Draws all that needs values of expressions, in a task with a number, a part at a time."""
+Made: TypeAlias = Callable[[int, Expressions], Iterator[pa.RecordBatch]]
+"""Makes the batches of a task; it needs values of expressions in the same order as ``Draws``."""
 
-def with_expressions(versions: DataFrame, plan: GeneratePlan) -> DataFrame:
-    """Add ``expression_N`` for each column N with an expression.
+_NAMES = ("row", "version", "number", "draw")
+_ARGUMENTS = pa.schema(
+    [("_task", pa.int32()), ("_column", pa.int32()), *((name, pa.int64()) for name in _NAMES)]
+)
+_ARGUMENTS_TEXT = "_task int, _column int, row long, version long, number long, draw long"
+_NO_COLUMN = -1
 
+
+def made_in_tasks(
+    spark: SparkSession,
+    plans: Sequence[GeneratePlan],
+    tasks: int,
+    made: Made,
+    draws: Draws,
+    schema: StructType | str,
+) -> DataFrame:
+    """The batches of all tasks, each in a Spark partition of its own.
+
+    :param plans: with the columns that may have expressions.
+    :param made: makes the batches.
+    :param draws: draws nothing but what needs expressions.
     :raises ScenarioError: with file and line of the column, for an expression that Spark rejects.
     """
-    computed = versions
-    for column in plan.columns:
-        if column.expression:
-            computed = _computed(computed, plan, column)
-    return computed
+
+    def without(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from made(task, no_expressions)
+
+    def from_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        values = ExpressionValues(batches)
+        if values.task is not None:
+            yield from made(values.task, values)
+
+    frame = spark.range(0, tasks, 1, tasks)
+    if not has_expressions(plans):
+        return frame.mapInArrow(without, schema)
+    return expression_values(frame, plans, draws).mapInArrow(from_values, schema)
 
 
-def with_added(steps: DataFrame, plan: GeneratePlan, column: ColumnPlan, name: str) -> DataFrame:
-    """Add the amount that an update of a column adds, computed for every event.
+def has_expressions(plans: Iterable[GeneratePlan]) -> bool:
+    """Whether any column has an expression."""
+    return any(map(needs_expressions, plans))
 
-    Its expression can use ``row``; ``transaction``, the number of the commit; ``place``, the position of the
-    change in it; and ``draw``, a hash that all changes of a transaction share, in all tables.
+
+def needs_expressions(plan: GeneratePlan) -> bool:
+    """Whether a column of the table has an expression."""
+    return any(column.expression for column in plan.columns)
+
+
+def no_expressions(_plan: GeneratePlan, column: ColumnPlan, _of: Arguments) -> pa.Array:
+    """The ``Expressions`` of plans without any."""
+    raise AssertionError(f"the expression of column {column.column.name!r} was not computed")
+
+
+def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Draws) -> DataFrame:
+    """The values that tasks need, in the order in which they need them; for ``ExpressionValues``.
+
+    :param tasks: one column with the number of each task, one in a partition.
     """
-    commit = F.col("commit_seq")
-    names = {
-        "row": F.col("slot"),
-        "transaction": commit,
-        "place": F.col("row_seq"),
-        "draw": draw(plan.shared_salt("added"), commit),
-    }
-    return _evaluated(steps, plan, column, names, column.adds, name)
+    columns = _columns(plans)
+
+    def arguments(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield _batch(task, _NO_COLUMN, [np.zeros(1, np.int64)] * len(_NAMES))
+                noted = _Noted(task, columns)
+                for _ in draws(task, noted):
+                    yield from noted.taken()
+                yield from noted.taken()
+
+    frame = tasks.mapInArrow(arguments, _ARGUMENTS_TEXT)
+    values = [_value(frame, number, plan, column) for number, (plan, column) in enumerate(columns)]
+    return frame.select("_task", F.coalesce(*values).alias("value"))
 
 
-def _computed(versions: DataFrame, plan: GeneratePlan, column: ColumnPlan) -> DataFrame:
-    version = F.col(f"version_{column.offset}")
-    names = {
-        "version": version,
-        "row": F.col("slot"),
-        "number": F.col(f"number_{column.offset}"),
-        "draw": draw(plan.salt(f"{column.offset}/value"), version),
-    }
-    return _evaluated(versions, plan, column, names, column.expression, f"expression_{column.offset}")
+def _columns(plans: Sequence[GeneratePlan]) -> list[tuple[GeneratePlan, ColumnPlan]]:
+    return [(plan, column) for plan in plans for column in plan.columns if column.expression]
 
 
-def _evaluated(
-    frame: DataFrame,
-    plan: GeneratePlan,
-    column: ColumnPlan,
-    names: Mapping[str, Column],
-    text: str,
-    name: str,
-) -> DataFrame:
-    """The frame with the value of an expression, which can use the names in ``names`` only."""
-    hidden = [F.col(column_name).alias(f"_{column_name}") for column_name in frame.columns]
-    named = frame.select(*hidden, *(value.alias(visible) for visible, value in names.items()))
+def _batch(
+    task: int, column: int, arguments: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]
+) -> pa.RecordBatch:
+    rows = len(arguments[0])
+    numbers = [np.full(rows, task, np.int32), np.full(rows, column, np.int32), *arguments]
+    return pa.record_batch([pa.array(one) for one in numbers], schema=_ARGUMENTS)
+
+
+class _Noted:
+    """Notes the arguments of values; the values are unknown."""
+
+    def __init__(self, task: int, columns: Sequence[tuple[GeneratePlan, ColumnPlan]]) -> None:
+        self._task = task
+        self._numbers = {_identity(*one): number for number, one in enumerate(columns)}
+        self._batches: list[pa.RecordBatch] = []
+
+    def __call__(self, plan: GeneratePlan, column: ColumnPlan, of: Arguments) -> pa.Array:
+        arguments = [of.row, of.version, of.number, of.draw]
+        if len(of.row):
+            self._batches.append(_batch(self._task, self._numbers[_identity(plan, column)], arguments))
+        return pa.nulls(len(of.row), pa.binary())
+
+    def taken(self) -> list[pa.RecordBatch]:
+        found, self._batches = self._batches, []
+        return found
+
+
+def _identity(plan: GeneratePlan, column: ColumnPlan) -> tuple[int, str, int]:
+    return plan.step_commit, plan.table.qualified_name, column.offset
+
+
+class ExpressionValues:
+    """Reads the values of expressions in order.
+
+    :param batches: a partition of ``expression_values``.
+    :ivar task: number of the task; None if there is no task.
+    """
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = (batch for batch in batches if batch.num_rows)
+        self._rest = pa.array([], pa.binary())
+        first = next(self._batches, None)
+        self.task: int | None = None
+        if first is not None:
+            self.task = first.column(0)[0].as_py()
+            self._rest = first.column(1).slice(1)
+
+    def __call__(self, _plan: GeneratePlan, _column: ColumnPlan, of: Arguments) -> pa.Array:
+        wanted, parts = len(of.row), []
+        while wanted > len(self._rest):
+            parts.append(self._rest)
+            wanted -= len(self._rest)
+            self._rest = next(self._batches).column(1)
+        parts.append(self._rest.slice(0, wanted))
+        self._rest = self._rest.slice(wanted)
+        return pa.concat_arrays(parts)
+
+
+def _value(frame: DataFrame, number: int, plan: GeneratePlan, column: ColumnPlan) -> Column:
+    """The canonical value of one column's expression; NULL in the rows of other columns."""
+    of_column = F.col("_column") == number
+    value = F.when(of_column, F.expr(column.expression))
     try:
-        computed = named.withColumn("_value", F.expr(text))
-        _ = computed.schema  # analyses the expression
+        kind = frame.select(*map(F.col, _NAMES)).select(F.expr(column.expression)).schema[0].dataType
+        found = canonical(column.column, value, kind, required=of_column)
+        _ = frame.select(found).schema  # analyses the expression
     except PySparkException as error:
         what = f"the expression of column {column.column.name!r} is invalid: {_first_line(error)}"
         raise ScenarioError(what, file=plan.file, line=column.line, column=column.column.name) from None
-    retained = [F.col(f"_{column_name}").alias(column_name) for column_name in frame.columns]
-    return computed.select(*retained, F.col("_value").alias(name))
+    except ScenarioError as error:
+        raise error.at(plan.file, column.line) from None
+    return found
 
 
 def _first_line(error: PySparkException) -> str:

@@ -138,22 +138,38 @@ class GeneratePlan:
         return bool(self.key_changes) or self.table.clustered_key is None
 
     @property
-    def commits_after(self) -> int:
-        """Number of the first commit after the step."""
-        return self.first_transaction + self.transactions + self._ddls
+    def revisits_rows(self) -> bool:
+        """Whether transactions change rows that earlier ones inserted."""
+        return self.table_picks > self.new_rows
 
     @property
-    def _ddls(self) -> int:
-        return (self.transactions - 1) // self.ddl_every if self.ddl_every else 0
+    def commits_after(self) -> int:
+        """Number of the first commit after the step."""
+        return self.commit_of(self.transactions)
+
+    def commit_of(self, transaction: int) -> int:
+        """Number of a transaction's commit; one behind the last: of the first commit after the step."""
+        ddls = min(transaction, self.transactions - 1) // self.ddl_every if self.ddl_every else 0
+        return self.first_transaction + transaction + ddls
+
+    def transactions_before(self, commit: int) -> int:
+        """Number of transactions before a commit."""
+        before = min(max(0, commit - self.first_transaction), self.commits_after - self.first_transaction)
+        return before - before // (self.ddl_every + 1) if self.ddl_every else before
 
     def table_after(self, commits: int | None) -> TableInfo:
         """The table after a number of commits of the history; None: after the step."""
-        if not self.versions:
-            return self.table
+        return self.versions[self._version_after(commits)] if self.versions else self.table
+
+    def truncations_before(self, commits: int | None) -> int:
+        """Number of truncations of the table in a number of commits of the history; None: in all."""
+        return self.truncate_generation[self._version_after(commits)] if self.truncate_generation else 0
+
+    def _version_after(self, commits: int | None) -> int:
         if commits is None:
-            return self.versions[-1]
+            return len(self.versions) - 1
         alterations = (commits - self.first_transaction) // (self.ddl_every + 1)
-        return self.versions[min(max(alterations, 0), len(self.versions) - 1)]
+        return min(max(alterations, 0), len(self.versions) - 1)
 
     @cached_property
     def truncate_generation(self) -> tuple[int, ...]:

@@ -14,6 +14,8 @@ from ticdc_producer.config.file_system import failures, make_folder, storage_err
 from ticdc_producer.errors import StorageError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.targets.encoding.row_batches import NEEDED
 
 CLAIMS = "name string, content binary"
 """Claim-check objects as a DataFrame."""
@@ -55,7 +57,7 @@ class ClaimWriter:
         )
 
 
-def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:
+def claims(events: OrderedEvents, plan: EncodePlan) -> DataFrame:
     """The claim-check objects of an event stream (``CLAIMS``).
 
     :param events: the ordered event stream, one Spark partition per Kafka partition.
@@ -72,4 +74,4 @@ def claims(events: DataFrame, plan: EncodePlan) -> DataFrame:
                 rows = [{"name": claim.name, "content": claim.content} for claim in message.claims]
                 yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
 
-    return events.mapInArrow(encode, CLAIMS)
+    return events.mapped(encode, CLAIMS, NEEDED)

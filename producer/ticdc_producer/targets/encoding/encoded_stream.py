@@ -29,6 +29,7 @@ from ticdc_producer.targets.encoding.encode import (
 )
 from ticdc_producer.targets.encoding.event_offsets import PartitionEventOffsets
 from ticdc_producer.targets.encoding.message_rows import MessageRows, chunks
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
@@ -98,7 +99,7 @@ class Wanted:
     fault_log: Callable[[str, int], FaultLog] | None = None
 
 
-def encoded_stream(events: DataFrame, plan: EncodePlan, wanted: Wanted) -> DataFrame:
+def encoded_stream(events: OrderedEvents, plan: EncodePlan, wanted: Wanted) -> DataFrame:
     """The entries of an event stream (shape ``ENCODED``), in delivery order in each partition.
 
     Each evaluation encodes all events.
@@ -113,7 +114,7 @@ def encoded_stream(events: DataFrame, plan: EncodePlan, wanted: Wanted) -> DataF
             yield from chunks(_PartitionEntries(plan, wanted, schema, topic, partition).of(events))
 
     columns = NEEDED if wanted.fault_log is None else (*NEEDED, *_FAULT_COLUMNS)
-    return events.select(*columns).mapInArrow(encode, from_arrow_schema(schema))
+    return events.mapped(encode, from_arrow_schema(schema), columns)
 
 
 def messages_of(entries: DataFrame) -> DataFrame:

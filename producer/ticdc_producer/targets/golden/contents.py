@@ -42,10 +42,10 @@ def schema_lines(schemas: Mapping[int, str]) -> bytes:
     return lines({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))
 
 
-def state_lines(table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Iterable[dict[str, Any]]:
+def state_lines(table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> bytes:
     """The rows of a table, one object of columns and values each."""
     names = [column.name for column in table.sent_columns]
-    return (dict(zip(names, map(to_json, row), strict=True)) for row in rows)
+    return lines(dict(zip(names, map(to_json, row), strict=True)) for row in rows)
 
 
 def message_line(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.json_value import json_line
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.targets.golden.contents import message_line, schema_lines, state_lines
+from ticdc_producer.targets.golden.contents import message_line, schema_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -116,14 +116,16 @@ def write_claims(folder: Path, claims: DataFrame) -> None:
         (directory / claim["name"]).write_bytes(claim["content"])
 
 
-def write_state(folder: Path, table: TableInfo, rows: Iterable[tuple[bytes | None, ...]]) -> Path:
-    """Write ``SCHEMA.TABLE.jsonl``: the rows of a table, one object of columns and values per line.
+def write_state(folder: Path, table: TableInfo, lines: Iterable[bytes]) -> Path:
+    """Write ``SCHEMA.TABLE.jsonl``: the rows of a table.
 
+    :param lines: the lines of the file, some in each element; see ``contents.state_lines``.
     :return: the file.
     """
-    file = folder / f"{table_file(table.schema, table.name)}.jsonl"
-    write_lines(file, state_lines(table, rows))
-    return file
+    path = folder / f"{table_file(table.schema, table.name)}.jsonl"
+    with path.open("wb") as file:
+        file.writelines(lines)
+    return path
 
 
 def table_file(schema: str, name: str) -> str:

@@ -23,6 +23,7 @@ from ticdc_producer.kafka.client_errors import hint_for
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
@@ -76,7 +77,7 @@ class Delivery:
         return PartitionWriter(self.brokers, self.properties, topic, partition, self.claims)
 
 
-def deliver(events: DataFrame, plan: EncodePlan, delivery: Delivery) -> DataFrame:
+def deliver(events: OrderedEvents, plan: EncodePlan, delivery: Delivery) -> DataFrame:
     """Encode an event stream and write it.
 
     :param events: the ordered event stream, one Spark partition per Kafka partition.
@@ -86,7 +87,7 @@ def deliver(events: DataFrame, plan: EncodePlan, delivery: Delivery) -> DataFram
     def messages(topic: str, partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[MessageBatch]:
         return PartitionEncoder(plan, topic, partition).batches(batches)
 
-    return _delivered(events.select(*NEEDED), messages, delivery)
+    return events.mapped(_writing(messages, delivery), DELIVERIES, NEEDED)
 
 
 def deliver_stored(entries: DataFrame, delivery: Delivery) -> DataFrame:
@@ -99,14 +100,14 @@ def deliver_stored(entries: DataFrame, delivery: Delivery) -> DataFrame:
     def messages(_topic: str, _partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[MessageBatch]:
         return stored_messages(batches)
 
-    return _delivered(sendable(entries), messages, delivery)
+    return sendable(entries).mapInArrow(_writing(messages, delivery), DELIVERIES)
 
 
-def _delivered(
-    rows: DataFrame,
-    messages: Callable[[str, int, Iterator[pa.RecordBatch]], Iterator[MessageBatch]],
-    delivery: Delivery,
-) -> DataFrame:
+def _writing(
+    messages: Callable[[str, int, Iterator[pa.RecordBatch]], Iterator[MessageBatch]], delivery: Delivery
+) -> BatchFunction:
+    """The function of a task that writes the messages of its partition."""
+
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
@@ -125,7 +126,7 @@ def _delivered(
         else:
             yield _report(report)
 
-    return rows.mapInArrow(write, DELIVERIES)
+    return write
 
 
 def _report(rows: list[tuple[object, ...]]) -> pa.RecordBatch:

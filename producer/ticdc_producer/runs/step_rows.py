@@ -1,0 +1,140 @@
+"""The rows that the tables of ``generate`` and ``data`` steps have at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.local_time import is_utc, local_images, timestamp_columns
+from ticdc_producer.pipeline.project_values import project_values
+from ticdc_producer.pipeline.row_images import selected_from
+from ticdc_producer.pipeline.select import reduced_tables
+from ticdc_producer.runs.prepare import Job
+from ticdc_producer.scenario.data_step import DataPlan
+from ticdc_producer.scenario.dataframe.data import data_rows
+from ticdc_producer.scenario.generate.cells import Expressions
+from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource
+from ticdc_producer.scenario.generate.expressions import made_in_tasks
+from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.verifier.table_state import STATE
+
+
+@dataclass(frozen=True)
+class StepRows:
+    """The rows of the ``generate`` and ``data`` steps of a history, which come as DataFrames."""
+
+    spark: SparkSession
+    plans: Sequence[GeneratePlan] = ()
+    data: Sequence[DataPlan] = ()
+
+    def at(self, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
+        """The replicated tables and their rows (shape ``ROWS``), as the changefeed sends them.
+
+        :param commits: the number of commits after which the rows are taken; None: after the last one.
+        """
+        for plan in self.plans:
+            table = plan.table_after(commits)
+            if table.version in job.stream.whole and (commits is None or commits > plan.first_commit):
+                yield job.stream.selection.of(table), self._generated(job, plan, commits)
+        for source in self.data:
+            if source.table.version in job.stream.whole and (
+                commits is None or commits > source.first_commit
+            ):
+                yield job.stream.selection.of(source.table), self._read(job, source, commits)
+
+    def _generated(self, job: Job, plan: GeneratePlan, commits: int | None) -> DataFrame:
+        tasks = self.spark.sparkContext.defaultParallelism
+        table = plan.table_after(commits)
+
+        def made(task: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+            source = ChangeSource(
+                plans=[plan],
+                expressions=expressions,
+                rows=lambda _plan: lambda rows: rows % tasks == task,
+                share=tasks,
+            )
+            for batch in source.existing_rows(plan, commits):
+                yield replicated_rows(job, table, batch)
+
+        return made_in_tasks(self.spark, [plan], tasks, made, made, from_arrow_schema(ROWS))
+
+    def _read(self, job: Job, source: DataPlan, commits: int | None) -> DataFrame:
+        def replicated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return (replicated_rows(job, source.table, batch) for batch in batches)
+
+        return data_rows(self.spark, source, commits).mapInArrow(replicated, from_arrow_schema(ROWS))
+
+
+def generated_at(
+    job: Job, expressions: Expressions, commits: int | None
+) -> Iterator[tuple[TableInfo, pa.Table]]:
+    """The replicated tables of ``generate`` steps and their rows; as ``StepRows.at``, for few rows."""
+    source = ChangeSource(plans=job.history.generated, expressions=expressions)
+    for plan in job.history.generated:
+        table = plan.table_after(commits)
+        if table.version in job.stream.whole and (commits is None or commits > plan.first_commit):
+            batches = [replicated_rows(job, table, one) for one in source.existing_rows(plan, commits)]
+            rows = pa.Table.from_batches(batches, ROWS).sort_by("row_key")
+            yield job.stream.selection.of(table), rows
+
+
+def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows with TIMESTAMP values in the changefeed's time zone, and without unselected columns.
+
+    :param rows: shape ``ROWS``.
+    """
+    images, versions = rows.column("row"), np.full(rows.num_rows, table.version)
+    columns = timestamp_columns(table)
+    if columns and not is_utc(job.changefeed.time_zone):
+        images = local_images(images, {table.version: columns}, versions, job.changefeed.time_zone)
+    selected = reduced_tables([table], job.stream.selection)
+    if selected:
+        images = selected_from(images, selected, versions)
+    return pa.record_batch([rows.column("row_key"), images], schema=ROWS)
+
+
+def state_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows as a reader of the messages decodes them (shape ``STATE``).
+
+    Replaced bytes of invalid text need no handling: generated text is valid UTF-8.
+
+    :param table: with the columns of ``rows``.
+    :param rows: shape ``ROWS``.
+    """
+    fidelity, count = job.encoder.fidelity, rows.num_rows
+    images = rows.column("row")
+    staged = pa.record_batch(
+        {
+            "table_version": pa.array(np.full(count, table.version, np.int32)),
+            "before": pa.nulls(count, images.type),
+            "after": images,
+        }
+    )
+    images = project_values(staged, job.catalog.tables, fidelity).column("after")
+    names = pa.array([fidelity.visible_name(column.name) for column in table.sent_columns], pa.string())
+    keys = names.take(pa.array(np.tile(np.arange(len(names)), count)))
+    offsets = pa.array(np.arange(count + 1) * len(names), pa.int32())
+    columns = [
+        *(pa.repeat(fidelity.visible_name(name), count) for name in (table.schema, table.name)),
+        pa.MapArray.from_arrays(offsets, keys, images.flatten()),
+    ]
+    return pa.record_batch(columns, schema=STATE)
+
+
+def table_marker(job: Job, table: TableInfo) -> pa.RecordBatch:
+    """A record of shape ``STATE`` without a row, which says that there is the table."""
+    visible = job.encoder.fidelity.visible_name
+    marker = {"schema": visible(table.schema), "table": visible(table.name), "row": None}
+    return pa.RecordBatch.from_pylist([marker], STATE)
+
+
+def images(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes | None, ...]]:
+    """Rows one by one."""
+    for batch in rows:
+        yield from map(tuple, batch.column("row").to_pylist())

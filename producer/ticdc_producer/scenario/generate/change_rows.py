@@ -1,0 +1,184 @@
+"""Row changes as Arrow batches: the images before and after each change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.cells import Expressions, Sources, cells, sources
+from ticdc_producer.scenario.generate.draw import Flags, Longs
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
+from ticdc_producer.scenario.generate.row_keys import handles, int_keys
+
+
+def change_rows(
+    plan: GeneratePlan, table: TableInfo, changes: RowChanges, expressions: Expressions, *, net: bool
+) -> pa.RecordBatch:
+    """Changes with their images (shape ``CHANGE_LOG``).
+
+    :param table: the version of the table at the changes; also the row before is in this version, as TiCDC
+        decodes it.
+    :param net: leave out updates that leave all values as they are.
+    """
+    drawn = [DrawnValues(plan, column, changes, expressions) for column in columns_of(plan, table)]
+    if net:
+        unchanged = changes.existed & changes.exists
+        for one in drawn:
+            unchanged &= one.unchanged()
+        if unchanged.any():
+            remaining = np.flatnonzero(~unchanged)
+            changes, drawn = changes.take(remaining), [one.take(remaining) for one in drawn]
+    return _change_log(plan, table, changes, drawn)
+
+
+def existing_rows(
+    plan: GeneratePlan, table: TableInfo, rows: Longs, versions: Versions, expressions: Expressions
+) -> pa.RecordBatch:
+    """Rows that exist: ``row_key`` and ``row``, an image of the table.
+
+    :param versions: what the values of the rows come from.
+    """
+    inserts = RowChanges.of_inserts(rows, versions)
+    changes = change_rows(plan, table, inserts, expressions, net=False)
+    return pa.record_batch([changes.column("row_key"), changes.column("after")], names=["row_key", "row"])
+
+
+def columns_of(plan: GeneratePlan, table: TableInfo) -> list[ColumnPlan]:
+    """The columns of an image of a table version."""
+    by_name = {column.column.name: column for column in plan.columns}
+    return [by_name[column.name] for column in table.sent_columns]
+
+
+class DrawnValues:
+    """The values of a column before and after some changes; a value that remains is drawn once.
+
+    :ivar offset: of the column in the plan.
+    :ivar values: all values, in no order that matters.
+    :ivar before: index of the value before each change, -1 if there is no row; ``after``: likewise.
+    """
+
+    def __init__(
+        self, plan: GeneratePlan, column: ColumnPlan, changes: RowChanges, expressions: Expressions
+    ) -> None:
+        before, after = (
+            sources(plan, column, changes.row, versions) for versions in (changes.before, changes.after)
+        )
+        remains = changes.existed & changes.exists & (before.version == after.version)
+        if before.added is not None and after.added is not None:
+            remains &= before.added == after.added
+        new, old = np.flatnonzero(changes.exists), np.flatnonzero(changes.existed & ~remains)
+        self.offset = column.offset
+        self.values = cells(plan, column, _both(after, new, before, old), expressions)
+        self.after = np.full(len(changes), -1, np.int64)
+        self.after[new] = np.arange(len(new))
+        self.before = np.where(remains, self.after, -1)
+        self.before[old] = len(new) + np.arange(len(old))
+
+    def take(self, indexes: Longs) -> DrawnValues:
+        """The values of some of the changes."""
+        found = DrawnValues.__new__(DrawnValues)
+        found.offset, found.values = self.offset, self.values
+        found.before, found.after = self.before[indexes], self.after[indexes]
+        return found
+
+    def unchanged(self) -> Flags:
+        """Whether the value before a change equals that after it; true if one of them does not exist."""
+        found = np.ones(len(self.before), bool)
+        differing = np.flatnonzero((self.before != self.after) & (self.before >= 0) & (self.after >= 0))
+        if len(differing):
+            old, new = (self.values.take(pa.array(at[differing])) for at in (self.before, self.after))
+            both_null = pc.and_(old.is_null(), new.is_null())
+            equal = pc.if_else(both_null, True, pc.fill_null(pc.equal(old, new), False))
+            found[differing] = equal.to_numpy(zero_copy_only=False)
+        return found
+
+
+def _both(after: Sources, new: Longs, before: Sources, old: Longs) -> Sources:
+    added = None
+    if after.added is not None and before.added is not None:
+        added = np.concatenate([after.added[new], before.added[old]])
+    return Sources(
+        np.concatenate([after.row[new], before.row[old]]),
+        np.concatenate([after.version[new], before.version[old]]),
+        added,
+    )
+
+
+def _change_log(
+    plan: GeneratePlan, table: TableInfo, changes: RowChanges, drawn: Sequence[DrawnValues]
+) -> pa.RecordBatch:
+    existed, exists, rows = changes.existed, changes.exists, len(changes)
+    keys, ids = _stored_under(plan, drawn, np.where(exists, changes.after.made, changes.before.made))
+    old_keys, old_ids, moved = pa.nulls(rows, pa.binary()), pa.nulls(rows, pa.int64()), np.zeros(rows, bool)
+    if plan.rows_move:
+        old_keys, old_ids = _stored_under(plan, drawn, changes.before.made, before=True)
+        differ = pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
+        moved = existed & exists & differ
+        old_keys, old_ids = (pc.if_else(pa.array(moved), of, None) for of in (old_keys, pa.array(old_ids)))
+    op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
+    columns = {
+        "commit_seq": changes.commit,
+        "row_seq": changes.position,
+        "table_version": np.full(rows, table.version),
+        "table_id": np.full(rows, table.table_id),
+        "row_key": keys,
+        "row_id": ids,
+        "op": op,
+        "before": _images(drawn, [one.before for one in drawn], existed),
+        "after": _images(drawn, [one.after for one in drawn], exists),
+        "old_table_id": pc.if_else(pa.array(moved), table.table_id, None),
+        "old_row_key": old_keys,
+        "old_row_id": old_ids,
+    }
+    arrays = [pa.array(columns[field.name]).cast(field.type) for field in CHANGE_LOG]
+    return pa.record_batch(arrays, schema=CHANGE_LOG)
+
+
+def _stored_under(
+    plan: GeneratePlan,
+    drawn: Sequence[DrawnValues],
+    made: Longs,
+    *,
+    before: bool = False,
+) -> tuple[pa.Array, Longs]:
+    """Row keys and integer handles after changes, of deleted rows before them.
+
+    Without a clustered key a row has a hidden row id, which is new with each insert.
+
+    :param made: the change that inserted each row.
+    :param before: the keys before the changes; those of inserted rows mean nothing.
+    """
+    key = plan.table.clustered_key
+    if key is None:
+        return int_keys(made + 1), made + 1
+    values: dict[int, pa.Array] = {}
+    for one in drawn:
+        if one.offset in key.offsets:
+            at = np.maximum(one.before, 0) if before else np.where(one.after >= 0, one.after, one.before)
+            values[one.offset] = one.values.take(pa.array(at))
+    return handles(plan.table, key, values)
+
+
+def _images(drawn: Sequence[DrawnValues], indexes: Sequence[Longs], present: Flags) -> pa.ListArray:
+    """Row images, NULL where no row is present.
+
+    :param indexes: by column, the index of each row's value.
+    """
+    rows = np.flatnonzero(present)
+    sources_of = np.empty((len(rows), len(drawn)), np.int64)
+    base = 0
+    for number, (one, at) in enumerate(zip(drawn, indexes, strict=True)):
+        sources_of[:, number] = at[rows] + base
+        base += len(one.values)
+    values = pa.concat_arrays([one.values for one in drawn]).take(pa.array(sources_of.ravel()))
+    offsets = np.concatenate([[0], np.cumsum(present * len(drawn))])
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), values, type=IMAGE, mask=pa.array(~present)
+    )

@@ -1,0 +1,272 @@
+"""What each change does to its row, from the row's earlier changes: a state per row that runs on.
+
+A change that would delete or update a deleted row inserts it again instead. A cell is a pure function of its
+version, the number of the change that last gave it a value. So the state of a row is a few numbers, however
+many changes it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.generate.additions import added_units
+from ticdc_producer.scenario.generate.draw import Flags, Longs, draw, happens, uniform
+from ticdc_producer.scenario.generate.events import Events
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from ticdc_producer.scenario.generate.runs import Runs
+
+MOST_STATE_BYTES = 4 << 30
+"""Maximum size of the states of the rows that one task follows."""
+_ALSO = 0.25
+"""Probability of each further column to change in an update."""
+NEVER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The numbers of the changes that the values of rows come from.
+
+    :param made: the change that last inserted the row.
+    :param keys: the change that last gave the row new keys; ``NEVER`` if it has its first keys.
+    :param changed: by offset, the change that last gave the column a value; the columns that updates change.
+    :param added: by offset, what updates added since the insert, in units of the column's last digit.
+    """
+
+    made: Longs
+    keys: Longs
+    changed: Mapping[int, Longs] = field(default_factory=dict)
+    added: Mapping[int, Longs] = field(default_factory=dict)
+
+    def take(self, indexes: Longs) -> Versions:
+        """The versions of some rows."""
+        return Versions(
+            self.made[indexes],
+            self.keys[indexes],
+            {offset: column[indexes] for offset, column in self.changed.items()},
+            {offset: column[indexes] for offset, column in self.added.items()},
+        )
+
+
+def first_versions(rows: Longs) -> Versions:
+    """Versions of rows that have their first keys; only those of the keys are true."""
+    return Versions(np.zeros(len(rows), np.int64), np.full(len(rows), NEVER, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanges:
+    """Changes with the versions of the row before and after each.
+
+    :param existed: whether the row existed before; ``exists``: whether it exists after.
+    """
+
+    row: Longs
+    commit: Longs
+    position: Longs
+    existed: Flags
+    exists: Flags
+    before: Versions
+    after: Versions
+
+    @staticmethod
+    def of_inserts(rows: Longs, versions: Versions) -> RowChanges:
+        """The inserts of some rows, in a transaction of their own."""
+        nothing = np.zeros(len(rows), np.int64)
+        none, all_ = np.zeros(len(rows), bool), np.ones(len(rows), bool)
+        return RowChanges(rows, nothing, nothing, none, all_, versions, versions)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, indexes: Longs) -> RowChanges:
+        """Some of the changes."""
+        return RowChanges(
+            self.row[indexes],
+            self.commit[indexes],
+            self.position[indexes],
+            self.existed[indexes],
+            self.exists[indexes],
+            self.before.take(indexes),
+            self.after.take(indexes),
+        )
+
+
+class RowHistory:
+    """Follows the rows of a table, whose changes are passed in order.
+
+    :raises ScenarioError: if the states of so many rows need too much memory.
+    """
+
+    def __init__(self, plan: GeneratePlan) -> None:
+        self._plan = plan
+        self._updated = [column.offset for column in plan.columns if _may_change(plan, column)]
+        self._adding = [column for column in plan.columns if column.adds]
+        self._rows = plan.all_rows if plan.revisits_rows else 0
+        self._check_size()
+        self.forget()
+
+    def _check_size(self) -> None:
+        size = (3 + len(self._updated) + len(self._adding)) * 8 * self._rows
+        if size > MOST_STATE_BYTES:
+            plan = self._plan
+            what = (
+                f"to follow the {plan.all_rows} rows of {plan.table.qualified_name}, each task needs "
+                f"{size >> 20} MiB, more than {MOST_STATE_BYTES >> 20}"
+            )
+            hint = "set fewer rows, name the columns that updates change, or insert only"
+            raise ScenarioError(what, file=plan.file, line=plan.line, hint=hint)
+
+    def forget(self) -> None:
+        """Begin with no rows, as after TRUNCATE TABLE."""
+        self._exists = np.zeros(self._rows, bool)
+        self._versions = Versions(
+            made=np.zeros(self._rows, np.int64),
+            keys=np.full(self._rows if self._plan.key_changes else 0, NEVER, np.int64),
+            changed={offset: np.zeros(self._rows, np.int64) for offset in self._updated},
+            added={column.offset: np.zeros(self._rows, np.int64) for column in self._adding},
+        )
+
+    def existing(self) -> tuple[Longs, Versions]:
+        """The existing rows and their versions; only if changes revisit rows."""
+        rows = np.flatnonzero(self._exists)
+        return rows, self._state_of(rows)
+
+    def changes(self, events: Events, *, net: bool) -> RowChanges:
+        """The changes of whole transactions, in the order of their execution.
+
+        :param net: one change per row and transaction, from the row before the transaction to the row after
+            it; rows that exist neither before nor after are left out.
+        """
+        runs = Runs(events.row)
+        found = self._followed(events.take(runs.order), runs)
+        selected = np.arange(len(events))
+        if net:
+            ends = runs.ends | (np.append(found.commit[1:], NEVER) != found.commit)
+            begins = np.concatenate([[True], ends[:-1]])[: len(ends)]
+            first = np.maximum.accumulate(np.where(begins, selected, 0))
+            found = RowChanges(
+                found.row, found.commit, found.position, found.existed[first], found.exists,
+                found.before.take(first), found.after,
+            )  # fmt: skip
+            selected = np.flatnonzero(ends & (found.existed | found.exists))
+        return found.take(runs.in_first_order(selected))
+
+    def _followed(self, events: Events, runs: Runs) -> RowChanges:
+        """The changes in the order of the runs; the states then are those after them."""
+        earlier, existed_before = self._earlier(events.row)
+        exists = _existence(events.deletes, runs, existed_before)
+        existed = runs.previous(exists, existed_before)
+        inserts, updates = exists & ~existed, exists & existed
+        after = self._after(events, runs, inserts, updates, earlier)
+        before = Versions(
+            runs.previous(after.made, earlier.made),
+            runs.previous(after.keys, earlier.keys),
+            {at: runs.previous(column, earlier.changed[at]) for at, column in after.changed.items()},
+            {at: runs.previous(column, earlier.added[at]) for at, column in after.added.items()},
+        )
+        if self._rows:
+            self._store(events.row[runs.ends], exists[runs.ends], after.take(np.flatnonzero(runs.ends)))
+        return RowChanges(events.row, events.commit, events.position, existed, exists, before, after)
+
+    def _after(
+        self, events: Events, runs: Runs, inserts: Flags, updates: Flags, earlier: Versions
+    ) -> Versions:
+        plan, event = self._plan, events.event
+        keys = earlier.keys
+        if plan.key_changes:
+            moves = updates & happens(plan.key_changes, draw(plan.salt("key"), event))
+            keys = runs.latest(moves, event, earlier.keys)
+        changed = {
+            offset: runs.latest(
+                inserts | (updates & _updates(plan, offset, events)), event, earlier.changed[offset]
+            )
+            for offset in self._updated
+        }
+        added = {
+            column.offset: runs.sums(
+                _added(plan, column, events, updates), inserts, earlier.added[column.offset]
+            )
+            for column in self._adding
+        }
+        return Versions(runs.latest(inserts, event, earlier.made), keys, changed, added)
+
+    def _earlier(self, rows: Longs) -> tuple[Versions, Flags]:
+        """The states of rows before the changes, and whether the rows exist."""
+        if self._rows:
+            return self._state_of(rows), self._exists[rows]
+        none = np.zeros(len(rows), np.int64)
+        never = np.full(len(rows), NEVER, np.int64)
+        unchanged = dict.fromkeys(self._updated, none)
+        return Versions(none, never, unchanged, {one.offset: none for one in self._adding}), none.astype(bool)
+
+    def _state_of(self, rows: Longs) -> Versions:
+        state = self._versions
+        return Versions(
+            state.made[rows],
+            state.keys[rows] if len(state.keys) else np.full(len(rows), NEVER, np.int64),
+            {offset: column[rows] for offset, column in state.changed.items()},
+            {offset: column[rows] for offset, column in state.added.items()},
+        )
+
+    def _store(self, rows: Longs, exists: Flags, versions: Versions) -> None:
+        self._exists[rows] = exists
+        state = self._versions
+        state.made[rows] = versions.made
+        if len(state.keys):
+            state.keys[rows] = versions.keys
+        for offset, column in versions.changed.items():
+            state.changed[offset][rows] = column
+        for offset, column in versions.added.items():
+            state.added[offset][rows] = column
+
+
+def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:
+    """Whether rows exist after their changes.
+
+    In a run of deleting changes every other one finds the row gone and inserts it; all other changes leave a
+    row that exists.
+    """
+    if not deletes.any():
+        return np.ones(len(deletes), bool)
+    since = runs.distance(~deletes)
+    starts_absent = since.from_start & ~existed_before
+    found: Flags = (since.steps + starts_absent) % 2 == 0
+    return found
+
+
+def _may_change(plan: GeneratePlan, column: ColumnPlan) -> bool:
+    """Whether updates may give a column a new value, other than by adding to it or changing keys."""
+    if column.keyed or column.adds:
+        return False
+    if plan.each:
+        return any(column.offset in one.updates for one in plan.each)
+    return not plan.updates or column.offset in plan.updates
+
+
+def _updates(plan: GeneratePlan, offset: int, events: Events) -> Flags:
+    """Whether changes give the column a new value if they are updates."""
+    if plan.each:
+        named = np.array([offset in one.updates for one in plan.each])
+        positions = np.minimum(events.position, len(named) - 1)  # those of first inserts may be higher
+        updated: Flags = named[positions]
+        return updated
+    if plan.updates:
+        return np.full(len(events), offset in plan.updates)
+    also = happens(_ALSO, draw(plan.salt(f"{offset}/updated"), events.event))
+    if offset not in plan.updatable:  # not in all versions; an update must change a column that is
+        return also
+    first = uniform(draw(plan.salt("updated"), events.event), len(plan.updatable))
+    chosen: Flags = first == np.uint64(plan.updatable.index(offset))
+    return chosen | also
+
+
+def _added(plan: GeneratePlan, column: ColumnPlan, events: Events, updates: Flags) -> Longs:
+    """What changes add to the column."""
+    found = np.zeros(len(events), np.int64)
+    adding = np.flatnonzero(updates & _updates(plan, column.offset, events))
+    if len(adding):
+        found[adding] = added_units(plan, column, events.take(adding))
+    return found
