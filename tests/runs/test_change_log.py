@@ -1,44 +1,107 @@
-"""The net changes of generate steps give the same stream as their whole change log."""
+"""Generated events are the same whichever way they are drawn: by partition, by rows, or from all changes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tests.runs.test_generate import SCENARIO
+from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.generated_events import GeneratedPartitions
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.scenario.generate.changes import ChangeSource
+from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.spark.event_stream import ordered_events
 from ticdc_producer.spark.row_events import row_events
 
 OVERRIDES = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]
+MOVING = SCENARIO.replace("PROTOCOL", "open-protocol").replace(
+    "key-changes: 0.2", "key-changes: 0.5\n      changes-per-row: 3\n      rows-per-transaction: 9"
+).replace("      rows-per-transaction: 4\n", "")  # fmt: skip
+HIDDEN = SCENARIO.replace("PROTOCOL", "open-protocol").replace("PRIMARY KEY,", "PRIMARY KEY NONCLUSTERED,", 1)
+RULES = {
+    "index-value": "partition: index-value",
+    "ts": "partition: ts",
+    "table": "partition: table",
+    "a column that updates change": "partition: columns, columns: [kind]",
+    "topics by table": "partition: index-value, topic: 'of_{schema}_{table}'",
+}
 
 
-def assert_same(spark: SparkSession, scenario: str | Path, overrides: list[str]) -> None:
-    job = prepare(scenario, overrides=overrides)
+def whole(job: Job) -> pa.Table:
+    """The event stream of all changes, each of them drawn and then collapsed."""
+    source = ChangeSource(plans=job.history.generated, expressions=no_expressions, net=False)
+    changes = [change_batch(job.history.changes), *(batch for _, batch in source.spans())]
+    return pa.Table.from_batches([event_stream(pa.concat_batches(changes), job.stream)])
+
+
+def by_partition(job: Job) -> pa.Table:
+    few = change_batch(job.history.changes)
+    partitions = GeneratedPartitions(job.stream, job.history.generated, few)
+    indexes = range(len(job.stream.topic_partitions))
+    batches = [batch for index in indexes for batch in partitions.events(index, no_expressions)]
+    return pa.Table.from_batches(batches)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])
+def test_a_partition_draws_what_all_changes_lead_to(tmp_path: Path, scenario: str, rule: str) -> None:
+    path = tmp_path / "keys.yaml"
+    path.write_text(scenario.replace("partition: index-value", RULES[rule]))
+    if rule.startswith("a column"):
+        path.write_text(path.read_text().replace("matcher: ['*.*']", "matcher: ['test.accounts']"))
+    job = prepare(path)
+    assert whole(job).combine_chunks().equals(by_partition(job).combine_chunks())
+
+
+@pytest.mark.parametrize("name", ["sysbench", "bank", "orders", "ddl-mix", "all-types", "wide", "large-rows"])
+def test_shipped_workloads_by_partition(name: str) -> None:
+    job = prepare(name)
+    assert whole(job).combine_chunks().equals(by_partition(job).combine_chunks())
+
+
+@pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])
+def test_tasks_draw_partitions_or_rows(spark: SparkSession, tmp_path: Path, scenario: str) -> None:
+    path = tmp_path / "keys.yaml"
+    path.write_text(scenario)
+    job = prepare(path)
     committed = change_log(spark, job.history)
-    short = committed.events(job.stream)
-    whole = ordered_events(row_events(committed.changes, job.stream), job.stream)
+    schema = from_arrow_schema(EVENT_STREAM)
+    partitions = committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+    rows = ordered_events(committed.rows(job.stream), job.stream)
+    every_change = ordered_events(row_events(committed.changes, job.stream), job.stream)
     assert committed.changes.count() == job.history.row_changes
-    assert short.toArrow().equals(whole.toArrow())
+    wanted = whole(job).to_pylist()
+    for found in (partitions, rows, every_change):
+        assert found.toArrow().to_pylist() == wanted
 
 
-def test_rows_change_keys_several_times_in_a_transaction(spark: SparkSession, tmp_path: Path) -> None:
-    scenario = tmp_path / "keys.yaml"
-    text = SCENARIO.replace("PROTOCOL", "open-protocol")
-    scenario.write_text(text.replace("key-changes: 0.2", "key-changes: 0.5\n      changes-per-row: 3"))
-    assert_same(spark, scenario, ["steps[1].generate.rows-per-transaction=9"])
-
-
-def test_reinserted_rows_with_hidden_ids_get_other_ids(spark: SparkSession, tmp_path: Path) -> None:
-    scenario = tmp_path / "hidden.yaml"
-    text = SCENARIO.replace("PROTOCOL", "open-protocol")
-    scenario.write_text(text.replace("PRIMARY KEY,", "PRIMARY KEY NONCLUSTERED,", 1))
-    assert_same(spark, scenario, ["steps[1].generate.rows-per-transaction=8"])
-
-
-@pytest.mark.parametrize("name", ["sysbench", pytest.param("bank", marks=pytest.mark.slow)])
-def test_shipped_workloads(spark: SparkSession, name: str) -> None:
-    assert_same(spark, name, OVERRIDES)
+def test_columns_with_expressions(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "expressions.yaml"
+    text = (
+        SCENARIO.replace("PROTOCOL", "open-protocol")
+        .replace(" UNIQUE", "")
+        .replace(
+            "      key-changes: 0.2\n",
+            """\
+      columns:
+        owner: {expression: "concat('owner ', number)"}
+        balance: {expression: "cast(pmod(draw, 1000) AS DECIMAL(12,2)) / 10"}
+        rate: {expression: "row / 3"}
+""",
+        )
+    )
+    path.write_text(text)
+    job = prepare(path)
+    committed = change_log(spark, job.history)
+    schema = from_arrow_schema(EVENT_STREAM)
+    partitions = committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+    rows = ordered_events(committed.rows(job.stream), job.stream)
+    assert partitions.toArrow().to_pylist() == rows.toArrow().to_pylist()

@@ -115,8 +115,11 @@ def write_files(path: Path, job: Job, done: Outcome, report: RunReport) -> None:
         for name, content in done.files.items():
             (folder / name).write_bytes(content)
         of_steps = {
-            ts: [(table, [state_lines(table, images(rows.to_batches()))]) for table, rows in state]
-            for ts, state in done.step_states.items()
+            ts: [
+                (table, [state_lines(table, images(rows.to_batches()))])
+                for table, rows in done.step_states.get(ts, ())
+            ]
+            for ts in _times(job)
         }
         tables = _write_states(folder, job, of_steps)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
-from pyspark.sql import DataFrame, SparkSession
 
+from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.generate.log import generated_changes, generated_images
+from ticdc_producer.scenario.generate.cells import Expressions
+from ticdc_producer.scenario.generate.changes import ChangeSource
+from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.history import Change, RowImage
 from ticdc_producer.scenario.load import load_scenario
 
 TABLE = """\
@@ -35,6 +39,31 @@ def plans(folder: Path, sql: str, seed: int = 1, /, **step: Any) -> tuple[Genera
     return execute(load_scenario(path)).generated
 
 
-def changes_of(spark: SparkSession, plan: GeneratePlan) -> DataFrame:
-    """The change log of a step."""
-    return generated_changes(generated_images(spark, plan), plan)
+def changes_of(
+    *of_step: GeneratePlan, net: bool = False, expressions: Expressions = no_expressions
+) -> list[Change]:
+    """The changes of a step, in order.
+
+    :param net: one change per row and transaction.
+    """
+    source = ChangeSource(plans=of_step, expressions=expressions, net=net)
+    found = [change for _, batch in source.spans() for change in read_changes(batch)]
+    return sorted(found, key=lambda change: (change.commit_seq, change.row_seq))
+
+
+def read_changes(batch: pa.RecordBatch) -> list[Change]:
+    """The rows of a batch of shape ``CHANGE_LOG``."""
+    found = []
+    for row in batch.to_pylist():
+        images = {name: None if row[name] is None else tuple(row[name]) for name in ("before", "after")}
+        found.append(Change(**{**row, **images, "op": Op(row["op"])}))
+    return found
+
+
+def rows_of(plan: GeneratePlan, commits: int | None = None) -> dict[bytes, RowImage]:
+    """The rows after a step, by row key."""
+    batches = ChangeSource(plans=[plan], expressions=no_expressions).existing_rows(plan, commits)
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    found = {row["row_key"]: tuple(row["row"]) for row in rows}
+    assert len(found) == len(rows)
+    return found

@@ -7,18 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
 
-from tests.scenario.generate.plans import changes_of
+from tests.scenario.generate.plans import changes_of, rows_of
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.generate.log import generated_images, generated_rows, net_changes
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.history import History
+from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.load import load_scenario
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL, note VARCHAR(40))"
@@ -52,14 +50,14 @@ def plan(history: History) -> GeneratePlan:
 
 
 @pytest.fixture(scope="module")
-def changes(spark: SparkSession, plan: GeneratePlan) -> list[Row]:
-    return changes_of(spark, plan).orderBy("commit_seq", "row_seq").collect()
+def changes(plan: GeneratePlan) -> list[Change]:
+    return changes_of(plan)
 
 
 Image = dict[str, bytes | None]
 
 
-def image(history: History, change: Row, values: list[bytes | None] | None) -> Image | None:
+def image(history: History, change: Change, values: RowImage | None) -> Image | None:
     """Values by column name, with the table version of the change."""
     if values is None:
         return None
@@ -80,7 +78,7 @@ def altered(rows: dict[bytes, Image], job: DDLJob, before: TableInfo, after: Tab
             del row[name]
 
 
-def replayed(history: History, changes: list[Row], commits: int) -> dict[bytes, Image]:
+def replayed(history: History, changes: list[Change], commits: int) -> dict[bytes, Image]:
     """The rows after a number of commits; every change must fit the existing rows and its table version."""
     rows: dict[bytes, Image] = {}
     tables = history.catalog.tables
@@ -125,29 +123,28 @@ def test_ddls_of_all_kinds_come_between_the_transactions(history: History, plan:
     assert all(one.version_after == other.version_before for one, other in pairwise(jobs))
 
 
-def test_every_change_fits_the_rows_and_the_table_before_it(history: History, changes: list[Row]) -> None:
+def test_every_change_fits_the_rows_and_the_table_before_it(history: History, changes: list[Change]) -> None:
     rows = replayed(history, changes, history.commits)
     assert len(rows) > 5
 
 
 def test_the_state_is_what_changes_and_ddls_leave(
-    spark: SparkSession, history: History, plan: GeneratePlan, changes: list[Row]
+    history: History, plan: GeneratePlan, changes: list[Change]
 ) -> None:
     truncated = next(job.commit_seq for job in history.catalog.ddls if job.job_type == Action.TRUNCATE_TABLE)
-    images = generated_images(spark, plan)
     for commits in (truncated, truncated + 1, truncated + 8, None):
         names = [column.name for column in plan.table_after(commits).sent_columns]
-        found = generated_rows(images, plan, commits).collect()
-        rows = {row.row_key: dict(zip(names, row.row, strict=True)) for row in found}
+        found = rows_of(plan, commits)
+        rows = {key: dict(zip(names, row, strict=True)) for key, row in found.items()}
         wanted = replayed(history, changes, history.commits if commits is None else commits)
         assert rows == wanted
         assert bool(rows) == (commits != truncated + 1)
 
 
 def test_net_changes_lead_to_the_same_rows(
-    spark: SparkSession, history: History, plan: GeneratePlan, changes: list[Row]
+    history: History, plan: GeneratePlan, changes: list[Change]
 ) -> None:
-    net = net_changes(generated_images(spark, plan), plan).collect()
+    net = changes_of(plan, net=True)
     assert len(net) < len(changes)
     one_each = Counter((change.commit_seq, change.old_row_key or change.row_key) for change in net)
     assert set(one_each.values()) == {1}
@@ -155,7 +152,7 @@ def test_net_changes_lead_to_the_same_rows(
     assert replayed(history, deletes_first, history.commits) == replayed(history, changes, history.commits)
 
 
-def test_columns_that_were_added_are_written_too(history: History, changes: list[Row]) -> None:
+def test_columns_that_were_added_are_written_too(history: History, changes: list[Change]) -> None:
     inserted = [image(history, change, change.after) or {} for change in changes if change.op == Op.INSERT]
     added = [row[name] for row in inserted for name in row if name.startswith("added_")]
     assert len(set(added)) > 10

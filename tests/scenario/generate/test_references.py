@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.scenario.generate.plans import plans
 from tests.scenario.generate.test_tables import checked
@@ -31,13 +30,13 @@ USUAL: dict[str, Any] = {
 }
 
 
-def followed(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[tuple[bytes, int, int]]:
+def followed(found: tuple[GeneratePlan, ...]) -> list[tuple[bytes, int, int]]:
     """Every reference of ``c``, with the number of rows of ``p`` at that time and at the end."""
     parent, child = found
     ids: list[bytes] = []
     codes: set[bytes] = set()
     named: list[tuple[bytes, int]] = []
-    for change in (change for group in checked(spark, found) for change in group):
+    for change in (change for group in checked(found) for change in group):
         if change.table_id == parent.table.table_id and change.op == Op.INSERT:
             ids.append(change.after[0])
             codes.add(change.after[1])
@@ -49,34 +48,34 @@ def followed(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[tuple
     return [(name, count, len(ids)) for name, count in named]
 
 
-def test_every_reference_names_an_existing_row(spark: SparkSession, tmp_path: Path) -> None:
-    named = followed(spark, plans(tmp_path, TABLES, **USUAL))
+def test_every_reference_names_an_existing_row(tmp_path: Path) -> None:
+    named = followed(plans(tmp_path, TABLES, **USUAL))
     assert min(count for _, count, _ in named) == 5
     young = [name for name, _, _ in named if int(name) >= 105]
     assert len(set(young)) > 20
 
 
-def test_rows_that_come_first_refer_to_rows_that_come_first(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_that_come_first_refer_to_rows_that_come_first(tmp_path: Path) -> None:
     [parent, child] = USUAL["tables"]
     tables = [parent, {**child, "share": 0, "rows": 300}]
-    named = followed(spark, plans(tmp_path, TABLES, **{**USUAL, "tables": tables}))
+    named = followed(plans(tmp_path, TABLES, **{**USUAL, "tables": tables}))
     assert {name for name, _, _ in named} == {b"%d" % number for number in range(100, 105)}
 
 
 @pytest.mark.parametrize("distribution", ["zipf", "normal"])
-def test_references_are_distributed(spark: SparkSession, tmp_path: Path, distribution: str) -> None:
+def test_references_are_distributed(tmp_path: Path, distribution: str) -> None:
     columns = {
         "p": {"references": "p.id", "distribution": distribution},
         "code": {"references": "p.code", "distribution": "uniform"},
     }
     tables = [{"table": "p", "rows": 12, "share": 0}, {"table": "c", "columns": columns}]
     found = plans(tmp_path, TABLES, tables=tables, transactions=600, mix={"insert": 1})
-    counts = Counter(int(name) for name, _, _ in followed(spark, found))
+    counts = Counter(int(name) for name, _, _ in followed(found))
     most, least = {"zipf": (1, 12), "normal": (6, 1)}[distribution]
     assert counts[most] > 3 * counts[least]
 
 
-def test_the_latest_row_is_the_one_just_inserted(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_latest_row_is_the_one_just_inserted(tmp_path: Path) -> None:
     latest = {"references": "p.id", "distribution": "latest"}
     each = [
         {"does": "insert", "table": "p"},
@@ -84,7 +83,7 @@ def test_the_latest_row_is_the_one_just_inserted(spark: SparkSession, tmp_path: 
         {"does": "insert", "table": "c"},
     ]
     tables = [{"table": "p"}, {"table": "c", "columns": {"p": latest}}]
-    groups = checked(spark, plans(tmp_path, TABLES, tables=tables, transactions=40, each=each))
+    groups = checked(plans(tmp_path, TABLES, tables=tables, transactions=40, each=each))
     assert len(groups) == 40
     for new, *items in groups:
         assert [item.after[1] for item in items] == [new.after[0]] * 2

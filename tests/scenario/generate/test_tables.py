@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import reduce
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
 
-from tests.scenario.generate.plans import changes_of, plans
+from tests.scenario.generate.plans import changes_of, plans, rows_of
 from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.table_schedule import CYCLE, schedules_by_share
+from ticdc_producer.scenario.history import Change
 
 TABLES = "; ".join(
     f"CREATE TABLE {name} (id BIGINT PRIMARY KEY, n INT NOT NULL, c VARCHAR(9))" for name in "abc"
@@ -34,14 +32,9 @@ SHARES = {
 }
 
 
-def collected(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[Row]:
-    logs = [changes_of(spark, plan) for plan in found]
-    return reduce(DataFrame.unionByName, logs).orderBy("commit_seq", "row_seq").collect()
-
-
-def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[Row]]:
+def checked(found: tuple[GeneratePlan, ...]) -> list[list[Change]]:
     """The transactions, after a check of positions, changes and the rows at the end."""
-    changes = collected(spark, found)
+    changes = changes_of(*found)
     transactions = [list(group) for _, group in groupby(changes, attrgetter("commit_seq"))]
     first = found[0].step_commit
     assert [changes[0].commit_seq for changes in transactions] == [*range(first, first + len(transactions))]
@@ -50,22 +43,13 @@ def checked(spark: SparkSession, found: tuple[GeneratePlan, ...]) -> list[list[R
     for plan in found:
         of_table = [change for change in changes if change.table_id == plan.table.table_id]
         assert len(of_table) == plan.events
-        rows = generated_rows(generated_images(spark, plan), plan).collect()
-        assert {row.row_key: row.row for row in rows} == replayed(of_table)
+        assert rows_of(plan) == replayed(of_table)
     return transactions
 
 
-@pytest.mark.parametrize("partitions", ["3", "64"])
-def test_transactions_mix_the_tables(spark: SparkSession, tmp_path: Path, partitions: str) -> None:
-    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+def test_transactions_mix_the_tables(tmp_path: Path) -> None:
     found = plans(tmp_path, TABLES, **SHARES)
-    usual = collected(spark, found)
-    spark.conf.set("spark.sql.shuffle.partitions", partitions)
-    try:
-        transactions = checked(spark, found)
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before)
-    assert [change for group in transactions for change in group] == usual
+    transactions = checked(found)
     load_a, load_c, more_c, *rest = transactions
     assert [len(load_a), len(load_c), len(more_c), len(rest)] == [20, 1000, 500, 300]
     a, b, c = (plan.table.table_id for plan in found)
@@ -78,13 +62,13 @@ def test_transactions_mix_the_tables(spark: SparkSession, tmp_path: Path, partit
     assert all(len({(change.table_id, change.row_key) for change in group}) <= 2 for group in rest)
 
 
-def test_shares_come_out(spark: SparkSession) -> None:
+def test_shares_come_out() -> None:
     schedules = schedules_by_share([1, 1, 2, 0, 1e-9], "seed")
     assert sorted(position for one in schedules for position in one.positions) == [*range(CYCLE)]
     assert [len(one.positions) for one in schedules] == [252, 252, 504, 0, 1]
 
 
-def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> None:
+def test_statements_name_their_tables(tmp_path: Path) -> None:
     each = [
         {"does": "insert", "table": "a"},
         {"does": "update", "table": "b", "columns": ["n"]},
@@ -95,7 +79,7 @@ def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> No
     tables = [{"table": "a", "rows": 0}, {"table": "b"}]
     found = plans(tmp_path, TABLES, tables=tables, rows=10, transactions=50, each=each)
     a, b = (plan.table.table_id for plan in found)
-    _load, *rest = checked(spark, found)
+    _load, *rest = checked(found)
     wanted = [
         (a, Op.INSERT), (b, Op.UPDATE), (a, Op.INSERT), (b, Op.DELETE), (b, Op.INSERT), (a, Op.UPDATE),
     ]  # fmt: skip
@@ -104,26 +88,26 @@ def test_statements_name_their_tables(spark: SparkSession, tmp_path: Path) -> No
     assert ids == [*range(1, 101)]
 
 
-def test_statements_go_to_tables_by_share(spark: SparkSession, tmp_path: Path) -> None:
+def test_statements_go_to_tables_by_share(tmp_path: Path) -> None:
     each = [{"does": "update", "columns": ["n"]}, {"does": "replace"}]
     tables = [{"table": name} for name in "abc"]
     found = plans(tmp_path, TABLES, tables=tables, rows=5, transactions=400, each=each)
-    *_loads, last = transactions = checked(spark, found)
+    *_loads, last = transactions = checked(found)
     assert len(transactions) == 403
     assert [change.op for change in last] == [Op.UPDATE, Op.DELETE, Op.INSERT]
     pairs = Counter((group[0].table_id, group[1].table_id) for group in transactions[3:])
     assert len(pairs) == 9
 
 
-def test_one_of_several_tables_is_like_the_only_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_of_several_tables_is_like_the_only_one(tmp_path: Path) -> None:
     step = {"rows": 10, "transactions": 30, "rows-per-transaction": 3, "changes-per-row": 2}
     [alone] = plans(tmp_path, TABLES, **{"table": "a", **step})
     [listed] = plans(tmp_path, TABLES, **{"tables": [{"table": "a"}], **step})
-    assert collected(spark, (alone,)) == collected(spark, (listed,))
+    assert changes_of(alone) == changes_of(listed)
 
 
-def test_a_table_that_is_never_picked_stays_empty(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_that_is_never_picked_stays_empty(tmp_path: Path) -> None:
     tables = [{"table": "a", "share": 1e9}, {"table": "b", "share": 1e-9}]
     found = plans(tmp_path, TABLES, tables=tables, transactions=1)
     assert sum(plan.events for plan in found) == 1
-    assert len(collected(spark, found)) == 1
+    assert len(changes_of(*found)) == 1

@@ -8,13 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.scenario.generate.plans import planned
+from tests.scenario.generate.plans import planned, rows_of
 from tests.scenario.generate.test_tables import checked as transactions
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.generate.log import generated_images, generated_rows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.load import load_scenario
 
@@ -24,10 +22,10 @@ def shipped(name: str, transactions: int) -> tuple[GeneratePlan, ...]:
     return execute(load_scenario(name, overrides)).generated
 
 
-def test_sysbench_runs_its_four_statements(spark: SparkSession) -> None:
+def test_sysbench_runs_its_four_statements() -> None:
     plans = shipped("sysbench", 100)
     assert len(plans) == 4
-    done = transactions(spark, plans)
+    done = transactions(plans)
     loads, rest = done[:4], done[4:]
     assert [change.op for load in loads for change in load] == [Op.INSERT] * 160
     assert {len(change.after[2]) for load in loads for change in load} == {119}
@@ -42,26 +40,25 @@ def test_sysbench_runs_its_four_statements(spark: SparkSession) -> None:
         assert delete.row_key == insert.row_key
 
 
-def test_the_bank_never_gains_or_loses(spark: SparkSession) -> None:
+def test_the_bank_never_gains_or_loses() -> None:
     [plan] = shipped("bank", 150)
     balances: dict[bytes, Decimal] = {}
     moved = 0
-    for changes in transactions(spark, (plan,)):
+    for changes in transactions((plan,)):
         for change in changes:
             balances[change.row_key] = Decimal(change.after[2].decode())
         assert sum(balances.values()) == 40 * Decimal(1000)
         moved += any(change.op == Op.UPDATE for change in changes)
     assert moved == 150
     assert len(set(balances.values())) > 20
-    rows = generated_rows(generated_images(spark, plan), plan).collect()
-    assert {row.row_key: Decimal(row.row[2].decode()) for row in rows} == balances
+    assert {key: Decimal((row[2] or b"").decode()) for key, row in rows_of(plan).items()} == balances
 
 
-def test_every_reference_of_the_orders_names_a_row(spark: SparkSession) -> None:
+def test_every_reference_of_the_orders_names_a_row() -> None:
     overrides = ["steps[1].generate.transactions=25"]
     plans = execute(load_scenario("orders", overrides)).generated
     customers, products, orders, items = (plan.table.table_id for plan in plans)
-    *_, last = done = transactions(spark, plans)
+    *_, last = done = transactions(plans)
     assert len(done) == 2 + 25
     assert [change.table_id for change in last] == [orders, items, items, items, products, orders]
     rows: dict[int, dict[bytes, list[bytes]]] = {plan.table.table_id: {} for plan in plans}
@@ -80,13 +77,13 @@ def test_every_reference_of_the_orders_names_a_row(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("adds", ["2", "row * 0 + 2"])
-def test_adding_starts_anew_with_each_insert(spark: SparkSession, tmp_path: Path, adds: str) -> None:
+def test_adding_starts_anew_with_each_insert(tmp_path: Path, adds: str) -> None:
     each = [{"does": "update", "columns": ["n"]}, {"does": "replace"}]
     plan = planned(
         tmp_path, rows=4, transactions=60, each=each,
         columns={"n": {"min": 100, "max": 100, "adds": adds}},
     )  # fmt: skip
-    for changes in transactions(spark, (plan,)):
+    for changes in transactions((plan,)):
         for change in changes:
             if change.op == Op.INSERT:
                 assert change.after[2] == b"100"
