@@ -1,0 +1,135 @@
+"""Whatever a step says: its changes are a history, its state is their result, and tasks agree."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.scenario.generate.plans import TABLE, changes_of, plans, read_changes, rows_of
+from tests.scenario.generate.test_changes import replayed
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.generate.changes import ChangeSource
+from ticdc_producer.scenario.generate.expressions import no_expressions
+from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.history import Change
+
+CHILD = "CREATE TABLE c (id BIGINT PRIMARY KEY NONCLUSTERED, t BIGINT NOT NULL, k VARCHAR(9), n INT NOT NULL)"
+MIXES = st.fixed_dictionaries(
+    {"insert": st.integers(0, 5), "update": st.integers(0, 5), "delete": st.integers(0, 5)}
+).filter(lambda mix: mix["insert"] >= mix["delete"] and sum(mix.values()) > 0)
+STATEMENTS = st.sampled_from([{"does": "insert"}, {"does": "replace"}, {"does": "update", "columns": ["n"]}])
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> dict[str, Any]:
+    """One table, two tables of which one refers to the other, or statements."""
+    step: dict[str, Any] = {
+        "transactions": draw(st.integers(1, 60)),
+        "rows": draw(st.integers(0, 40)),
+        "hot-keys": draw(st.sampled_from([0, 0.5, 1, 2])),
+    }
+    kind = draw(st.sampled_from(["mix", "each", "two tables"]))
+    if kind == "each":
+        step["each"] = draw(st.lists(STATEMENTS, min_size=1, max_size=4))
+        step["columns"] = {"n": {"min": 0, "max": 9, "adds": draw(st.sampled_from(["1", "pmod(draw, 3)"]))}}
+        return {**step, "table": "t"}
+    per_row = draw(st.integers(1, 3))
+    step |= {"rows-per-transaction": per_row * draw(st.integers(1, 5)), "changes-per-row": per_row}
+    if kind == "mix":
+        return {**step, "table": "t", "mix": draw(MIXES), "key-changes": draw(st.sampled_from([0, 0.3, 1]))}
+    parent = {"table": "t", "mix": {"insert": 1, "update": draw(st.integers(0, 4))}}
+    column = {"references": "t.id", "distribution": draw(st.sampled_from(["uniform", "zipf", "latest"]))}
+    child = {"table": "c", "mix": draw(MIXES), "columns": {"t": column}, "share": draw(st.integers(1, 3))}
+    return {**step, "tables": [parent, child]}
+
+
+def bound(step: dict[str, Any], seed: int) -> tuple[GeneratePlan, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return plans(Path(folder), f"{TABLE}; {CHILD}", seed, **step)
+        except ProducerError:  # such as updates without rows
+            assume(False)
+            raise
+
+
+@given(step=steps(), seed=st.integers(0, 99))
+@settings(deadline=None)
+def test_changes_are_a_history(step: dict[str, Any], seed: int) -> None:
+    found = bound(step, seed)
+    every, net = changes_of(*found), changes_of(*found, net=True)
+    assert len(every) == sum(plan.events for plan in found)
+    assert {change.commit_seq for change in net} <= {change.commit_seq for change in every}
+    for plan in found:
+        rows = replayed([change for change in every if change.table_id == plan.table.table_id])
+        assert rows_of(plan) == rows
+        assert replayed_by_transaction(plan, net) == rows
+    if len(found) == 2:
+        check_references(every, *found)
+
+
+def replayed_by_transaction(plan: GeneratePlan, net: list[Change]) -> dict[bytes, object]:
+    """The rows at the end; a transaction takes all its rows away before it writes any."""
+    rows: dict[bytes, object] = {}
+    mine = [change for change in net if change.table_id == plan.table.table_id]
+    keys = Counter((change.commit_seq, change.old_row_key or change.row_key) for change in mine)
+    assert set(keys.values()) <= {1}, "a row has one change in a transaction"
+    for commit in sorted({change.commit_seq for change in mine}):
+        of_commit = [change for change in mine if change.commit_seq == commit]
+        for change in of_commit:
+            if change.op != Op.INSERT:
+                assert rows.pop(change.old_row_key or change.row_key) == change.before
+        for change in of_commit:
+            if change.op != Op.DELETE:
+                assert change.row_key not in rows
+                assert change.after != change.before
+                rows[change.row_key] = change.after
+    return rows
+
+
+def check_references(changes: list[Change], parent: GeneratePlan, child: GeneratePlan) -> None:
+    ids: set[bytes | None] = set()
+    for change in changes:
+        if change.after is None:
+            continue
+        if change.table_id == parent.table.table_id:
+            ids.add(change.after[0])
+        elif change.table_id == child.table.table_id:
+            assert change.after[1] in ids
+
+
+@given(step=steps(), seed=st.integers(0, 99), tasks=st.sampled_from([2, 7]), net=st.booleans())
+@settings(deadline=None)
+def test_tasks_that_share_the_rows_draw_the_same(
+    step: dict[str, Any], seed: int, tasks: int, net: bool
+) -> None:
+    found = bound(step, seed)
+    shared: list[Change] = []
+    for task in range(tasks):
+        source = ChangeSource(
+            plans=found,
+            expressions=no_expressions,
+            rows=lambda _plan, task=task: lambda rows: rows % tasks == task,
+            share=tasks,
+            net=net,
+        )
+        shared += [change for _, batch in source.spans() for change in read_changes(batch)]
+    shared.sort(key=lambda change: (change.commit_seq, change.row_seq))
+    assert shared == changes_of(*found, net=net)
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_the_size_of_spans_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    step = {"table": "t", "rows": 2500, "transactions": 90, "rows-per-transaction": 7, "hot-keys": 0.7}
+    found = plans(tmp_path, TABLE, **step)
+    usual = changes_of(*found)
+    monkeypatch.setattr("ticdc_producer.scenario.generate.spans._CHANGES", most)
+    assert changes_of(*found) == usual
