@@ -38,7 +38,7 @@ RULES = {
 def whole(job: Job) -> pa.Table:
     """The event stream of all changes, each of them drawn and then collapsed."""
     source = ChangeSource(plans=job.history.generated, expressions=no_expressions, net=False)
-    changes = [change_batch(job.history.changes), *(batch for _, batch in source.spans())]
+    changes = [change_batch(job.history.changes), *source.batches()]
     return pa.Table.from_batches([event_stream(pa.concat_batches(changes), job.stream)])
 
 

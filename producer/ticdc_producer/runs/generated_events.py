@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.control_events import regular_resolved_events
 from ticdc_producer.pipeline.event_stream import (
     StreamPlan,
@@ -31,6 +32,7 @@ from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.scenario.generate.expressions import needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 
+_NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
 _TICKS_AT_ONCE = 1 << 16
 """Resolved events that are merged at once."""
 
@@ -51,7 +53,7 @@ class GeneratedPartitions:
         """The ordered events of a partition (shape ``EVENT_STREAM``)."""
         clock, others = self.stream.resolved.clock, _OtherEvents(self, index)
         for span, changes in self._source(index, expressions).spans():
-            rows = of_partition(net_row_events(changes, self.stream), index)
+            rows = [of_partition(net_row_events(batch, self.stream), index) for batch in changes]
             end = clock.ts(span.stop) if span.stop < self.stream.resolved.commits else None
             yield from _merged(rows, others.blocks(end))
         yield from (in_delivery_order(block.events) for block in others.blocks(None))
@@ -145,14 +147,13 @@ class _OtherEvents:
         return int(self._stream.resolved.regular_ts(np.array([number]))[0])
 
 
-def _merged(rows: pa.RecordBatch, blocks: Iterator[_Block]) -> Iterator[pa.RecordBatch]:
+def _merged(rows: Sequence[pa.RecordBatch], blocks: Iterator[_Block]) -> Iterator[pa.RecordBatch]:
     """Rows and the other events of their span in delivery order."""
-    block, following = next(blocks), next(blocks, None)
-    while following is not None:
-        rows = in_delivery_order(rows)
-        times = numbers(rows.column("deliver_after_ts"))
+    block = next(blocks)
+    for following in blocks:
+        ordered = in_delivery_order(pa.concat_batches([_NO_EVENTS, *rows]))
+        times = numbers(ordered.column("deliver_after_ts"))
         due = len(times) if block.end is None else int(np.searchsorted(times, block.end))
-        yield in_delivery_order(pa.concat_batches([rows.slice(0, due), block.events]))
-        rows = rows.slice(due)
-        block, following = following, next(blocks, None)
-    yield in_delivery_order(pa.concat_batches([rows, block.events]))
+        yield in_delivery_order(pa.concat_batches([ordered.slice(0, due), block.events]))
+        rows, block = [ordered.slice(due)], following
+    yield in_delivery_order(pa.concat_batches([*rows, block.events]))

@@ -45,7 +45,7 @@ def generated_rows(job: Job, expressions: Expressions = no_expressions) -> Gener
     :param expressions: computes the columns with an ``expression``.
     """
     source = ChangeSource(plans=job.history.generated, expressions=expressions)
-    changes = [batch for _, batch in source.spans()]
+    changes = [*source.batches()]
     commits: dict[int | None, int | None] = {None: job.sent}
     commits |= {ts: job.commits_until(ts) for ts in job.state_at}
     return GeneratedRows(

@@ -80,10 +80,9 @@ def _drawn_by_rows(
         )
 
     def made(task: int, expressions: Expressions) -> _Batches:
-        for _, changes in source(task, expressions, only_expressions=False).spans():
-            yield function(changes)
+        yield from map(function, source(task, expressions, only_expressions=False).batches())
 
     def drawn(task: int, expressions: Expressions) -> Iterator[object]:
-        return source(task, expressions, only_expressions=True).spans()
+        return source(task, expressions, only_expressions=True).batches()
 
     return made_in_tasks(spark, plans, tasks, made, drawn, from_arrow_schema(schema))

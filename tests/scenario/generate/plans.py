@@ -47,7 +47,7 @@ def changes_of(
     :param net: one change per row and transaction.
     """
     source = ChangeSource(plans=of_step, expressions=expressions, net=net)
-    found = [change for _, batch in source.spans() for change in read_changes(batch)]
+    found = [change for batch in source.batches() for change in read_changes(batch)]
     return sorted(found, key=lambda change: (change.commit_seq, change.row_seq))
 
 

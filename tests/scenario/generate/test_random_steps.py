@@ -119,7 +119,7 @@ def test_tasks_that_share_the_rows_draw_the_same(
             share=tasks,
             net=net,
         )
-        shared += [change for _, batch in source.spans() for change in read_changes(batch)]
+        shared += [change for batch in source.batches() for change in read_changes(batch)]
     shared.sort(key=lambda change: (change.commit_seq, change.row_seq))
     assert shared == changes_of(*found, net=net)
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
+from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows, existing_rows
 from ticdc_producer.scenario.generate.draw import Longs
@@ -25,7 +25,6 @@ ChangeFilter: TypeAlias = Callable[[GeneratePlan, RowChanges], RowChanges]
 
 ROWS = pa.schema([("row_key", pa.binary()), ("row", IMAGE)])
 """Rows of one table: their row key, and their image."""
-_NO_CHANGES = pa.RecordBatch.from_pylist([], CHANGE_LOG)
 
 
 def every_table(_plan: GeneratePlan) -> bool:
@@ -63,13 +62,17 @@ class ChangeSource:
     share: int = 1
     net: bool = True
 
-    def spans(self) -> Iterator[tuple[Span, pa.RecordBatch]]:
-        """The changes of each span (shape ``CHANGE_LOG``), in each table in the order of their execution."""
+    def spans(self) -> Iterator[tuple[Span, list[pa.RecordBatch]]]:
+        """The changes of each span (shape ``CHANGE_LOG``): those of each table in the order of execution."""
         histories = {id(plan): self._history(plan) for plan in self.plans if self.drawn(plan)}
         for span in spans(self.plans, share=self.share):
             drawn = [(part, histories[id(part.plan)]) for part in span.tables if id(part.plan) in histories]
-            found = [self._batch(part, history.followed(part)) for part, history in drawn]
-            yield span, pa.concat_batches([_NO_CHANGES, *found])
+            yield span, [self._batch(part, history.followed(part)) for part, history in drawn]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The changes of all spans."""
+        for _, found in self.spans():
+            yield from found
 
     def _batch(self, part: TableSpan, changes: RowChanges) -> pa.RecordBatch:
         wanted = self.changes(part.plan, changes)
