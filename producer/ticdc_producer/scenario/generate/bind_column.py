@@ -111,9 +111,13 @@ def _range(column: ColumnInfo, spec: ColumnSpec, *, sequence: bool) -> tuple[int
         real = (real[0] if least is None else float(least), real[1] if most is None else float(most))
         below = real[0] > real[1]
     else:
+        first = low
         low = low if least is None else ordinal_of(column, least)
         high = high if most is None else ordinal_of(column, most)
         below = low > high
+        if column.type == T.YEAR and low < first:
+            what = f"column {column.name!r}: min of a YEAR is at least {first}"
+            raise ScenarioError(what, column=column.name, hint="edges and values give 0000")
     if below:
         what = f"column {column.name!r}: no value lies between min and max"
         raise ScenarioError(what, column=column.name, hint="set both")

@@ -65,7 +65,7 @@ class ColumnSpec(StrictModel):
     adds: str | None = Field(
         default=None,
         min_length=1,
-        description="Spark SQL of the number that an update adds, over row, transaction, place and draw.",
+        description="SQL of the number that an update adds, over row, transaction, place and draw.",
     )
     references: str | None = Field(
         default=None,

@@ -26,7 +26,7 @@ class ColumnPlan:
     :param length: minimum and maximum length of strings, in characters or bytes.
     :param choices: canonical values to choose from; empty: values of the type are drawn.
     :param expression: Spark SQL of the value, instead of all that.
-    :param adds: Spark SQL of the number that each update adds to the inserted value.
+    :param adds: SQL of the number that each update adds to the inserted value.
     :param nulls: ratio of NULLs.
     :param boundary_share: ratio of the canonical values in ``boundary_values``.
     :param line: line in the scenario file.
