@@ -32,11 +32,13 @@ def _not_here(*_arguments: object, **_options: object) -> NoReturn:
     raise AssertionError("called in the driver")
 
 
+@pytest.mark.parametrize("scenario", ["seed_t1", "bank", "orders"])
 @pytest.mark.parametrize(("verified", "most"), [(False, WRITTEN), (True, VERIFIED)])
 def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    scenario: str,
     verified: bool,
     most: tuple[int, int],
 ) -> None:
@@ -52,7 +54,7 @@ def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
     context.setJobGroup(group, "a small run")
     try:
         monkeypatch.setattr(py4j.clientserver.JavaClient, "send_command", counted)
-        api.run("seed_t1", out=tmp_path / "golden", verify_output=verified)
+        api.run(scenario, out=tmp_path / "golden", verify_output=verified)
         monkeypatch.undo()
         jobs = context.statusTracker().getJobIdsForGroup(group)
     finally:

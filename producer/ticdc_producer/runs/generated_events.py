@@ -33,6 +33,8 @@ from ticdc_producer.scenario.generate.expressions import needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 _NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
+_FOLLOWED = 8
+"""Limits the changes that a task follows at once, in multiples of those that it draws at once."""
 _TICKS_AT_ONCE = 1 << 16
 """Resolved events that are merged at once."""
 
@@ -76,8 +78,14 @@ class GeneratedPartitions:
             drawn=is_drawn,
             rows=target.rows,
             changes=target.changes,
-            share=len(self.stream.topic_partitions),
+            share=self._share(target),
         )
+
+    def _share(self, target: TargetPartition) -> int:
+        """How many times more changes there are than the task draws; with all rows it follows all changes."""
+        partitions = len(self.stream.topic_partitions)
+        follows_all = any(target.receives(plan) and target.rows(plan) is None for plan in self.plans)
+        return min(partitions, _FOLLOWED) if follows_all else partitions
 
 
 def of_partition(events: pa.RecordBatch, index: int) -> pa.RecordBatch:

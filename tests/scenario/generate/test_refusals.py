@@ -167,6 +167,7 @@ def test_steps(tmp_path: Path, step: str, message: str) -> None:
         ("note: {min: a}", "column 'note' is varchar and has no min and max"),
         ("f: {distribution: sequence}", "column 'f' has no room for"),
         ("f: {adds: '1'}", "nothing can be added to column 'f'"),
+        ("n: {adds: \"if(row LIKE '1%', 1, 0)\"}", "the condition \"row LIKE '1%'\" is not supported"),
         ("n: {expression: rand()}", "rand in the expression of column 'n' differs from run to run"),
     ],
 )
@@ -175,6 +176,24 @@ def test_columns(tmp_path: Path, column: str, message: str) -> None:
     if column.startswith("note"):
         step = step.replace("  note: {nulls: 0}\n", "  f: {nulls: 0}\n")
     assert rejected(tmp_path, step).startswith(f"s.yaml:19: {message}")
+
+
+def test_a_year_begins_at_its_first(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        HEAD.replace("f FLOAT", "f YEAR") + "      {table: t, transactions: 5, columns: {f: {min: '0000'}}}\n"
+    )
+    with pytest.raises(ScenarioError, match="column 'f': min of a YEAR is at least 1901"):
+        execute(load_scenario(path))
+
+
+def test_states_that_do_not_fit_into_a_task(tmp_path: Path) -> None:
+    step = "table: t\ntransactions: 5\nmix: MIX\nrows: 500000000"
+    found = rejected(tmp_path, step.replace("MIX", "{update: 1}"))
+    assert found.startswith("s.yaml:14: to follow the 500000000 rows of test.t, each task needs 22888 MiB")
+    path = tmp_path / "inserts.yaml"
+    path.write_text(HEAD + "      {table: t, transactions: 400000000, mix: {insert: 1}}\n")
+    assert execute(load_scenario(path)).row_changes == 400_000_001
 
 
 @pytest.mark.parametrize(

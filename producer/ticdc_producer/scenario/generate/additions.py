@@ -36,6 +36,15 @@ def added_units(plan: GeneratePlan, column: ColumnPlan, updates: Events) -> Long
     return np.where(found.null, 0, found.units).astype(np.int64)
 
 
+def check_conditions(column: ColumnPlan) -> None:
+    """Check that the conditions of an expression can be evaluated.
+
+    :raises ScenarioError: without file and line, for one that cannot.
+    """
+    nothing = np.zeros(1, np.int64)
+    evaluated(_tree(column.adds), dict.fromkeys(("row", "transaction", "place", "draw"), nothing))
+
+
 def added_scale(column: ColumnPlan) -> int:
     """Number of fraction digits of sums."""
     if column.column.type in INTEGERS:

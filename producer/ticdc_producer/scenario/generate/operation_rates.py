@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from math import exp
 
 _ROUNDS = 60
+_DIGITS = 9
+"""Decimal digits of the probability of a delete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def operation_rates(insert: float, delete: float, rows: int, events: int) -> Rat
         new_rows = (insert - delete) * events + existing_rows * _gone(chance, table_picks / existing_rows)
         new_rows = min(max(new_rows, 0.0), float(events))
     least = 0 if rows else 1
-    return Rates(max(round(new_rows), least), chance)
+    # Libraries differ in the last bits of exp, which must not decide about any change.
+    return Rates(max(round(new_rows), least), round(chance, _DIGITS))
 
 
 def _chance(wanted: float, table_picks: float) -> float:

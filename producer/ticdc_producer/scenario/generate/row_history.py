@@ -95,29 +95,14 @@ class RowChanges:
 
 
 class RowHistory:
-    """Follows the rows of a table, whose changes are passed in order.
-
-    :raises ScenarioError: if the states of the rows need too much memory.
-    """
+    """Follows the rows of a table, whose changes are passed in order."""
 
     def __init__(self, plan: GeneratePlan) -> None:
         self._plan = plan
         self._updated = [column.offset for column in plan.columns if _may_change(plan, column)]
         self._adding = [column for column in plan.columns if column.adds]
         self._rows = plan.all_rows if plan.revisits_rows else 0
-        self._check_size()
         self.forget()
-
-    def _check_size(self) -> None:
-        size = (3 + len(self._updated) + len(self._adding)) * 8 * self._rows
-        if size > MOST_STATE_BYTES:
-            plan = self._plan
-            what = (
-                f"to follow the {plan.all_rows} rows of {plan.table.qualified_name}, each task needs "
-                f"{size >> 20} MiB, more than {MOST_STATE_BYTES >> 20}"
-            )
-            hint = "set fewer rows, name the columns that updates change, or insert only"
-            raise ScenarioError(what, file=plan.file, line=plan.line, hint=hint)
 
     def forget(self) -> None:
         """Begin with no rows, as after TRUNCATE TABLE."""
@@ -221,6 +206,22 @@ class RowHistory:
             state.changed[offset][rows] = column
         for offset, column in versions.added.items():
             state.added[offset][rows] = column
+
+
+def check_state_size(plan: GeneratePlan) -> None:
+    """Check that the states of a table's rows fit into the memory of a task.
+
+    :raises ScenarioError: with file and line of the step, if they do not.
+    """
+    columns = 3 + sum(_may_change(plan, column) or bool(column.adds) for column in plan.columns)
+    size = columns * 8 * plan.all_rows if plan.revisits_rows else 0
+    if size > MOST_STATE_BYTES:
+        what = (
+            f"to follow the {plan.all_rows} rows of {plan.table.qualified_name}, each task needs "
+            f"{size >> 20} MiB, more than {MOST_STATE_BYTES >> 20}"
+        )
+        hint = "set fewer rows, name the columns that updates change, or insert only"
+        raise ScenarioError(what, file=plan.file, line=plan.line, hint=hint)
 
 
 def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:

@@ -18,8 +18,8 @@ from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD
 _CHANGES, _VALUES, _BYTES = 1 << 16, 1 << 20, 32 << 20
 """What a span may have at most: changes, values and bytes of new images; but at least one transaction."""
 _OTHER_BYTES = 16
-MOST_CHANGES = 1 << 22
-"""Maximum number of changes of a span of which a task draws a part."""
+MOST_CHANGES = 1 << 21
+"""Maximum number of changes of a span, however small the part is that a task draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def spans(plans: Sequence[GeneratePlan], until: int | None = None, *, share: int
 
 
 def _first_rows(plan: GeneratePlan, until: int | None, share: int) -> Iterator[Span]:
-    most = max(1, changes_at_once([plan]) * share // ROWS_PER_LOAD) * ROWS_PER_LOAD
+    most = max(1, min(changes_at_once([plan]) * share, MOST_CHANGES) // ROWS_PER_LOAD) * ROWS_PER_LOAD
     rows = plan.rows
     if until is not None:
         rows = min(rows, max(0, until - plan.first_commit) * ROWS_PER_LOAD)
