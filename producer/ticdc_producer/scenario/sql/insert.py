@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import (
-    apply_assignments,
+    assign_in_order,
     assigned_value,
     check_assignments,
     default_value,
@@ -203,7 +203,7 @@ def _insert_or_update(
         return
     _, row = conflict
     scope = Scope(mode, table.info, list(row.values), values)
-    assigned = apply_assignments(updates, scope)
+    assigned = assign_in_order(updates, scope)
     update_row(table, row, scope, assigned, transaction)
 
 
