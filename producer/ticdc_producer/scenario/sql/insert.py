@@ -18,6 +18,7 @@ from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.scenario.sql.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.assign import (
     assign_in_order,
     assigned_value,
@@ -63,8 +64,9 @@ def run_insert(
     # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
     # Source: tidb ``ResetContextOfStmt``.
     lenient = ignore or (not mode.strict and len(tuples) > 1)
-    rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
     updates = _on_duplicate(tree, verb)
+    limit_ids = bool(updates) and not mode.strict
+    rows = [_evaluated(table, offsets, values, mode, lenient, limit_ids) for values in tuples]
     check_assignments(updates, scope)
     for values in rows:
         if verb == "REPLACE":
@@ -142,7 +144,12 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
 
 
 def _evaluated(
-    table: Table, offsets: Sequence[int], nodes: list[Cell], mode: SQLMode, lenient: bool
+    table: Table,
+    offsets: Sequence[int],
+    nodes: list[Cell],
+    mode: SQLMode,
+    lenient: bool,
+    limit_ids: bool,
 ) -> list[Value]:
     """One row's values; expressions see the columns to their left."""
     columns = table.info.columns
@@ -156,21 +163,30 @@ def _evaluated(
     fill_generated(scope)
     for offset, column in enumerate(columns):
         if column.auto_increment:
-            scope.row[offset] = _auto_increment(table, column, scope.row[offset])
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset], mode, limit_ids)
         if column.auto_random and not int(scope.row[offset] or 0):
             raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
     return scope.row
 
 
-def _auto_increment(table: Table, column: ColumnInfo, value: Value) -> Value:
+def _auto_increment(
+    table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool
+) -> Value:
     """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
 
+    :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
+        TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
+        Source: tidb ``setDatumAutoIDAndCast``.
     :raises ScenarioError: if the counter leaves the column's range.
     """
     if value is not None and int(value) != 0:
         table.ids.advance(int(value))
         return value
-    return coerce(column, table.ids.take())
+    taken = table.ids.take()
+    stored = coerce(column, taken, mode)
+    if not limit_ids and stored is not None and int(stored) < taken:
+        raise ids_exhausted(column)
+    return stored
 
 
 def _new_row(table: Table, values: Sequence[Value]) -> Row:
