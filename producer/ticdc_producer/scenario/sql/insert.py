@@ -169,9 +169,7 @@ def _evaluated(
     return scope.row
 
 
-def _auto_increment(
-    table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool
-) -> Value:
+def _auto_increment(table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool) -> Value:
     """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode

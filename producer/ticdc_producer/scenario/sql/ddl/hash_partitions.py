@@ -1,7 +1,7 @@
 """ADD PARTITION and COALESCE PARTITION of HASH and KEY partitions, which have a number instead of bounds.
 
-Rules: tidb ``executor.hashPartitionManagement``, ``buildHashPartitionDefinitions``. TiDB reorganises the whole
-table: all partitions get new ids, and the job's type is that of REORGANIZE PARTITION.
+Rules: tidb ``executor.hashPartitionManagement``, ``buildHashPartitionDefinitions``. TiDB reorganises the
+whole table: all partitions get new ids, and the job's type is that of REORGANIZE PARTITION.
 """
 
 from __future__ import annotations

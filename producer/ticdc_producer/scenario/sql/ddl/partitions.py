@@ -13,7 +13,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import partitioned
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, validate_bounds
@@ -137,8 +137,8 @@ def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
         _check_rows(table, other, offset, cursor.line)
     _swap(context, table, other, offset)
     query = (
-        f"ALTER TABLE {quoted(table.info.schema, table.info.name)} EXCHANGE PARTITION `{partition.name}`"
-        f" WITH TABLE {quoted(before.schema, before.name)}"
+        f"ALTER TABLE {quoted(table.info.schema, table.info.name)}"
+        f" EXCHANGE PARTITION {quoted_name(partition.name)} WITH TABLE {quoted(before.schema, before.name)}"
     )
     if cursor.statement.text.upper().endswith("WITHOUT VALIDATION"):
         query += " WITHOUT VALIDATION"
