@@ -9,7 +9,10 @@ import pytest
 from tests.sql_messages import catalog_of
 from ticdc_producer.errors import ScenarioError
 
-TABLE = "create table `a``b` (id int primary key) partition by range (id) (partition `p``0` values less than (9));\n"
+TABLE = (
+    "create table `a``b` (id int primary key)"
+    " partition by range (id) (partition `p``0` values less than (9));\n"
+)
 OTHER = "create table c (id int primary key);\n"
 REBUILT = [
     ("DROP TABLE", f"{TABLE}drop table `a``b`", "DROP TABLE `test`.`a``b`"),

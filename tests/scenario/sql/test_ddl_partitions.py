@@ -256,8 +256,8 @@ def test_exchange_validates_the_rows() -> None:
 )
 def test_the_rebuilt_text_of_an_exchange(words: str, sent: str) -> None:
     script = (
-        R
-        + f"create table x like t; alter table x remove partitioning; alter table t exchange partition P0 with table x{words}"
+        f"{R} create table x like t; alter table x remove partitioning;"
+        f" alter table t exchange partition P0 with table x{words}"
     )
     text = "ALTER TABLE `test`.`t` EXCHANGE PARTITION `p0` WITH TABLE `test`.`x`"
     assert history_of(script).catalog.ddls[-1].query == text + sent

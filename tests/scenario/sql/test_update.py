@@ -6,7 +6,10 @@ import pytest
 
 from tests.scenario.sql.script_results import rows_of
 
-T = "create table t (id int primary key, a int, b int, g int as (a * 10) stored); insert into t values (1, 1, 5, default);"
+T = (
+    "create table t (id int primary key, a int, b int, g int as (a * 10) stored);"
+    " insert into t values (1, 1, 5, default);"
+)
 
 
 @pytest.mark.parametrize(
