@@ -19,6 +19,7 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.values import replaces_null_by_expression
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import zone_of
 
@@ -47,6 +48,8 @@ def value_projection(column: ColumnInfo, options: DebeziumOptions) -> ValueProje
 def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection | None) -> Value:
     """The observed value for NULL: the DEFAULT, if the column has one."""
     if column.default_expression:
+        if replaces_null_by_expression(column):
+            return column.default_expression.encode()
         if column.type != T.DATETIME:
             return None
         return b"0" if options.disable_schema else _EPOCH_TEXT[T.DATETIME]

@@ -69,6 +69,8 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     """The JSON for NULL: the DEFAULT of the column, if it has one."""
     if column.default_expression == _NOW:
         return _now_for_null(column)
+    if column.default_expression and replaces_null_by_expression(column):
+        return text.string(column.default_expression)
     default = column.default
     if default is None:
         return NULL
@@ -96,6 +98,8 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     """The ``default`` in the schema of a column; None if it has none."""
     if column.default_expression == _NOW:
         return _now_in_schema(column)
+    if column.default_expression:
+        return _expression_in_schema(column)
     default = column.default
     if default is None:
         return None
@@ -111,6 +115,20 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
         return text.float64(default)
     return _single_value(column, options, default)
+
+
+def replaces_null_by_expression(column: ColumnInfo) -> bool:
+    """Whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
+    return column.type == T.JSON or (column.type in STRINGS | LOBS and not column.binary)
+
+
+def _expression_in_schema(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiDB computes per row; TiCDC takes its SQL text for a value."""
+    if column.type == T.TIMESTAMP or (column.type in (T.DATE, T.DATETIME) and not column.nullable):
+        return b"0"
+    if column.type in CHARSET_BEARING | {T.JSON, T.BIT}:
+        return text.string(column.default_expression)
+    return None
 
 
 def _now_in_schema(column: ColumnInfo) -> bytes | None:

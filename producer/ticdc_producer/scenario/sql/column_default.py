@@ -36,8 +36,14 @@ def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[s
     :param until: words that end it.
     :return: SQL text and -1, or None and the fractional digits of CURRENT_TIMESTAMP.
     """
-    if cursor.word() in _NOW_WORDS:
-        return None, read_now(cursor)
+    brackets = 0
+    while cursor.word(brackets) == "(":
+        brackets += 1
+    if cursor.word(brackets) in _NOW_WORDS:
+        cursor.expect(*["("] * brackets)
+        digits = read_now(cursor)
+        cursor.expect(*[")"] * brackets)
+        return None, digits
     return cursor.expression_source(until=until), -1
 
 
@@ -69,8 +75,8 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         return column
     tree = parse_expression(text, line)
     if text.startswith("(") and not _is_constant(tree):
-        check_expression(tree, Scope(mode))
-        return replace(column, has_default=True, default_expression=text)
+        stored = _stored_expression(column, text, mode, line)
+        return replace(column, has_default=True, default_expression=stored)
     value = evaluate_constant(tree, mode)
     if value is None:
         if not column.nullable:
@@ -89,6 +95,24 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
     except ScenarioError as error:
         what = f"Invalid default value for {column.name!r}: {error.what}"
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
+    """The text that TiDB stores for a DEFAULT that is computed per row.
+
+    :raises ScenarioError: for an expression that does not parse, or that this tool does not compute.
+    """
+    check_expression(parse_expression(text, line), Scope(mode))
+    from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
+
+    try:
+        stored = print_default(text)
+        check_expression(parse_expression(stored, line), Scope(mode))
+    except ScenarioError as error:
+        raise error.at("", line) from error.__cause__
+    if column.type == T.DATE and stored in ("current_date()", "curdate()"):
+        return "CURRENT_DATE"
+    return stored
 
 
 def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:

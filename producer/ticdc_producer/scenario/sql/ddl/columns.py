@@ -220,7 +220,7 @@ def alter_default(cursor: Cursor, alteration: Alteration) -> None:
     offset = alteration.column(cursor.identifier("a column name"))
     column = alteration.info.columns[offset]
     alteration.touch(column.name)
-    bare = replace(column, default=None, has_default=False, default_expression="")
+    bare = replace(column, default=None, default_text=None, has_default=False, default_expression="")
     if cursor.accept("DROP", "DEFAULT"):
         changed = bare
     else:
