@@ -24,7 +24,7 @@ def stored_default(column: ColumnInfo) -> str | None:
     if column.type == T.YEAR:
         return f"{int(column.default):04d}"
     # TiDB stores the text as JSON, in which bytes that are not UTF-8 have become U+FFFD.
-    return replace_invalid(column.default_text or column.default).decode()
+    return replace_invalid(column.metadata_default or b"").decode()
 
 
 def stored_bits(value: bytes) -> bytes:

@@ -102,9 +102,8 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
             return b"%d" % (number - (1 << 64) if number >> 63 > 0 else number)
         case "bytes":
             return b'"%b"' % b64encode(bit_literal(default) if column.type == T.BIT else default)
-    text = column.default_text if column.type == T.NEW_DECIMAL and column.default_text else default
     # TiDB stores the text in JSON, which replaces bytes that are not UTF-8 by U+FFFD.
-    return STRINGS.literal(replace_invalid(text).decode())
+    return STRINGS.literal(replace_invalid(column.metadata_default or default).decode())
 
 
 def bit_literal(value: bytes) -> bytes:

@@ -165,7 +165,9 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
         return b'"%b"' % _binary_digits(int(value), column.length)
     if column.type == T.YEAR:
         return b'"%04d"' % int(value)
-    return text.default_string(column.default_text or value)
+    return text.default_string(
+        column.default_text if value == column.default and column.default_text else value
+    )
 
 
 def _binary_digits(number: int, length: int) -> bytes:

@@ -19,7 +19,7 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.values import replaces_null_by_expression
+from ticdc_producer.protocols.debezium.values import replaces_null_by_expression, text_default
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import zone_of
 
@@ -53,13 +53,14 @@ def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection 
         if column.type != T.DATETIME:
             return None
         return b"0" if options.disable_schema else _EPOCH_TEXT[T.DATETIME]
-    if column.default is None:
+    default = text_default(column)
+    if default is None:
         return None
-    if column.type == T.TIMESTAMP and column.default.startswith(_ZERO):
+    if column.type == T.TIMESTAMP and default.startswith(_ZERO):
         return None
     if column.type == T.YEAR and options.disable_schema and options.profile == "classic":
-        return b"%04d" % int(column.default)
-    return projection(column.default) if projection else column.default
+        return b"%04d" % int(default)
+    return projection(default) if projection else default
 
 
 def _projection(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:

@@ -71,7 +71,7 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
         return _now_for_null(column)
     if column.default_expression and replaces_null_by_expression(column):
         return text.string(column.default_expression)
-    default = column.default
+    default = text_default(column)
     if default is None:
         return NULL
     if options.profile == "classic":
@@ -88,6 +88,11 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     return _single_value(column, options, default)
 
 
+def text_default(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiCDC converts: for strings and DECIMAL the text in TiDB's metadata."""
+    return column.metadata_default if column.type in STRINGS | {T.NEW_DECIMAL} else column.default
+
+
 def _now_for_null(column: ColumnInfo) -> bytes:
     if column.type == T.DATETIME:
         return b"0"
@@ -100,7 +105,7 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
         return _now_in_schema(column)
     if column.default_expression:
         return _expression_in_schema(column)
-    default = column.default
+    default = text_default(column)
     if default is None:
         return None
     if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # including byte strings, which are not Base64 here

@@ -12,7 +12,9 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.coerce_text import to_bytes
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
@@ -89,7 +91,9 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         raise ScenarioError(what, line=line, column=column.name)
     try:
         default = coerce(column, value, mode)
-        return replace(column, has_default=True, default=default, default_text=_as_written(column, value))
+        return replace(
+            column, has_default=True, default=default, default_text=_as_written(column, value, default)
+        )
     except UnsupportedSQL:
         raise
     except ScenarioError as error:
@@ -115,11 +119,15 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
     return stored
 
 
-def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:
-    """The user's digits of a DEFAULT for DECIMAL or a floating point type; None for any other value.
+def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
+    """The DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
 
-    They may differ from the digits of the stored value.
+    It has the user's digits of a DECIMAL or floating point type, and the trailing blanks that a CHAR and the
+    length of a VARCHAR cut off.
     """
+    if column.type in (T.STRING, T.VARCHAR) and not column.binary:
+        written = to_bytes(value)
+        return None if written == default else written
     if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
         return None
     return f"{value:f}".encode()

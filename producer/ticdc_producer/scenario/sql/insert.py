@@ -198,7 +198,7 @@ def _replace(table: Table, values: Sequence[Value], transaction: Transaction) ->
     """Delete every conflicting row, then insert; a row that is already identical is left alone."""
     while (conflict := table.conflict(values)) is not None:
         _, row = conflict
-        if row.values == tuple(values):
+        if table.read(row) == list(values):
             return
         transaction.delete(table, row)
     transaction.insert(table, _new_row(table, values))
@@ -216,16 +216,17 @@ def _insert_or_update(
         transaction.insert(table, _new_row(table, values))
         return
     _, row = conflict
-    scope = Scope(mode, table.info, list(row.values), values)
+    scope = Scope(mode, table.info, table.read(row), values)
     assigned = assign_in_order(updates, scope)
     update_row(table, row, scope, assigned, transaction)
 
 
 def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
     """Store a row after assignments; a row that did not change is not written."""
-    touch_updated_columns(row.values, scope, assigned)
+    before = tuple(table.read(row))
+    touch_updated_columns(before, scope, assigned)
     fill_generated(scope)
-    if tuple(scope.row) == row.values:
+    if tuple(scope.row) == before:
         return
     for column, value in zip(table.info.columns, scope.row, strict=True):
         if value is None and not column.nullable:

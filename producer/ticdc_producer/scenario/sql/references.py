@@ -171,7 +171,7 @@ def _cascade(
     if new is None and rule == "CASCADE":
         transaction.delete(table, child)
         return
-    scope = Scope(mode, table.info, list(child.values))
+    scope = Scope(mode, table.info, table.read(child))
     for offset, source in zip(reference.columns, reference.parent_columns, strict=True):
         if new is None or rule == "SET NULL":
             scope.row[offset] = None

@@ -179,7 +179,7 @@ class Session:
     def _state(self) -> State:
         return {
             (table.info.schema, table.info.name): TableState(
-                version=table.info.version, rows=tuple(table.image(row.values) for row in table.scan())
+                version=table.info.version, rows=tuple(table.image(table.read(row)) for row in table.scan())
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()

@@ -21,7 +21,7 @@ def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: S
     """Run an UPDATE."""
     check_assignments(tree.expressions, Scope(mode, table.info))
     for row in select_rows(tree, table, mode):
-        scope = Scope(mode, table.info, list(row.values), lenient_nulls=not mode.strict)
+        scope = Scope(mode, table.info, table.read(row), lenient_nulls=not mode.strict)
         assigned = assign_at_once(tree.expressions, scope)
         update_row(table, row, scope, assigned, transaction)
 
