@@ -40,7 +40,8 @@ def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition |
     """One element of ``columns``.
 
     :param position: position in the table, from 1; hidden columns count.
-    :param defined: the definition of the column in the query, if the query has one.
+    :param defined: the definition of the column in the query, if the query has one. TiCDC then sends no
+        comment.
     """
     expression, name = _type_texts(column)
     generated = _boolean(column.auto_increment or (column.on_update_now and column.type == T.TIMESTAMP))
@@ -121,10 +122,10 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
     For times it is the number of fractional digits. For other types it is sent only if it differs from the
     default of the type.
     """
-    if column.type in _TIMES:
-        return column.decimal if defined is None else defined.length
-    if column.type == T.YEAR:
-        return column.length if defined is None else defined.length
+    if column.type in _TIMES | {T.YEAR}:
+        if defined is not None and defined.has_type:
+            return defined.length
+        return column.length if column.type == T.YEAR else column.decimal
     if column.type == T.NEW_DECIMAL:
         return column.length
     if column.type == T.SET:
@@ -142,10 +143,10 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
 
 
 def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
-    if defined is not None and column.type in _TIMES | {T.YEAR}:
+    if defined is not None and defined.has_type and column.type in _TIMES | {T.YEAR}:
         if defined.has_default:
             return _expression(defined.default)
-        if column.origin_default is not None:
+        if column.origin_default is not None and column.type == T.YEAR:
             return _literal(column, column.origin_default)
     if column.default_expression:
         return _expression(column.default_expression)
