@@ -21,7 +21,7 @@ def stored_default(column: ColumnInfo) -> str | None:
         return None
     if column.type in (T.ENUM, T.SET):
         return member_text(column, column.default)
-    if column.type == T.YEAR:
+    if column.type == T.YEAR and column.default_text is None:
         return f"{int(column.default):04d}"
     # TiDB stores the text as JSON, in which bytes that are not UTF-8 have become U+FFFD.
     return replace_invalid(column.metadata_default or b"").decode()

@@ -98,7 +98,7 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
         return go_float.number(plain_text(float(column.default_text or default), T.DOUBLE))
     match avro_type(column, options):
         case "int" | "long":
-            number = int(default)
+            number = int(column.metadata_default or default)
             return b"%d" % (number - (1 << 64) if number >> 63 > 0 else number)
         case "bytes":
             return b'"%b"' % b64encode(bit_literal(default) if column.type == T.BIT else default)

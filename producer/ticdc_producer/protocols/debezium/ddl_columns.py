@@ -164,7 +164,7 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
         return text.string(member_text(column, value))
     if column.type == T.BIT:
         return b'"%b"' % _binary_digits(int(value), column.length)
-    if column.type == T.YEAR:
+    if column.type == T.YEAR and not (value == column.default and column.default_text):
         return b'"%04d"' % int(value)
     return text.default_string(
         column.default_text if value == column.default and column.default_text else value

@@ -21,6 +21,7 @@ from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import replaces_null_by_expression, text_default
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.stored_default import stored_default
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
@@ -58,8 +59,9 @@ def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection 
         return None
     if column.type == T.TIMESTAMP and default.startswith(_ZERO):
         return None
-    if column.type == T.YEAR and options.disable_schema and options.profile == "classic":
-        return b"%04d" % int(default)
+    if column.type == T.YEAR:
+        as_text = options.disable_schema and options.profile == "classic"
+        return (stored_default(column) or "").encode() if as_text else b"%d" % int(default)
     return projection(default) if projection else default
 
 

@@ -18,6 +18,7 @@ from ticdc_producer.protocols import jsoniter
 from ticdc_producer.protocols.arrow_text import NULL, Renderer, concat, plain
 from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.stored_default import stored_default
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
@@ -76,7 +77,7 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
         return NULL
     if options.profile == "classic":
         if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
-            return b'"%04d"' % int(default)
+            return text.string(stored_default(column) or "")
         if column.type in FLOATS:
             return text.float64(default)
     if column.type == T.NEW_DECIMAL:  # the digits of the DEFAULT as the user wrote them
@@ -89,8 +90,9 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
 
 
 def text_default(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT that TiCDC converts: for strings and DECIMAL the text in TiDB's metadata."""
-    return column.metadata_default if column.type in STRINGS | {T.NEW_DECIMAL} else column.default
+    """The DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
+    of_metadata = column.type in STRINGS | {T.NEW_DECIMAL, T.YEAR}
+    return column.metadata_default if of_metadata else column.default
 
 
 def _now_for_null(column: ColumnInfo) -> bytes:

@@ -122,12 +122,15 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
 def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
     """The DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
 
-    It has the user's digits of a DECIMAL or floating point type, and the trailing blanks that a CHAR and the
-    length of a VARCHAR cut off.
+    It has the user's digits of a DECIMAL, a floating point type or a YEAR, and the trailing blanks that a
+    CHAR and the length of a VARCHAR cut off.
     """
     if column.type in (T.STRING, T.VARCHAR) and not column.binary:
         written = to_bytes(value)
         return None if written == default else written
+    if column.type == T.YEAR:
+        written = to_bytes(value)
+        return None if default is None or written == b"%04d" % int(default) else written
     if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
         return None
     return f"{value:f}".encode()
