@@ -19,7 +19,7 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.values import replaces_null_by_expression, text_default
+from ticdc_producer.protocols.debezium.values import reads_as_zero, replaces_null_by_expression, text_default
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.stored_default import stored_default
 from ticdc_producer.protocols.zone import zone_of
@@ -57,6 +57,8 @@ def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection 
     default = text_default(column)
     if default is None:
         return None
+    if options.profile == "new" and reads_as_zero(column):
+        return b"00:00:00" if column.type == T.DURATION and not options.disable_schema else b"0"
     if column.type == T.TIMESTAMP and default.startswith(_ZERO):
         return None
     if column.type == T.YEAR:

@@ -75,6 +75,8 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     default = text_default(column)
     if default is None:
         return NULL
+    if options.profile == "new" and reads_as_zero(column):
+        return b"0"
     if options.profile == "classic":
         if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
             return text.string(stored_default(column) or "")
@@ -122,6 +124,16 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
         return text.float64(default)
     return _single_value(column, options, default)
+
+
+def reads_as_zero(column: ColumnInfo) -> bool:
+    """Whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and from numbers from 2^63.
+
+    Source: ticdc ``getValueFromDefault``.
+    """
+    if column.default is None:
+        return False
+    return column.type == T.DURATION or (column.type == T.LONGLONG and int(column.default) >= 1 << 63)
 
 
 def replaces_null_by_expression(column: ColumnInfo) -> bool:
