@@ -67,6 +67,38 @@ def test_statements_that_ticdc_does_not_rebuild_may_have_back_quotes(
     assert catalog_of(tmp_path, script, "protocol=craft&ddl-text=tidb").ddls[-1].query == tidb
 
 
+MEMBERS = [
+    "create table t (id int primary key, e enum('a\\\\','b'));",
+    "create table t (id int primary key, e set('a','b\\\\') not null);",
+    "create table t (id int primary key);\nalter table t add column e enum('a\\\\');",
+]
+
+
+@pytest.mark.parametrize("text", ["original", "tidb"])
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium&output-ddl=true"])
+@pytest.mark.parametrize("script", MEMBERS)
+def test_a_member_that_ends_in_a_backslash_stops_the_new_architecture(
+    tmp_path: Path, script: str, protocol: str, text: str
+) -> None:
+    with pytest.raises(ScenarioError, match="stops the changefeed here") as caught:
+        catalog_of(tmp_path, script, f"protocol={protocol}&profile=new&ddl-text={text}")
+    assert caught.value.line == script.count("\n") + 1
+
+
+@pytest.mark.parametrize("script", MEMBERS)
+def test_classic_ticdc_sends_such_a_member(tmp_path: Path, script: str) -> None:
+    sent = catalog_of(tmp_path, script, "protocol=open-protocol&ddl-text=tidb").ddls[-1].query
+    assert "\\'" in sent
+
+
+@pytest.mark.parametrize(
+    "column", ["e enum('a\\\\b','c')", "e varchar(9) default 'a\\\\'", "e int comment 'a\\nb'"]
+)
+def test_other_backslashes_do_not_stop_the_new_architecture(tmp_path: Path, column: str) -> None:
+    script = f"create table t (id int primary key, {column})"
+    assert catalog_of(tmp_path, script, "protocol=open-protocol&profile=new").ddls[0].query == script
+
+
 def test_a_table_that_is_not_replicated_may_have_back_quotes(tmp_path: Path) -> None:
     (_, dropped) = catalog_of(tmp_path, "create table `a``b` (id int); drop table `a``b`").ddls
     assert not dropped.sent
