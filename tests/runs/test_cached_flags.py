@@ -117,3 +117,10 @@ def test_the_expected_events_have_these_flags(tmp_path: Path) -> None:
     ]
     assert decoded == expected
     assert ("n", "int", 0) in decoded[-1]
+
+
+def test_an_unsigned_number_without_its_flag_is_decoded(tmp_path: Path) -> None:
+    script = f"{HASH} alter table t add column n int unsigned; insert into t values (4, 4, 'x', 4294967295)"
+    *_, (key, value) = messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
+    (event,) = OpenDecoder().events(key, value)
+    assert event.after["n"] == b"4294967295"
