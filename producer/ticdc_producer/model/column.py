@@ -24,7 +24,7 @@ class ColumnInfo:
     :param elements: members of an ENUM or SET.
     :param default: canonical value of the DEFAULT; None if there is none or it is NULL.
     :param default_text: the DEFAULT as TiDB's metadata has it, if it differs from the stored value: the
-        user's digits of a number, trailing blanks of a CHAR.
+        user's digits of a number, trailing blanks of a CHAR, the bytes of a BIT.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
     :param auto_random: AUTO_RANDOM; its values depend on TiDB's clock.

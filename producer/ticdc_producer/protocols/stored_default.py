@@ -27,10 +27,12 @@ def stored_default(column: ColumnInfo) -> str | None:
     return replace_invalid(column.metadata_default or b"").decode()
 
 
-def stored_bits(value: bytes) -> bytes:
-    """The DEFAULT of a BIT column: its bytes, big-endian, without leading zero bytes.
+def stored_bits(column: ColumnInfo) -> bytes:
+    """The DEFAULT of a BIT column: its bytes, big-endian.
 
-    :param value: the canonical value, in decimal.
+    A literal in binary or hexadecimal digits keeps its leading zero bytes; a number has none.
     """
-    number = int(value)
+    if column.default_text is not None:
+        return column.default_text
+    number = int(column.default or b"0")
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")

@@ -12,6 +12,7 @@ from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.stored_default import stored_bits
 
 T = MySQLType
 
@@ -163,7 +164,7 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
     if column.type in (T.ENUM, T.SET):
         return text.string(member_text(column, value))
     if column.type == T.BIT:
-        return b'"%b"' % _binary_digits(int(value), column.length)
+        return b'"%b"' % _binary_digits(stored_bits(column), column.length)
     if column.type == T.YEAR and not (value == column.default and column.default_text):
         return b'"%04d"' % int(value)
     return text.default_string(
@@ -171,11 +172,10 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
     )
 
 
-def _binary_digits(number: int, length: int) -> bytes:
+def _binary_digits(stored: bytes, length: int) -> bytes:
     """Eight digits per byte; the first byte has only the ``length % 8`` bits beyond the whole bytes.
 
     TiDB stores the bytes as a JSON text, so bytes that are not UTF-8 appear as the bytes of U+FFFD.
     """
-    size = max((number.bit_length() + 7) // 8, 1)
-    first, *rest = text.stored_default(number.to_bytes(size, "big"))
+    first, *rest = text.stored_default(stored)
     return (f"{first:0{length % 8}b}" + "".join(f"{byte:08b}" for byte in rest)).encode()

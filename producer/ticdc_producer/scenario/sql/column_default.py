@@ -17,7 +17,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
@@ -122,12 +122,14 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
 def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
     """The DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
 
-    It has the user's digits of a DECIMAL, a floating point type or a YEAR, and the trailing blanks that a
-    CHAR and the length of a VARCHAR cut off.
+    It has the user's digits of a DECIMAL, a floating point type or a YEAR, the trailing blanks that a
+    CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
     """
     if column.type in (T.STRING, T.VARCHAR) and not column.binary:
         written = to_bytes(value)
         return None if written == default else written
+    if column.type == T.BIT and isinstance(value, BinaryLiteral):
+        return bytes(value) if value[:1] == b"\0" and len(value) > 1 else None
     if column.type == T.YEAR:
         written = to_bytes(value)
         return None if default is None or written == b"%04d" % int(default) else written
