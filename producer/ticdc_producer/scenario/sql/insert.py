@@ -47,11 +47,14 @@ def run_insert(
     transaction: Transaction,
     mode: SQLMode,
     find: Callable[[exp.Expr], Table],
+    has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
     :param find: finds the table that a node names, for INSERT … SELECT.
+    :param has_parents: whether the rows exist that a new row refers to. INSERT IGNORE skips other rows before
+        it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore = bool(tree.args.get("ignore"))
@@ -68,6 +71,8 @@ def run_insert(
     limit_ids = bool(updates) and not mode.strict
     rows = [_evaluated(table, offsets, values, mode, lenient, limit_ids) for values in tuples]
     check_assignments(updates, scope)
+    if ignore and not updates:
+        rows = [values for values in rows if has_parents(table, values)]
     for values in rows:
         if verb == "REPLACE":
             _replace(table, values, transaction)
