@@ -23,7 +23,7 @@ def utc_timestamp(value: bytes, zone: tzinfo) -> bytes:
     """A TIMESTAMP in UTC; zero dates are unchanged.
 
     :param value: canonical text.
-    :param zone: the time zone of the text. Of an hour that occurs twice it is the first.
+    :param zone: the time zone of the text; an hour that occurs twice counts as the first.
     """
     if value.startswith(b"0000") or zone is UTC:
         return value
