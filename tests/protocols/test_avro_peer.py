@@ -15,11 +15,13 @@ from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part, sanitized, subject
 from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.avro.schemas import schemas
 
 T = MySQLType
 KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)
@@ -89,6 +91,35 @@ def test_columns_with_the_same_sanitized_name_are_refused(second: str) -> None:
     with pytest.raises(EncodeError, match="a_b") as refusal:
         messages_of(Registry().encoder(AvroOptions()), table, [(Op.INSERT, TS, (), (b"1", b"2", b"3"))])
     assert refusal.value.table == "s.t"
+
+
+def _clashing(key: tuple[int, ...]) -> TableInfo:
+    names = ("a-b", "a_b", "k")
+    columns = tuple(ColumnInfo(name=name, type=T.LONG, nullable=False) for name in names)
+    primary = IndexInfo(id=1, name="PRIMARY", offsets=key, unique=True, primary=True, clustered=True)
+    return TableInfo(schema="s", name="t", table_id=1, columns=columns, indexes=(primary,))
+
+
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_a_delete_needs_the_names_of_the_key_alone(profile: Profile) -> None:
+    registry, options = Registry(), AvroOptions(profile=profile)
+    row = (b"1", b"2", b"3")
+    for key, values in (((2,), {"k": 3}), ((0,), {"a_b": 1}), ((1, 2), {"a_b": 2, "k": 3})):
+        table = _clashing(key)
+        (delete,) = messages_of(registry.encoder(options), table, [(Op.DELETE, TS, row, ())])
+        assert (read(registry, delete.key), delete.value) == (values, None)
+        for change in ((Op.INSERT, TS, (), row), (Op.UPDATE, TS, row, row)):
+            with pytest.raises(EncodeError, match="a_b"):
+                messages_of(registry.encoder(options), table, [change])
+        registered = schemas([table], lambda table: table.name, options)
+        assert [schema.part for schema in registered] == ["key"]
+
+
+def test_a_delete_is_refused_if_the_names_of_the_key_collide() -> None:
+    table = _clashing((0, 1))
+    with pytest.raises(EncodeError, match="a_b"):
+        messages_of(Registry().encoder(AvroOptions()), table, [(Op.DELETE, TS, (b"1", b"2", b"3"), ())])
+    assert schemas([table], lambda table: table.name, AvroOptions()) == []
 
 
 def test_the_new_architecture_does_not_use_a_unique_key_as_message_key() -> None:

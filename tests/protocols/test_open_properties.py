@@ -136,7 +136,7 @@ HEAD = struct.pack(">Q", 1) + _framed(b'{"ts":1,"scm":"s","tbl":"t","t":1}')
     ("column", "code"),
     [
         (b'{"t":3,"f":0,"v":1.5}', "OPEN-COLUMN"),
-        (b'{"t":1,"f":0,"v":128}', "OPEN-RANGE"),
+        (b'{"t":1,"f":1,"v":128}', "OPEN-RANGE"),
         (b'{"t":1,"f":128,"v":-1}', "OPEN-RANGE"),
         (b'{"t":8,"f":0,"v":18446744073709551616}', "OPEN-RANGE"),
         (b'{"t":3,"f":0}', "OPEN-COLUMN"),

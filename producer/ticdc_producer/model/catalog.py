@@ -16,6 +16,7 @@ class DDLJob:
     :param commit_seq: number of the job among transactions and jobs, from 0.
     :param ddl_seq: position among the DDL events of one job, from 0.
     :param query: the text that is sent.
+    :param printed: the text as TiDB prints it, for a codec that reads it; empty if ``query`` is that text.
     :param job_type: TiDB's action code of the job.
     :param ddl_type: TiDB's action code of the event.
     :param schema: database after the DDL.
@@ -43,6 +44,7 @@ class DDLJob:
     sent: bool = True
     reason: str = ""
     line: int = 0
+    printed: str = ""
 
     def event(self, commit_ts: int) -> DDLEvent:
         """The DDL event with this commit-ts."""
@@ -52,6 +54,7 @@ class DDLJob:
             table=self.table,
             query=self.query,
             ddl_type=self.ddl_type,
+            printed=self.printed,
         )
 
 

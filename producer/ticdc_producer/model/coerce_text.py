@@ -84,13 +84,22 @@ def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode)
 
 
 def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
-    text = data.decode("utf-8", "surrogateescape")
-    if column.length < 0 or len(text) <= column.length:
+    cut = cut_text(data, column.length)
+    if cut == data:
         return data
-    cut = text[: column.length].encode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
     if not text[column.length :].strip(" "):  # spaces beyond the length are cut with a note only
         return cut
     return mode.reject(column.name, text, f"Data too long (at most {column.length} characters)", cut)
+
+
+def cut_text(data: bytes, length: int) -> bytes:
+    """The first characters of a text.
+
+    :param length: how many; all, if it is negative.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    return data if length < 0 else text[:length].encode("utf-8", "surrogateescape")
 
 
 def _fit_bytes(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:

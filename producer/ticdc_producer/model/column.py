@@ -23,7 +23,8 @@ class ColumnInfo:
     :param charset: ``binary`` for every type without a charset.
     :param elements: members of an ENUM or SET.
     :param default: canonical value of the DEFAULT; None if there is none or it is NULL.
-    :param default_text: for numbers the DEFAULT as the user wrote it, which TiDB stores beside its value.
+    :param default_text: the DEFAULT as TiDB's metadata has it, if it differs from the stored value: the
+        user's digits of a number, trailing blanks of a CHAR, the bytes of a BIT.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
     :param auto_random: AUTO_RANDOM; its values depend on TiDB's clock.
@@ -55,6 +56,11 @@ class ColumnInfo:
     hidden: bool = False
     comment: str = ""
     id: int = 0
+
+    @property
+    def metadata_default(self) -> bytes | None:
+        """The DEFAULT as TiDB's metadata has it; None if there is none or it is NULL."""
+        return self.default if self.default is None else self.default_text or self.default
 
     @property
     def binary(self) -> bool:

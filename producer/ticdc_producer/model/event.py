@@ -82,13 +82,19 @@ class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DDLEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A DDL event; ``ddl_type`` is TiDB's action code."""
+    """A DDL event.
+
+    :param query: the text that is sent.
+    :param ddl_type: TiDB's action code.
+    :param printed: the text as TiDB prints it, for a codec that reads it; empty if ``query`` is that text.
+    """
 
     commit_ts: int
     schema: str
     table: str
     query: str
     ddl_type: int
+    printed: str = ""
 
 
 class ResolvedEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,10 +42,13 @@ class Fidelity:
         reads as an insert.
     :param deletes: which columns of a delete are sent.
     :param flags: whether column flags are sent. Without them a reader knows only the handle key.
+    :param caches_flags: whether rows of partitions have the flags of an earlier version of their table.
     :param table_ids: which rows carry their physical table id: those of partitioned tables, all, or none.
     :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond, exact except
         for deletes, or absent (0).
     :param resolved: whether resolved events are sent.
+    :param reads_ddl: whether the messages of DDLs depend on what the statement says about columns, as TiDB
+        prints it (``DDLEvent.printed``).
     :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
     """
 
@@ -54,9 +57,11 @@ class Fidelity:
     names_operation: bool = True
     deletes: Literal["all", "handle-key"] = "all"
     flags: bool = True
+    caches_flags: bool = False
     table_ids: TableIDs = "partitions"
     commit_ts: CommitTs = "exact"
     resolved: bool = True
+    reads_ddl: bool = False
     damaged_text: frozenset[MySQLType] = frozenset()
 
     def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:

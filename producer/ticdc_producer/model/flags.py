@@ -47,6 +47,17 @@ def column_flags(
     return tuple(int(a | b) for a, b in zip(own, by_index, strict=True))
 
 
+def written_flag(column: ColumnInfo, flag: int, profile: Profile) -> int:
+    """The flag of a column in Open Protocol.
+
+    TiCDC new architecture marks a stored generated column of the handle key only by ``h``, unless it belongs
+    to the primary key. Source: ticdc ``initColumnFlags``.
+    """
+    if profile == "classic" or column.generated != "stored" or flag & F.PRIMARY_KEY:
+        return flag
+    return int(flag & ~F.HANDLE_KEY)
+
+
 def _own_flags(column: ColumnInfo) -> ColumnFlag:
     flag = F(0)
     if column.charset == "binary":

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.flags import column_flags
+from ticdc_producer.model.flags import ColumnFlag, column_flags
 from ticdc_producer.model.profile import Profile
 
 
@@ -29,6 +29,8 @@ class TableInfo:
     :param last_column_id: the largest id that a column of the table ever had.
     :param update_ts: TSO at which TiDB last changed the definition of this version; 0 if it is not known.
     :param profile: the TiCDC program that replicates the table; it decides which keys may be the handle key.
+    :param cached_flags: the flags of an earlier version that TiCDC new architecture sends in Open Protocol;
+        empty if it sends those of this version.
     :param unselected: offsets of the columns that column selectors remove from row events.
     """
 
@@ -47,6 +49,7 @@ class TableInfo:
     update_ts: int = 0
     profile: Profile = "classic"
     unselected: tuple[int, ...] = ()
+    cached_flags: tuple[int, ...] = ()
 
     def __hash__(self) -> int:
         # Encoders look up a table for every batch; hashing its columns would take longer than encoding.
@@ -99,6 +102,13 @@ class TableInfo:
     @cached_property
     def sent_flags(self) -> tuple[int, ...]:
         return tuple(self.flags[i] for i in self.sent)
+
+    @cached_property
+    def visible_flags(self) -> tuple[int, ...]:
+        """The flags of the sent columns that a reader knows: those that are sent, and the handle key."""
+        if not self.cached_flags:
+            return self.sent_flags
+        return tuple(self.cached_flags[i] | self.flags[i] & ColumnFlag.HANDLE_KEY for i in self.sent)
 
     def image_index(self, offset: int) -> int | None:
         """Index in a row image of the column at ``offset`` in ``columns``; None if images do not have it."""

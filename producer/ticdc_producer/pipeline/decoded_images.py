@@ -29,16 +29,17 @@ class DecodedTable:
     def _columns(self) -> list[tuple[str, str, int, int, bool, bool]]:
         """Name, type, flag, image index, whether in the handle key, whether invalid UTF-8 is replaced."""
         table, fidelity = self.table, self.fidelity
+        described = zip(table.sent_columns, table.sent_flags, table.visible_flags, strict=True)
         columns = [
             (
                 fidelity.visible_name(column.name),
-                fidelity.visible_type(column, flag),
-                fidelity.visible_flag(flag),
+                fidelity.visible_type(column, visible),
+                fidelity.visible_flag(visible),
                 index,
                 bool(flag & ColumnFlag.HANDLE_KEY),
                 fidelity.replaces_invalid_utf8(column),
             )
-            for index, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
+            for index, (column, flag, visible) in enumerate(described)
         ]
         return sorted(columns, key=lambda column: column[0].encode()) if fidelity.sorted_columns else columns
 

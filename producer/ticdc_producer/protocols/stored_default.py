@@ -21,16 +21,18 @@ def stored_default(column: ColumnInfo) -> str | None:
         return None
     if column.type in (T.ENUM, T.SET):
         return member_text(column, column.default)
-    if column.type == T.YEAR:
+    if column.type == T.YEAR and column.default_text is None:
         return f"{int(column.default):04d}"
     # TiDB stores the text as JSON, in which bytes that are not UTF-8 have become U+FFFD.
-    return replace_invalid(column.default_text or column.default).decode()
+    return replace_invalid(column.metadata_default or b"").decode()
 
 
-def stored_bits(value: bytes) -> bytes:
-    """The DEFAULT of a BIT column: its bytes, big-endian, without leading zero bytes.
+def stored_bits(column: ColumnInfo) -> bytes:
+    """The DEFAULT of a BIT column: its bytes, big-endian.
 
-    :param value: the canonical value, in decimal.
+    A literal in binary or hexadecimal digits keeps its leading zero bytes; a number has none.
     """
-    number = int(value)
+    if column.default_text is not None:
+        return column.default_text
+    number = int(column.default or b"0")
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")

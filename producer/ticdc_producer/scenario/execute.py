@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
@@ -22,7 +21,6 @@ from ticdc_producer.scenario.generate.source_lines import SourceLines
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
-from ticdc_producer.scenario.new_arch_ddl import is_rebuilt, new_arch_ddl
 from ticdc_producer.scenario.sql.session import Session
 
 
@@ -100,39 +98,6 @@ def _execute_steps(
         generated=tuple(generated),
         data=tuple(data),
     )
-
-
-def rewrite_ddl_text(
-    catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original"
-) -> Catalog:
-    """Rewrite the DDL events of a catalog as TiCDC sends them.
-
-    :param file: the scenario file, for messages.
-    :param text: ``original`` or ``tidb``, as in the changefeed's ``ddl-text``.
-    :raises ScenarioError: for a DDL whose text cannot be restored.
-    """
-    if profile == "new":
-        catalog = new_arch_ddl(catalog, rebuilt=text == "tidb")
-    return catalog if text == "original" else _with_restored_text(catalog, file, profile)
-
-
-def _with_restored_text(catalog: Catalog, file: str, profile: Profile) -> Catalog:
-    """The catalog with the DDL texts that current TiCDC sends: TiDB's parser restores them.
-
-    :raises ScenarioError: for a DDL whose text cannot be restored.
-    """
-
-    from ticdc_producer.scenario.sql.restore import print_ddl  # most scenarios do not need its grammar
-
-    def restore_text(job: DDLJob) -> DDLJob:
-        if profile == "new" and is_rebuilt(job):
-            return job
-        try:
-            return replace(job, query=print_ddl(job.query))
-        except ScenarioError as error:
-            raise error.at(file, job.line) from error.__cause__
-
-    return replace(catalog, ddls=tuple(restore_text(job) if job.sent else job for job in catalog.ddls))
 
 
 def clock_of(scenario: ScenarioFile, history: History) -> Clock:

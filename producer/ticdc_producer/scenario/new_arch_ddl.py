@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.scenario.sql.ddl.context import quoted
 
 
 def new_arch_ddl(catalog: Catalog, *, rebuilt: bool) -> Catalog:
@@ -38,14 +39,8 @@ def _new_arch_job(job: DDLJob, *, rebuilt: bool) -> DDLJob:
             return replace(job, query=f"{_rename(job)};")
         case Action.RENAME_TABLE if rebuilt:
             return replace(job, query=_rename(job))
-        case Action.DROP_TABLE:
-            return replace(job, query=f"DROP TABLE {_quoted(job.schema, job.table)}")
     return job
 
 
 def _rename(job: DDLJob) -> str:
-    return f"RENAME TABLE {_quoted(job.old_schema, job.old_table)} TO {_quoted(job.schema, job.table)}"
-
-
-def _quoted(schema: str, name: str) -> str:
-    return ".".join(f"`{part.replace('`', '``')}`" for part in (schema, name))
+    return f"RENAME TABLE {quoted(job.old_schema, job.old_table)} TO {quoted(job.schema, job.table)}"

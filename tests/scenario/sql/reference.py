@@ -185,6 +185,17 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             "alter table r add partition (partition p2 values less than maxvalue)",
             before=RANGE,
         ),
+        Example(
+            "ADD PARTITION to HASH and KEY",
+            "alter table h add partition partitions 2; alter table h add partition (partition x)",
+            2,
+            "create table h (id int primary key) partition by hash (id) partitions 2;",
+        ),
+        Example(
+            "COALESCE PARTITION",
+            "alter table h coalesce partition 1",
+            before="create table h (id int primary key) partition by hash (id) partitions 2;",
+        ),
         Example("DROP PARTITION", "alter table r drop partition p0", before=RANGE),
         Example(
             "TRUNCATE PARTITION … | ALL",
@@ -198,8 +209,8 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             before=RANGE,
         ),
         Example(
-            "EXCHANGE PARTITION … WITH TABLE",
-            "alter table r exchange partition p0 with table x",
+            "EXCHANGE PARTITION … WITH TABLE [WITHOUT VALIDATION]",
+            "alter table r exchange partition p0 with table x without validation",
             before=RANGE + "create table x (id int primary key, v int);",
         ),
         Example("REMOVE PARTITIONING", "alter table r remove partitioning", before=RANGE),

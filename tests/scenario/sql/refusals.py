@@ -108,8 +108,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         ),
     ),
     "ALTER TABLE": (
-        Refusal("ADD PARTITION to HASH partitions", "alter table h add partition partitions 2"),
-        Refusal("COALESCE PARTITION", "alter table h coalesce partition 1"),
         Refusal(
             "DROP PARTITION together with other changes", "alter table p add column x int, drop partition p0"
         ),

@@ -79,6 +79,18 @@ DATES = (
         ("a int", "hash (a) (partition x, partition y)", "3", "y"),
         ("a date", "hash (year(a)) partitions 4", "'2021-05-05'", "p1"),
         ("a int unsigned", "hash (a div 2) partitions 4", "6", "p3"),
+        ("a bigint unsigned", "hash (a) partitions 4", "18446744073709551615", "p1"),
+        ("a bigint unsigned", "hash (a) partitions 4", "18446744073709551614", "p2"),
+        ("a bigint unsigned", "hash (a) partitions 3", "9223372036854775808", "p2"),
+        ("a bigint unsigned", "hash (a) partitions 4", "9223372036854775807", "p3"),
+        ("a bigint unsigned", "hash (a + 1) partitions 4", "18446744073709551612", "p3"),
+        ("a bigint", "hash (a) partitions 3", "-9223372036854775808", "p2"),
+        (
+            "a bigint unsigned",
+            "key (a) partitions 3",
+            "18446744073709551615",
+            f"p{zlib.crc32(b'18446744073709551615') % 3}",
+        ),
         ("a varchar(5)", "key (a) partitions 3", "'abc'", f"p{zlib.crc32(b'abc') % 3}"),
         ("a varchar(5)", "key (a) partitions 3", "null", f"p{zlib.crc32(bytes(1)) % 3}"),
         ("a int, b int", "key (a, b) partitions 5", "12, null", f"p{zlib.crc32(b'12' + bytes(1)) % 5}"),
@@ -141,6 +153,57 @@ def test_rows_after_a_change_of_partitions(part: str, after: dict[str, list[byte
     assert jobs_of(script)[-1] == job
 
 
+@pytest.mark.parametrize("function", ["hash (id)", "key (id)"])
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        ("coalesce partition 1", ["x", "p1", "p2"]),
+        ("coalesce partition 3", ["x"]),
+        ("add partition partitions 2", ["x", "p1", "p2", "p3", "p4", "p5"]),
+        ("add partition (partition y, partition z)", ["x", "p1", "p2", "p3", "y", "z"]),
+    ],
+)
+def test_the_number_of_hash_and_key_partitions_changes(function: str, part: str, names: list[str]) -> None:
+    columns = "(id int primary key, v int)"
+    parts = "(partition x, partition p1, partition p2, partition p3)"
+    script = f"create table t {columns} partition by {function} {parts};"
+    rows = "insert into t values (1, 1), (2, 1), (3, 1), (7, 1), (8, 1);"
+    resized = history_of(f"{script} {rows} alter table t {part}")
+    assert [each.name for each in table_of(resized).partitions] == names
+    assert jobs_of(f"{script} alter table t {part}")[-1] == "REORGANIZE_PARTITION"
+    old = {each.id for each in table_of(history_of(script)).partitions}
+    assert not old & {each.id for each in table_of(resized).partitions}
+    assert [change.op.label for change in resized.changes] == ["insert"] * 5
+    created = f"create table t {columns} partition by {function} partitions {len(names)}; {rows}"
+    located = list(rows_by_partition(f"{script} {rows} alter table t {part}").values())
+    assert located == list(rows_by_partition(created).values())
+
+
+@pytest.mark.parametrize(
+    ("by", "part", "message"),
+    [
+        ("hash (id) partitions 2", "coalesce partition 2", "Cannot remove all partitions"),
+        ("hash (id) partitions 2", "coalesce partition 0", "At least one partition must be coalesced"),
+        ("list (id) (partition p values in (1))", "coalesce partition 1", "only be used on HASH/KEY"),
+        ("key (id) partitions 2", "add partition (partition P1)", "Duplicate partition name"),
+        ("hash (id) partitions 2", "add partition partitions 8191", "Too many partitions"),
+        (
+            "hash (id) partitions 2",
+            "add partition (partition x values in (1))",
+            "HASH PARTITIONING cannot use VALUES",
+        ),
+    ],
+)
+def test_wrong_numbers_of_hash_partitions(by: str, part: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        history_of(f"create table t (id int primary key) partition by {by}; alter table t {part}")
+
+
+def test_coalesced_tables_must_have_partitions() -> None:
+    with pytest.raises(ScenarioError, match="not partitioned"):
+        history_of("create table t (id int primary key); alter table t coalesce partition 1")
+
+
 def test_a_change_of_partitions_makes_no_row_change() -> None:
     original = history_of(R)
     for part in ("drop partition p0", "truncate partition all", "remove partitioning"):
@@ -192,6 +255,24 @@ def test_exchange_validates_the_rows() -> None:
         history_of(f"{script} alter table t exchange partition p0 with table x")
     unvalidated = f"{script} alter table t exchange partition p0 with table x without validation"
     assert (b"15", b"9") in rows_of(unvalidated)
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        ("", ""),
+        (" with validation", ""),
+        (" without validation", " WITHOUT VALIDATION"),
+        (" WITHOUT  VALIDATION", ""),  # TiCDC searches for the words with one blank
+    ],
+)
+def test_the_rebuilt_text_of_an_exchange(words: str, sent: str) -> None:
+    script = (
+        f"{R} create table x like t; alter table x remove partitioning;"
+        f" alter table t exchange partition P0 with table x{words}"
+    )
+    text = "ALTER TABLE `test`.`t` EXCHANGE PARTITION `p0` WITH TABLE `test`.`x`"
+    assert history_of(script).catalog.ddls[-1].query == text + sent
 
 
 def test_a_partition_cannot_be_added_after_a_default_partition() -> None:

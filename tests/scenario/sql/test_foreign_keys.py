@@ -278,3 +278,30 @@ def test_a_failed_statement_changes_nothing() -> None:
     assert (len(rows(session, "p")), len(rows(session, "c"))) == (2, 1)
     session.run("delete from p where id = 1")
     assert rows(session, "c") == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "stored"),
+    [
+        ("insert ignore into c values (3, 9)", []),
+        ("insert ignore into c values (3, 9), (4, 1), (5, null), (6, 8)", [(b"4", b"1"), (b"5", None)]),
+        ("insert ignore into c select id + 10, id from q", [(b"11", b"1")]),
+        ("set foreign_key_checks = 0; insert ignore into c values (3, 9)", [(b"3", b"9")]),
+    ],
+)
+def test_insert_ignore_skips_rows_without_their_parent(
+    statement: str, stored: list[tuple[bytes | None, ...]]
+) -> None:
+    session = after(
+        PARENT, child(), "insert into p values (1, 1); create table q (id int primary key);",
+        "insert into q values (1), (2)", statement,
+    )  # fmt: skip
+    assert rows(session, "c") == stored
+
+
+def test_insert_ignore_does_not_see_the_parents_that_it_inserts() -> None:
+    nodes = "create table n (id int primary key, up int, foreign key (up) references n (id));"
+    session = after(
+        nodes, "insert ignore into n values (1, null), (2, 1)", "insert ignore into n values (3, 1)"
+    )
+    assert rows(session, "n") == [(b"1", None), (b"3", b"1")]

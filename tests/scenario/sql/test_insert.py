@@ -92,3 +92,47 @@ def test_missing_columns_get_their_zero_value_without_strict_mode() -> None:
     assert rows_of(f"set sql_mode = ''; {T} insert into t (id) values (1)") == [(b"1", None, b"0")]
     with pytest.raises(ScenarioError, match="Field 'n' doesn't have a default value"):
         history_of(f"{T} insert into t (id) values (1)")
+
+
+EXHAUSTED = [
+    ("int unsigned", b"4294967295"),
+    ("tinyint", b"127"),
+    ("mediumint unsigned", b"16777215"),
+    ("smallint", b"32767"),
+    ("int", b"2147483647"),
+]
+
+
+@pytest.mark.parametrize(("column", "largest"), EXHAUSTED)
+def test_without_strict_mode_an_id_beyond_its_column_becomes_the_largest_that_on_duplicate_key_finds(
+    column: str, largest: bytes
+) -> None:
+    script = (
+        f"create table t (id {column} primary key auto_increment, v int);"
+        f" insert into t values ({largest.decode()}, 1);"
+    )
+    insert = "insert into t (v) values (2) on duplicate key update v = 3"
+    assert rows_of(f"{script} set sql_mode = ''; {insert}") == [(largest, b"3")]
+    assert rows_of(f"{script} {insert.replace('insert', 'insert ignore')}") == [(largest, b"3")]
+    with pytest.raises(ScenarioError, match="Out of range value for column 'id'"):
+        history_of(f"{script} {insert}")
+
+
+@pytest.mark.parametrize(("column", "largest"), EXHAUSTED)
+@pytest.mark.parametrize("verb", ["insert", "insert ignore", "replace"])
+def test_an_id_beyond_its_column_never_replaces_an_unrelated_row(
+    column: str, largest: bytes, verb: str
+) -> None:
+    script = (
+        f"create table t (id {column} primary key auto_increment, v int); set sql_mode = '';"
+        f" insert into t values ({largest.decode()}, 1);"
+    )
+    with pytest.raises(ScenarioError, match="Failed to read auto-increment value"):
+        history_of(f"{script} {verb} into t (v) values (2)")
+
+
+def test_without_strict_mode_an_explicit_id_beyond_its_column_becomes_the_largest() -> None:
+    script = "create table t (id int unsigned primary key auto_increment, v int); set sql_mode = '';"
+    assert rows_of(f"{script} insert into t values (5000000000, 1)") == [(b"4294967295", b"1")]
+    updated = rows_of(f"{script} insert into t values (1, 1); update t set id = 5000000000")
+    assert updated == [(b"4294967295", b"1")]

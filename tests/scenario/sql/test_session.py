@@ -128,14 +128,6 @@ def test_on_duplicate_key_update_sees_both_rows() -> None:
     ]
 
 
-def test_assignments_run_from_left_to_right() -> None:
-    script = (
-        "create table p (a int, b int, primary key (a)); "
-        "insert into p values (1,1); update p set b = a + 1, a = b + 5"
-    )
-    assert ops(script)[1][3] == (b"7", b"2")
-
-
 def test_rows_are_updated_in_order_until_one_collides() -> None:
     assert (
         len(changes(T + "insert into t values (1,1),(2,2); update t set id = id + 1 order by id desc")) == 4

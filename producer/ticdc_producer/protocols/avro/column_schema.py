@@ -21,6 +21,7 @@ from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.tidb_type import tidb_type
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.stored_default import stored_bits
 
 T = MySQLType
 
@@ -98,13 +99,12 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
         return go_float.number(plain_text(float(column.default_text or default), T.DOUBLE))
     match avro_type(column, options):
         case "int" | "long":
-            number = int(default)
+            number = int(column.metadata_default or default)
             return b"%d" % (number - (1 << 64) if number >> 63 > 0 else number)
         case "bytes":
-            return b'"%b"' % b64encode(bit_literal(default) if column.type == T.BIT else default)
-    text = column.default_text if column.type == T.NEW_DECIMAL and column.default_text else default
+            return b'"%b"' % b64encode(stored_bits(column) if column.type == T.BIT else default)
     # TiDB stores the text in JSON, which replaces bytes that are not UTF-8 by U+FFFD.
-    return STRINGS.literal(replace_invalid(text).decode())
+    return STRINGS.literal(replace_invalid(column.metadata_default or default).decode())
 
 
 def bit_literal(value: bytes) -> bytes:

@@ -134,8 +134,9 @@ def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
 
 def _unsendable(plan: TablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
     """The refusal of all rows of a table, given their commit-ts; None if they can be sent."""
-    if plan.clash:
-        what = f"a record can have no field, or no second one, named {plan.clash!r}"
+    clash = plan.key_clash if op == Op.DELETE else plan.clash  # a delete has no value
+    if clash:
+        what = f"a record can have no field, or no second one, named {clash!r}"
         hint = "Avro's names have letters, digits and _ alone: rename a column"
     elif op == Op.DELETE and not plan.key:
         what = "a delete would have neither key nor value"

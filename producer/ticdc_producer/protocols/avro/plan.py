@@ -30,13 +30,16 @@ class TablePlan:
 
     :param key: indexes of the key columns in an image; empty if there is no key.
     :param enums: indexes of the ENUM columns, with their number of members.
-    :param clash: a field name that is duplicate or not allowed; empty if there is none.
+    :param clash: a field name of the value's schema that is duplicate or not allowed; empty if there is
+        none.
+    :param key_clash: likewise, of the key's schema.
     """
 
     columns: tuple[Writer, ...]
     key: tuple[int, ...]
     enums: tuple[tuple[int, int], ...]
     clash: str
+    key_clash: str
 
     def cells(self, image: Sequence[pa.Array], indexes: Iterable[int]) -> Iterator[Fragment]:
         """Encode the columns of an image at these indexes."""
@@ -51,7 +54,8 @@ def table_plan(table: TableInfo, options: AvroOptions) -> TablePlan:
         columns=tuple(_writer(column, options) for column in columns),
         key=key_indexes(table, options),
         enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == T.ENUM),
-        clash=name_clash(table, options),
+        clash=name_clash("value", table, options),
+        key_clash=name_clash("key", table, options),
     )
 
 

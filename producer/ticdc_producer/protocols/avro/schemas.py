@@ -39,16 +39,16 @@ def schemas(
 ) -> list[Schema]:
     """All schemas of the table versions, without duplicates, in the order of the tables.
 
-    A version with column names that are not possible in Avro has no schema: its rows are refused.
+    A schema with column names that are not possible in Avro does not exist: rows that need it are refused.
 
     :param topic: table to the topic of its rows.
     """
     found: dict[Schema, None] = {}
     for table in tables:
-        if name_clash(table, options):
-            continue
         parts: tuple[Part, ...] = ("key", "value") if key_indexes(table, options) else ("value",)
         for part in parts:
+            if name_clash(part, table, options):
+                continue
             found[Schema(subject(topic(table), part), part, schema_of(part, table, options))] = None
     return list(found)
 

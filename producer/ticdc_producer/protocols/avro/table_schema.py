@@ -50,10 +50,14 @@ def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
     return key_schema(table, options) if part == "key" else value_schema(table, options)
 
 
-def name_clash(table: TableInfo, options: AvroOptions) -> str:
-    """The first field name that is duplicate or not allowed by Avro; empty if there is none."""
-    names = [sanitized(column.name) for column in table.sent_columns]
-    counts = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if options.enable_tidb_extension else ())])
+def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
+    """The first field name of a schema that is duplicate or not allowed by Avro; empty if there is none."""
+    columns = table.sent_columns
+    if part == "key":
+        columns = tuple(columns[index] for index in key_indexes(table, options))
+    names = [sanitized(column.name) for column in columns]
+    extended = part == "value" and options.enable_tidb_extension
+    counts = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if extended else ())])
     return next((name for name in names if counts[name] > 1 or not name.isascii()), "")
 
 

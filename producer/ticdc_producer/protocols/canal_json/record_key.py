@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType
 from ticdc_producer.model.row_key import int_key, memcomparable, prefix
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.packed_time import packed_time, utc_timestamp
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
@@ -77,9 +78,9 @@ def _part(column: ColumnInfo, length: int, zone: tzinfo) -> Part:
     if code == T.DURATION:
         return _duration
     if code in (T.DATE, T.NEW_DATE, T.DATETIME):
-        return lambda value: _UINT + _packed(value).to_bytes(8, "big")
+        return lambda value: _UINT + packed_time(value).to_bytes(8, "big")
     if code == T.TIMESTAMP:
-        return lambda value: _UINT + _packed(_in_utc(value, zone)).to_bytes(8, "big")
+        return lambda value: _UINT + packed_time(utc_timestamp(value, zone)).to_bytes(8, "big")
     if code in CHARSET_BEARING - {T.ENUM, T.SET}:
         return lambda value: _BYTES + memcomparable(sort_key(prefix(column, value, length), column.collation))
     if code == T.YEAR or (code in INTEGERS and not column.unsigned):
@@ -99,24 +100,6 @@ def _duration(value: bytes) -> bytes:
     clock = (int(hours) * 60 + int(minutes)) * 60 + int(whole)
     nanoseconds = clock * 1_000_000_000 + int(fraction.ljust(9, b"0"))
     return _DURATION + int_key(-nanoseconds if value.startswith(b"-") else nanoseconds)
-
-
-def _packed(value: bytes) -> int:
-    """tidb ``Time.ToPackedUint``."""
-    date, _, clock = value.partition(b" ")
-    year, month, day = (int(part) for part in date.split(b"-"))
-    hour, minute, seconds = clock.split(b":") if clock else (b"0", b"0", b"0")
-    second, _, fraction = seconds.partition(b".")
-    days = (year * 13 + month) << 5 | day
-    clocks = int(hour) << 12 | int(minute) << 6 | int(second)
-    return (days << 17 | clocks) << 24 | int(fraction.ljust(6, b"0") or b"0")
-
-
-def _in_utc(value: bytes, zone: tzinfo) -> bytes:
-    if value.startswith(b"0000") or zone is UTC:
-        return value
-    utc = datetime.fromisoformat(value.decode()).replace(tzinfo=zone).astimezone(UTC)
-    return utc.strftime("%Y-%m-%d %H:%M:%S.%f").encode()
 
 
 def _decimal(precision: int, scale: int, value: bytes) -> bytes:

@@ -94,7 +94,7 @@ class CSVDecoder:
 
     def _line(self, record: bytes, table: _Table) -> _Line:
         fields, options = self._records.fields(record), self._options
-        head = _NAMES + options.include_commit_ts + options.output_old_value + options.output_handle_key
+        head = _NAMES + options.include_commit_ts + options.output_old_value + options.writes_handle
         if len(fields) != head + len(table.columns):
             raise _error("FIELDS", f"{head + len(table.columns)} fields")
         op, name, schema = (self._name(field) for field in fields[:_NAMES])

@@ -9,14 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.collation import sort_key
-from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Message, Op
-from ticdc_producer.model.mysql_type import INTEGERS, STRINGS, MySQLType
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Fragment, concat, integers, map_values
+from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.fidelity import CSVFidelity
+from ticdc_producer.protocols.csv.handle_text import HandleTexts
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import Field, field_of, quoted, quoted_text
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
@@ -29,15 +28,12 @@ class _Plan:
 
     :param names: table and schema as fields.
     :param enums: image index and number of members of each ENUM column.
-    :param handle: image indexes of the clustered key's columns; None if rows have an integer handle.
-    :param sort_keys: for each of these columns, the value that the handle contains.
     """
 
     names: bytes
     fields: tuple[Field, ...]
     enums: tuple[tuple[int, int], ...]
-    handle: tuple[int, ...] | None
-    sort_keys: tuple[Field, ...]
+    handles: HandleTexts
 
 
 class CSVEncoder:
@@ -107,8 +103,8 @@ class CSVEncoder:
             yield from (comma, integers(batch.commit_ts))
         if options.output_old_value:
             yield comma + (b"true" if batch.op == Op.UPDATE else b"false")
-        if options.output_handle_key:
-            yield from (comma, quoted(_handles(plan, batch, image), options))
+        if options.writes_handle:
+            yield from (comma, quoted(plan.handles.of(batch, image), options))
         for field, values in zip(plan.fields, image, strict=True):
             yield from (comma, field(values))
         yield options.terminator.encode()
@@ -121,33 +117,13 @@ class CSVEncoder:
 
 def _plan(table: TableInfo, options: CSVOptions) -> _Plan:
     names = [quoted_text(name, options) for name in (table.name, table.schema)]
-    columns, key = table.sent_columns, table.clustered_key
-    handle = [] if key is None else [table.sent.index(offset) for offset in key.offsets]
-    if len(handle) == 1 and columns[handle[0]].type in INTEGERS:
-        handle = []
+    columns = table.sent_columns
     return _Plan(
         names=options.delimiter.encode().join(names),
         fields=tuple(field_of(column, options) for column in columns),
         enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == MySQLType.ENUM),
-        handle=tuple(handle) or None,
-        sort_keys=tuple(_sort_key_of(columns[index]) for index in handle),
+        handles=HandleTexts(table, options.time_zone),
     )
-
-
-def _sort_key_of(column: ColumnInfo) -> Field:
-    if column.binary or column.type not in STRINGS:
-        return lambda values: values
-    return lambda values: map_values(values, lambda value: sort_key(value, column.collation))
-
-
-def _handles(plan: _Plan, batch: RowBatch, image: Sequence[pa.Array]) -> pa.Array:
-    """Handles as TiDB prints them: the integer, or the key's values in braces, texts as their sort keys."""
-    if plan.handle is None:
-        return integers(batch.row_id)
-    fragments: list[Fragment] = [b"{"]
-    for number, index in enumerate(plan.handle):
-        fragments += [b", " * bool(number), plan.sort_keys[number](image[index])]
-    return concat([*fragments, b"}"], len(batch))
 
 
 def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[int, EncodeError]]:

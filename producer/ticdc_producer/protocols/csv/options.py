@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.profile import Profile
 
 _METHODS = ("base64", "hex")
 _LONGEST_DELIMITER = 3
@@ -22,8 +23,11 @@ class CSVOptions:
     :param include_commit_ts: whether lines contain their commit-ts.
     :param output_old_value: whether an update has two lines, its old image as ``D`` and its new one as
         ``I``, and every line contains a field that marks the lines of updates.
-    :param output_handle_key: whether lines contain TiDB's handle of the row.
+    :param output_handle_key: whether lines contain TiDB's handle of the row. TiCDC new architecture ignores
+        it.
     :param binary_encoding_method: encoding of byte strings: ``base64`` or ``hex``.
+    :param time_zone: the changefeed's time zone, in which TIMESTAMP values are given; handles have UTC.
+    :param profile: the TiCDC architecture.
     :raises ChangefeedError: for values that TiCDC rejects.
     """
 
@@ -35,6 +39,8 @@ class CSVOptions:
     output_old_value: bool = False
     output_handle_key: bool = False
     binary_encoding_method: str = "base64"
+    time_zone: str = "UTC"
+    profile: Profile = "classic"
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.delimiter) <= _LONGEST_DELIMITER or set(self.delimiter) & {"\r", "\n"}:
@@ -49,3 +55,8 @@ class CSVOptions:
             what = f"unknown binary-encoding-method {self.binary_encoding_method!r}"
             hint = nearest(self.binary_encoding_method, _METHODS)
             raise ChangefeedError(what, parameter="binary-encoding-method", hint=hint)
+
+    @property
+    def writes_handle(self) -> bool:
+        """Whether lines contain the handle. Source: ticdc ``csv_message.go`` (``encodeMeta``)."""
+        return self.output_handle_key and self.profile == "classic"

@@ -36,7 +36,7 @@ class BatchMessages:
     def keys(self) -> pa.Array:
         """The key of every row. It has no columns if the table has no handle key."""
         images = self.before if self.batch.op == Op.DELETE else self.after
-        members = self.plan.members(images, key_only=True)
+        members = self.plan.key_members(images)
         return self._packed([b'{"payload":{', *members, self.plan.key_tail])
 
     def values(self) -> pa.Array:

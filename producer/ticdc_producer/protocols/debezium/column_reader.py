@@ -172,7 +172,7 @@ _YEAR = _integer_reader(T.YEAR, unsigned=False)
 
 
 def _year(json: JSONValue) -> bytes:
-    if isinstance(json, str) and re.fullmatch(r"[0-9]{4}", json):  # a DEFAULT that replaces NULL
+    if isinstance(json, str) and re.fullmatch(r"[0-9]{1,4}", json):  # a DEFAULT that replaces NULL
         json = int(json)
     return _YEAR(json)
 

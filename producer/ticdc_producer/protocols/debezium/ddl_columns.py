@@ -12,6 +12,7 @@ from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.stored_default import stored_bits
 
 T = MySQLType
 
@@ -40,7 +41,8 @@ def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition |
     """One element of ``columns``.
 
     :param position: position in the table, from 1; hidden columns count.
-    :param defined: the definition of the column in the query, if the query has one.
+    :param defined: the definition of the column in the query, if the query has one. TiCDC then sends no
+        comment.
     """
     expression, name = _type_texts(column)
     generated = _boolean(column.auto_increment or (column.on_update_now and column.type == T.TIMESTAMP))
@@ -121,10 +123,10 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
     For times it is the number of fractional digits. For other types it is sent only if it differs from the
     default of the type.
     """
-    if column.type in _TIMES:
-        return column.decimal if defined is None else defined.length
-    if column.type == T.YEAR:
-        return column.length if defined is None else defined.length
+    if column.type in _TIMES | {T.YEAR}:
+        if defined is not None and defined.has_type:
+            return defined.length
+        return column.length if column.type == T.YEAR else column.decimal
     if column.type == T.NEW_DECIMAL:
         return column.length
     if column.type == T.SET:
@@ -142,10 +144,10 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
 
 
 def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
-    if defined is not None and column.type in _TIMES | {T.YEAR}:
+    if defined is not None and defined.has_type and column.type in _TIMES | {T.YEAR}:
         if defined.has_default:
             return _expression(defined.default)
-        if column.origin_default is not None:
+        if column.origin_default is not None and column.type == T.YEAR:
             return _literal(column, column.origin_default)
     if column.default_expression:
         return _expression(column.default_expression)
@@ -162,17 +164,18 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
     if column.type in (T.ENUM, T.SET):
         return text.string(member_text(column, value))
     if column.type == T.BIT:
-        return b'"%b"' % _binary_digits(int(value), column.length)
-    if column.type == T.YEAR:
+        return b'"%b"' % _binary_digits(stored_bits(column), column.length)
+    if column.type == T.YEAR and not (value == column.default and column.default_text):
         return b'"%04d"' % int(value)
-    return text.default_string(column.default_text or value)
+    return text.default_string(
+        column.default_text if value == column.default and column.default_text else value
+    )
 
 
-def _binary_digits(number: int, length: int) -> bytes:
+def _binary_digits(stored: bytes, length: int) -> bytes:
     """Eight digits per byte; the first byte has only the ``length % 8`` bits beyond the whole bytes.
 
     TiDB stores the bytes as a JSON text, so bytes that are not UTF-8 appear as the bytes of U+FFFD.
     """
-    size = max((number.bit_length() + 7) // 8, 1)
-    first, *rest = text.stored_default(number.to_bytes(size, "big"))
+    first, *rest = text.stored_default(stored)
     return (f"{first:0{length % 8}b}" + "".join(f"{byte:08b}" for byte in rest)).encode()

@@ -91,7 +91,7 @@ def _quoted(schema: str, table: str) -> str:
 
 def _table(event: DDLEvent, table: TableInfo) -> bytes:
     key_names = [table.columns[offset].name for offset in _key_offsets(table)]
-    defined = column_definitions(event.query)
+    defined = column_definitions(event.printed or event.query)
     columns = [
         column_object(column, position, defined.get(column.name))
         for position, column in enumerate(table.columns, 1)

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>[(),])"
 )
 _DEFINING = ("ADD", "MODIFY", "CHANGE")
+_SETTING = "ALTER"
 _FILLERS = frozenset({"COLUMN", "IF", "NOT", "EXISTS"})
 
 
@@ -34,10 +35,17 @@ class Token:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """The definition of one column in a statement: its name, and the tokens after it."""
+    """The definition of one column in a statement: its name, and the tokens of its type and options.
+
+    ``ALTER COLUMN … {SET | DROP} DEFAULT`` is a definition without tokens.
+    """
 
     name: str
     tokens: tuple[Token, ...]
+
+    @property
+    def has_type(self) -> bool:
+        return bool(self.tokens)
 
     @property
     def length(self) -> int:
@@ -117,10 +125,12 @@ def _parts(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
 def _altered(part: tuple[Token, ...]) -> list[ColumnDefinition]:
     """The column definitions in one part of an ALTER TABLE; the name of the table may precede it."""
     verb = next((i for i, token in enumerate(part) if token.kind == "word"), len(part))
-    if verb == len(part) or part[verb].text not in _DEFINING:
-        return []
     rest = part[verb + 1 :]
     if not rest or rest[0].text != "COLUMN":
+        return []
+    if part[verb].text == _SETTING and len(rest) > 1:
+        return [_definition(rest[1:2])]
+    if part[verb].text not in _DEFINING:
         return []
     while rest and rest[0].text in _FILLERS:
         rest = rest[1:]

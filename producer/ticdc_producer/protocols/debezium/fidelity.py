@@ -104,6 +104,7 @@ def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:
         # Updates without an old image still have the op of an update.
         old_values="all" if options.output_old_value else "none",
         table_ids="none",
+        reads_ddl=True,
         resolved=options.enable_tidb_extension,
         damaged_text=STRINGS | LOBS if options.invalid_utf8 == "replace" else frozenset(),
         options=options,

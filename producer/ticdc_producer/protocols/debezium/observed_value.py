@@ -19,7 +19,9 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.protocols.allowed_members import escaped
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.values import reads_as_zero, replaces_null_by_expression, text_default
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.stored_default import stored_default
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
@@ -47,16 +49,22 @@ def value_projection(column: ColumnInfo, options: DebeziumOptions) -> ValueProje
 def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection | None) -> Value:
     """The observed value for NULL: the DEFAULT, if the column has one."""
     if column.default_expression:
+        if replaces_null_by_expression(column):
+            return column.default_expression.encode()
         if column.type != T.DATETIME:
             return None
         return b"0" if options.disable_schema else _EPOCH_TEXT[T.DATETIME]
-    if column.default is None:
+    default = text_default(column)
+    if default is None:
         return None
-    if column.type == T.TIMESTAMP and column.default.startswith(_ZERO):
+    if options.profile == "new" and reads_as_zero(column):
+        return b"00:00:00" if column.type == T.DURATION and not options.disable_schema else b"0"
+    if column.type == T.TIMESTAMP and default.startswith(_ZERO):
         return None
-    if column.type == T.YEAR and options.disable_schema and options.profile == "classic":
-        return b"%04d" % int(column.default)
-    return projection(column.default) if projection else column.default
+    if column.type == T.YEAR:
+        as_text = options.disable_schema and options.profile == "classic"
+        return (stored_default(column) or "").encode() if as_text else b"%d" % int(default)
+    return projection(default) if projection else default
 
 
 def _projection(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:

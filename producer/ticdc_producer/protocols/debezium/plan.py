@@ -6,7 +6,7 @@ rendered column by column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -46,7 +46,6 @@ class ColumnPlan:
     prefix: bytes
     render: Renderer
     null: bytes
-    in_key: bool
     may_be_refused: bool
     default: bytes
 
@@ -62,11 +61,13 @@ class ColumnPlan:
 class TablePlan:
     """The plan of one table version.
 
+    :param key: the members of a key: image indexes, and the text of virtual columns, which images lack.
     :param key_tail: the text after the members of a key, including the schema.
     :param value_tail: the text after the members of the payload, including the schema.
     """
 
     columns: tuple[ColumnPlan, ...]
+    key: tuple[int | bytes, ...]
     source: Source
     key_tail: bytes
     value_tail: bytes
@@ -75,46 +76,66 @@ class TablePlan:
         """Render all values of an image; empty if there is no image."""
         return [plan.values(column) for plan, column in zip(self.columns, image, strict=bool(image))]
 
-    def members(self, rendered: Rendered, *, key_only: bool = False) -> Iterator[Fragment]:
+    def members(self, rendered: Rendered) -> Iterator[Fragment]:
         """The JSON members of an image."""
+        yield from self._members(rendered, range(len(self.columns)))
+
+    def key_members(self, rendered: Rendered) -> Iterator[Fragment]:
+        """The JSON members of a key."""
+        yield from self._members(rendered, self.key)
+
+    def _members(self, rendered: Rendered, chosen: Iterable[int | bytes]) -> Iterator[Fragment]:
         between = b""
-        for plan, values in zip(self.columns, rendered, strict=True):
-            if plan.in_key or not key_only:
-                yield between + plan.prefix
-                yield from values
-                between = b","
+        for one in chosen:
+            if isinstance(one, bytes):
+                yield between + one
+            else:
+                yield between + self.columns[one].prefix
+                yield from rendered[one]
+            between = b","
 
 
 def table_plan(table: TableInfo, options: DebeziumOptions) -> TablePlan:
     """Compile the plan of one table version."""
-    described = zip(table.sent_columns, table.sent_flags, strict=True)
     key_tail, value_tail = b"}}", b"}}"
     if not options.disable_schema:
         prefix = schema_prefix(options.cluster_id, table.schema, table.name)
         key_tail = b'},"schema":%b}' % envelope.key_schema(prefix, _key_columns(table, options))
         value_tail = b'},"schema":%b}' % envelope.row_schema(prefix, _columns(table, options), options)
     return TablePlan(
-        columns=tuple(_column_plan(column, flag, options) for column, flag in described),
+        columns=tuple(_column_plan(column, options) for column in table.sent_columns),
+        key=tuple(_key_member(table, offset) for offset in _key_offsets(table, options)),
         source=envelope.source(options.cluster_id, table.schema, table.name),
         key_tail=key_tail,
         value_tail=value_tail,
     )
 
 
-def _column_plan(column: ColumnInfo, flag: int, options: DebeziumOptions) -> ColumnPlan:
+def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> ColumnPlan:
     return ColumnPlan(
         prefix=text.string(column.name) + b":",
         render=renderer(column, options),
         null=null_text(column, options),
-        in_key=bool(flag & ColumnFlag.HANDLE_KEY),
         may_be_refused=column.type in _MAY_BE_REFUSED,
         default=column.default or b"",
     )
 
 
+def _key_offsets(table: TableInfo, options: DebeziumOptions) -> Iterator[int]:
+    """The columns of the message key, in table order. New architecture's handle key can have virtual ones."""
+    for offset, (column, flag) in enumerate(zip(table.columns, table.flags, strict=True)):
+        virtual = column.is_virtual and options.profile == "new"
+        if flag & ColumnFlag.HANDLE_KEY and (offset in table.sent or virtual):
+            yield offset
+
+
+def _key_member(table: TableInfo, offset: int) -> int | bytes:
+    index = table.image_index(offset)
+    return text.string(table.columns[offset].name) + b":" + NULL if index is None else index
+
+
 def _key_columns(table: TableInfo, options: DebeziumOptions) -> bytes:
-    described = zip(table.sent_columns, table.sent_flags, strict=True)
-    key = (column for column, flag in described if flag & ColumnFlag.HANDLE_KEY)
+    key = (table.columns[offset] for offset in _key_offsets(table, options))
     return b",".join(column_schema(column, options) for column in key)
 
 

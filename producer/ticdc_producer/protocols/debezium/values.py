@@ -18,6 +18,7 @@ from ticdc_producer.protocols import jsoniter
 from ticdc_producer.protocols.arrow_text import NULL, Renderer, concat, plain
 from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.stored_default import stored_default
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
@@ -69,12 +70,16 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     """The JSON for NULL: the DEFAULT of the column, if it has one."""
     if column.default_expression == _NOW:
         return _now_for_null(column)
-    default = column.default
+    if column.default_expression and replaces_null_by_expression(column):
+        return text.string(column.default_expression)
+    default = text_default(column)
     if default is None:
         return NULL
+    if options.profile == "new" and reads_as_zero(column):
+        return b"0"
     if options.profile == "classic":
         if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
-            return b'"%04d"' % int(default)
+            return text.string(stored_default(column) or "")
         if column.type in FLOATS:
             return text.float64(default)
     if column.type == T.NEW_DECIMAL:  # the digits of the DEFAULT as the user wrote them
@@ -84,6 +89,12 @@ def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
         return NULL
     return _single_value(column, options, default)
+
+
+def text_default(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
+    of_metadata = column.type in STRINGS | {T.NEW_DECIMAL, T.YEAR}
+    return column.metadata_default if of_metadata else column.default
 
 
 def _now_for_null(column: ColumnInfo) -> bytes:
@@ -96,7 +107,9 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     """The ``default`` in the schema of a column; None if it has none."""
     if column.default_expression == _NOW:
         return _now_in_schema(column)
-    default = column.default
+    if column.default_expression:
+        return _expression_in_schema(column)
+    default = text_default(column)
     if default is None:
         return None
     if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # including byte strings, which are not Base64 here
@@ -111,6 +124,30 @@ def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
     if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
         return text.float64(default)
     return _single_value(column, options, default)
+
+
+def reads_as_zero(column: ColumnInfo) -> bool:
+    """Whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and from numbers from 2^63.
+
+    Source: ticdc ``getValueFromDefault``.
+    """
+    if column.default is None:
+        return False
+    return column.type == T.DURATION or (column.type == T.LONGLONG and int(column.default) >= 1 << 63)
+
+
+def replaces_null_by_expression(column: ColumnInfo) -> bool:
+    """Whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
+    return column.type == T.JSON or (column.type in STRINGS | LOBS and not column.binary)
+
+
+def _expression_in_schema(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiDB computes per row; TiCDC takes its SQL text for a value."""
+    if column.type == T.TIMESTAMP or (column.type in (T.DATE, T.DATETIME) and not column.nullable):
+        return b"0"
+    if column.type in CHARSET_BEARING | {T.JSON, T.BIT}:
+        return text.string(column.default_expression)
+    return None
 
 
 def _now_in_schema(column: ColumnInfo) -> bytes | None:

@@ -70,6 +70,7 @@ class OpenEncoder:
             deletes="handle-key" if options.delete_only_output_handle_key_columns else "all",
             names_operation=options.output_old_value and self._rules.empty_old,
             flags=not options.legacy_no_flag,
+            caches_flags=options.profile == "new",
             damaged_text=frozenset() if keeps_invalid_utf8 else STRINGS,
         )
 

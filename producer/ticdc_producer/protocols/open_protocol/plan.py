@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.flags import ColumnFlag, written_flag
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_quote
@@ -91,10 +91,10 @@ class TablePlan:
 def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
     """Compile the plan of one table version."""
     rules = PROFILE_RULES[options.profile]
-    described = zip(table.sent_columns, table.sent_flags, strict=True)
+    described = zip(table.sent_columns, table.sent_flags, table.sent, strict=True)
     plans = [
-        (column.name.encode(), _column_plan(index, column, flag, options))
-        for index, (column, flag) in enumerate(described)
+        (column.name.encode(), _column_plan(index, column, flag, _written(table, offset, options), options))
+        for index, (column, flag, offset) in enumerate(described)
     ]
     if rules.sorted_columns:
         plans.sort(key=lambda named: named[0])
@@ -106,24 +106,20 @@ def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
     )
 
 
-def _column_plan(index: int, column: ColumnInfo, flag: int, options: OpenOptions) -> ColumnPlan:
+def _written(table: TableInfo, offset: int, options: OpenOptions) -> int:
+    """The flag that is sent."""
+    if table.cached_flags:
+        return table.cached_flags[offset]
+    return written_flag(table.columns[offset], table.flags[offset], options.profile)
+
+
+def _column_plan(index: int, column: ColumnInfo, flag: int, written: int, options: OpenOptions) -> ColumnPlan:
     handle = bool(flag & ColumnFlag.HANDLE_KEY)
     h = b',"h":true' if handle else b""
-    f = b"" if options.legacy_no_flag else b',"f":%d' % _sent_flag(column, flag, options)
+    f = b"" if options.legacy_no_flag else b',"f":%d' % written
     name = PROFILE_RULES[options.profile].strings.literal(column.name)
     prefix = b'%b:{"t":%d%b%b,"v":' % (name, column.type, h, f)
     return ColumnPlan(index, prefix, handle, _renderer(column.type, column.binary, options))
-
-
-def _sent_flag(column: ColumnInfo, flag: int, options: OpenOptions) -> int:
-    """The flag as sent.
-
-    TiCDC new architecture marks a stored generated column of the handle key only by ``h``, unless it belongs
-    to the primary key. Source: ticdc ``initColumnFlags``.
-    """
-    if options.profile == "classic" or column.generated != "stored" or flag & ColumnFlag.PRIMARY_KEY:
-        return flag
-    return flag & ~ColumnFlag.HANDLE_KEY
 
 
 def _renderer(code: MySQLType, binary: bool, options: OpenOptions) -> Renderer:

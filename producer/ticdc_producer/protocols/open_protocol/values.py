@@ -88,7 +88,7 @@ def _never(code: int, _value: JSONValue) -> bytes:
 
 
 def _integer_reader(code: int, flag: int | None) -> Reader:
-    if flag is None:  # signed or unsigned
+    if not flag:  # signed or unsigned; TiCDC new architecture sends 0 for columns that it does not remember
         low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
     else:
         low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))

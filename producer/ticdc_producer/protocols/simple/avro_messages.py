@@ -13,14 +13,13 @@ from ticdc_producer.model.event import DDLEvent
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType, bare_name
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.avro.column_schema import bit_literal
 from ticdc_producer.protocols.craft.varint import varint
 from ticdc_producer.protocols.simple import avro_layout as layout
 from ticdc_producer.protocols.simple.control_encoder import build_ts, ddl_schema_table
 from ticdc_producer.protocols.simple.event_type import EXCHANGE_PARTITION, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.table_schema import listed_columns, listed_indexes
-from ticdc_producer.protocols.stored_default import stored_default
+from ticdc_producer.protocols.stored_default import stored_bits, stored_default
 
 T = MySQLType
 _VERSION = varint(1)
@@ -117,7 +116,7 @@ def _data_type(column: ColumnInfo) -> bytes:
 def _default(column: ColumnInfo) -> bytes | None:
     """The DEFAULT as TiDB stores it; the DEFAULT of a BIT column as bytes."""
     if column.type == T.BIT and column.default is not None and not column.default_expression:
-        return bit_literal(column.default)
+        return stored_bits(column)
     text = stored_default(column)
     return None if text is None else text.encode()
 

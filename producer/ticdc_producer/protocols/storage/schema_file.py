@@ -137,7 +137,7 @@ def column_type(column: ColumnInfo) -> str:
 
 def _default(column: ColumnInfo) -> bytes | None:
     if column.type == T.BIT and column.default is not None:
-        return b'"%b"' % STRINGS.escaped(pa.array([stored_bits(column.default)], pa.binary()))[0].as_py()
+        return b'"%b"' % STRINGS.escaped(pa.array([stored_bits(column)], pa.binary()))[0].as_py()
     text = stored_default(column)
     return None if text is None else STRINGS.literal(text)
 

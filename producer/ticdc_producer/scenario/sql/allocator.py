@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.table import TableInfo
 
 FIRST_TABLE_ID = 114
@@ -51,7 +52,7 @@ class RowIds:
         :raises ScenarioError: if all ids are used.
         """
         if self.base >= self.limit:
-            raise ScenarioError("Failed to read auto-increment value from storage engine")
+            raise ids_exhausted()
         self.base += 1
         if self.base > self.end:
             self.end = min(self.base - 1 + self.cache, self.limit)
@@ -81,6 +82,15 @@ class RowIds:
         """``AUTO_INCREMENT = next_id``: the counter never decreases, nor returns into the cached range."""
         self.forget_cache()
         self.base = self.end = max(self.base, next_id - 1)
+
+
+def ids_exhausted(column: ColumnInfo | None = None) -> ScenarioError:
+    """TiDB's error if no id is left.
+
+    :param column: the column whose range is exhausted; None if it is the counter's own.
+    """
+    what = "Failed to read auto-increment value from storage engine"
+    return ScenarioError(what, column=column.name if column else "")
 
 
 def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0) -> RowIds:

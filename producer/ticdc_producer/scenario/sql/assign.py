@@ -122,19 +122,39 @@ def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
             check_expression(assignment.expression, scope)
 
 
-def apply_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
-    """Apply checked assignments to the scope's row; each uses the values that earlier ones set.
+def assign_at_once(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
+    """Apply checked assignments of UPDATE to the scope's row; all of them use the original values.
+
+    MySQL's assignments use the values that earlier ones set. TiDB's do not; if a column is assigned twice,
+    the last assignment counts. Source: tidb ``UpdateExec.composeNewRow``.
 
     :return: the offsets that were assigned.
     """
-    assigned = set()
+    values = dict(_assigned(assignment, scope) for assignment in assignments)
+    for offset, value in values.items():
+        scope.row[offset] = value
+    return set(values)
+
+
+def assign_in_order(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
+    """Apply checked assignments of ON DUPLICATE KEY UPDATE; each uses the values that earlier ones set.
+
+    Source: tidb ``InsertExec.doDupRowUpdate``.
+
+    :return: the offsets that were assigned.
+    """
+    offsets = set()
     for assignment in assignments:
-        target = assignment.this
-        name = target.name, target.text("table"), target.text("db")
-        offset, column = scope.offset(*name), scope.column(*name)
-        scope.row[offset] = assigned_value(assignment.expression, column, scope)
-        assigned.add(offset)
-    return assigned
+        offset, scope.row[offset] = _assigned(assignment, scope)
+        offsets.add(offset)
+    return offsets
+
+
+def _assigned(assignment: exp.Expr, scope: Scope) -> tuple[int, Value]:
+    """Offset of the assigned column, and its new value."""
+    target = assignment.this
+    name = target.name, target.text("table"), target.text("db")
+    return scope.offset(*name), assigned_value(assignment.expression, scope.column(*name), scope)
 
 
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:

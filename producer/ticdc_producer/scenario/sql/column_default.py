@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
+from ticdc_producer.model.coerce_text import to_bytes
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
@@ -36,8 +38,14 @@ def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[s
     :param until: words that end it.
     :return: SQL text and -1, or None and the fractional digits of CURRENT_TIMESTAMP.
     """
-    if cursor.word() in _NOW_WORDS:
-        return None, read_now(cursor)
+    brackets = 0
+    while cursor.word(brackets) == "(":
+        brackets += 1
+    if cursor.word(brackets) in _NOW_WORDS:
+        cursor.expect(*["("] * brackets)
+        digits = read_now(cursor)
+        cursor.expect(*[")"] * brackets)
+        return None, digits
     return cursor.expression_source(until=until), -1
 
 
@@ -69,8 +77,8 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         return column
     tree = parse_expression(text, line)
     if text.startswith("(") and not _is_constant(tree):
-        check_expression(tree, Scope(mode))
-        return replace(column, has_default=True, default_expression=text)
+        stored = _stored_expression(column, text, mode, line)
+        return replace(column, has_default=True, default_expression=stored)
     value = evaluate_constant(tree, mode)
     if value is None:
         if not column.nullable:
@@ -83,7 +91,9 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         raise ScenarioError(what, line=line, column=column.name)
     try:
         default = coerce(column, value, mode)
-        return replace(column, has_default=True, default=default, default_text=_as_written(column, value))
+        return replace(
+            column, has_default=True, default=default, default_text=_as_written(column, value, default)
+        )
     except UnsupportedSQL:
         raise
     except ScenarioError as error:
@@ -91,11 +101,38 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
 
 
-def _as_written(column: ColumnInfo, value: SQLValue) -> bytes | None:
-    """The user's digits of a DEFAULT for DECIMAL or a floating point type; None for any other value.
+def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
+    """The text that TiDB stores for a DEFAULT that is computed per row.
 
-    They may differ from the digits of the stored value.
+    :raises ScenarioError: for an expression that does not parse, or that this tool does not compute.
     """
+    check_expression(parse_expression(text, line), Scope(mode))
+    from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
+
+    try:
+        stored = print_default(text)
+        check_expression(parse_expression(stored, line), Scope(mode))
+    except ScenarioError as error:
+        raise error.at("", line) from error.__cause__
+    if column.type == T.DATE and stored in ("current_date()", "curdate()"):
+        return "CURRENT_DATE"
+    return stored
+
+
+def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
+    """The DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
+
+    It has the user's digits of a DECIMAL, a floating point type or a YEAR, the trailing blanks that a
+    CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
+    """
+    if column.type in (T.STRING, T.VARCHAR) and not column.binary:
+        written = to_bytes(value)
+        return None if written == default else written
+    if column.type == T.BIT and isinstance(value, BinaryLiteral):
+        return bytes(value) if value[:1] == b"\0" and len(value) > 1 else None
+    if column.type == T.YEAR:
+        written = to_bytes(value)
+        return None if default is None or written == b"%04d" % int(default) else written
     if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
         return None
     return f"{value:f}".encode()

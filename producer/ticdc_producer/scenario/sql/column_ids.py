@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 
 T = MySQLType
 _TEXTS = STRINGS | LOBS
 _WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _MEMBERS = frozenset({T.ENUM, T.SET})
+_CHAR_AND_VARCHAR = ({T.STRING, T.VARCHAR}, {T.STRING, T.VAR_STRING})
 
 
 def with_column_ids(info: TableInfo) -> TableInfo:
@@ -29,15 +30,31 @@ def with_column_ids(info: TableInfo) -> TableInfo:
 
 def is_rewritten(old: ColumnInfo, new: ColumnInfo) -> bool:
     """Whether TiDB rewrites the values when a column gets a new definition."""
+    if old.type == new.type:
+        return _is_rewritten_in_type(old, new)
+    if {old.type, new.type} in _CHAR_AND_VARCHAR:
+        return True
     if old.type in INTEGERS and new.type in INTEGERS:
         return old.unsigned != new.unsigned or _WIDTHS[new.type] < _WIDTHS[old.type]
-    if old.type in _TEXTS and new.type in _TEXTS:
-        padded = old.type == T.STRING, new.type == T.STRING
-        return padded[0] != padded[1] or old.binary != new.binary or new.length < old.length
-    if old.type != new.type:
-        return True
+    if any(old.type in kinds and new.type in kinds for kinds in (_TEXTS, FLOATS)):
+        return _is_cut_or_toggled(old, new)
+    return True
+
+
+def _is_rewritten_in_type(old: ColumnInfo, new: ColumnInfo) -> bool:
+    if new.type == T.NEW_DECIMAL:
+        return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
     if new.type in _MEMBERS:
         return new.elements[: len(old.elements)] != old.elements
-    if new.type in NUMBERED:
-        return new.length < old.length
-    return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
+    if new.type in INTEGERS:
+        return old.unsigned != new.unsigned
+    if new.type == T.STRING and old.binary:
+        return new.length != old.length
+    if new.type == T.VECTOR_FLOAT32:
+        return new.length not in (-1, old.length)
+    return _is_cut_or_toggled(old, new)
+
+
+def _is_cut_or_toggled(old: ColumnInfo, new: ColumnInfo) -> bool:
+    is_cut = new.length > 0 and (new.length < old.length or new.decimal < old.decimal)
+    return is_cut or old.unsigned != new.unsigned

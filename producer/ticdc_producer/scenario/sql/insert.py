@@ -18,8 +18,9 @@ from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.scenario.sql.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.assign import (
-    apply_assignments,
+    assign_in_order,
     assigned_value,
     check_assignments,
     default_value,
@@ -46,11 +47,14 @@ def run_insert(
     transaction: Transaction,
     mode: SQLMode,
     find: Callable[[exp.Expr], Table],
+    has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
     :param find: finds the table that a node names, for INSERT … SELECT.
+    :param has_parents: whether the rows exist that a new row refers to. INSERT IGNORE skips other rows before
+        it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore = bool(tree.args.get("ignore"))
@@ -63,9 +67,12 @@ def run_insert(
     # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
     # Source: tidb ``ResetContextOfStmt``.
     lenient = ignore or (not mode.strict and len(tuples) > 1)
-    rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
     updates = _on_duplicate(tree, verb)
+    limit_ids = bool(updates) and not mode.strict
+    rows = [_evaluated(table, offsets, values, mode, lenient, limit_ids) for values in tuples]
     check_assignments(updates, scope)
+    if ignore and not updates:
+        rows = [values for values in rows if has_parents(table, values)]
     for values in rows:
         if verb == "REPLACE":
             _replace(table, values, transaction)
@@ -142,7 +149,12 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
 
 
 def _evaluated(
-    table: Table, offsets: Sequence[int], nodes: list[Cell], mode: SQLMode, lenient: bool
+    table: Table,
+    offsets: Sequence[int],
+    nodes: list[Cell],
+    mode: SQLMode,
+    lenient: bool,
+    limit_ids: bool,
 ) -> list[Value]:
     """One row's values; expressions see the columns to their left."""
     columns = table.info.columns
@@ -156,21 +168,28 @@ def _evaluated(
     fill_generated(scope)
     for offset, column in enumerate(columns):
         if column.auto_increment:
-            scope.row[offset] = _auto_increment(table, column, scope.row[offset])
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset], mode, limit_ids)
         if column.auto_random and not int(scope.row[offset] or 0):
             raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
     return scope.row
 
 
-def _auto_increment(table: Table, column: ColumnInfo, value: Value) -> Value:
+def _auto_increment(table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool) -> Value:
     """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
 
+    :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
+        TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
+        Source: tidb ``setDatumAutoIDAndCast``.
     :raises ScenarioError: if the counter leaves the column's range.
     """
     if value is not None and int(value) != 0:
         table.ids.advance(int(value))
         return value
-    return coerce(column, table.ids.take())
+    taken = table.ids.take()
+    stored = coerce(column, taken, mode)
+    if not limit_ids and stored is not None and int(stored) < taken:
+        raise ids_exhausted(column)
+    return stored
 
 
 def _new_row(table: Table, values: Sequence[Value]) -> Row:
@@ -184,7 +203,7 @@ def _replace(table: Table, values: Sequence[Value], transaction: Transaction) ->
     """Delete every conflicting row, then insert; a row that is already identical is left alone."""
     while (conflict := table.conflict(values)) is not None:
         _, row = conflict
-        if row.values == tuple(values):
+        if table.read(row) == list(values):
             return
         transaction.delete(table, row)
     transaction.insert(table, _new_row(table, values))
@@ -202,16 +221,17 @@ def _insert_or_update(
         transaction.insert(table, _new_row(table, values))
         return
     _, row = conflict
-    scope = Scope(mode, table.info, list(row.values), values)
-    assigned = apply_assignments(updates, scope)
+    scope = Scope(mode, table.info, table.read(row), values)
+    assigned = assign_in_order(updates, scope)
     update_row(table, row, scope, assigned, transaction)
 
 
 def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
     """Store a row after assignments; a row that did not change is not written."""
-    touch_updated_columns(row.values, scope, assigned)
+    before = tuple(table.read(row))
+    touch_updated_columns(before, scope, assigned)
     fill_generated(scope)
-    if tuple(scope.row) == row.values:
+    if tuple(scope.row) == before:
         return
     for column, value in zip(table.info.columns, scope.row, strict=True):
         if value is None and not column.nullable:

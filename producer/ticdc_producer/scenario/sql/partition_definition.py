@@ -13,7 +13,7 @@ _KINDS: dict[str, Kind] = {"RANGE": "RANGE", "LIST": "LIST", "HASH": "HASH", "KE
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
 """The VALUES clause of each kind of partitioning; HASH and KEY have none."""
 MAXVALUE_WORD, DEFAULT_WORD = "MAXVALUE", "DEFAULT"
-_MOST_PARTITIONS = 8192
+MOST_PARTITIONS = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def read_partition_by(cursor: Cursor) -> PartitioningDraft:
         cursor.expect("(")
         expression = cursor.expression_source()
         cursor.expect(")")
-    count = _read_count(cursor)
+    count = read_count(cursor)
     if cursor.word() in ("INTERVAL", "SUBPARTITION"):
         raise cursor.unsupported(f"{cursor.word()} in PARTITION BY")
     parts = read_partitions(cursor) if cursor.word() == "(" else ()
@@ -79,15 +79,15 @@ def read_partition_by(cursor: Cursor) -> PartitioningDraft:
     )
 
 
-def _read_count(cursor: Cursor) -> int:
+def read_count(cursor: Cursor) -> int:
     """Read ``PARTITIONS n``; 0 without it."""
     if not cursor.accept("PARTITIONS"):
         return 0
     line, count = cursor.line, cursor.integer()
     if count == 0:
         raise ScenarioError("Number of partitions = 0 is not an allowed value", line=line, value="0")
-    if count > _MOST_PARTITIONS:
-        what = f"Too many partitions (including subpartitions) were defined: at most {_MOST_PARTITIONS}"
+    if count > MOST_PARTITIONS:
+        what = f"Too many partitions (including subpartitions) were defined: at most {MOST_PARTITIONS}"
         raise ScenarioError(what, line=line, value=str(count))
     return count
 

@@ -65,7 +65,7 @@ class Partitioning:
         key = self._key(table, values)
         if self.kind == "HASH":
             rank, number = key[0]
-            return abs(number) % self.count if rank else 0
+            return abs(_signed(number)) % self.count if rank else 0
         found = self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)
         if found < 0:
             displayed = "NULL" if key[0] == NULL else display_value(self._displayed(table, values))
@@ -111,6 +111,11 @@ class Partitioning:
 
     def _list_partition(self, key: Bound) -> int:
         return next((offset for offset, accepted in enumerate(self.bounds) if key in accepted), self.default)
+
+
+def _signed(number: int) -> int:
+    """The signed 64-bit number with the bits of an unsigned one. Source: tidb ``locateHashPartition``."""
+    return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def component(column: ColumnInfo, value: Value) -> Component:

@@ -95,6 +95,14 @@ class References:
                 self.of_child[_name(child.info.schema, child.info.name)].append(reference)
                 self.of_parent[_name(*key.parent)].append(reference)
 
+    def has_parents(self, child: Table, values: Sequence[Value]) -> bool:
+        """Whether each foreign key of a new row is NULL or has a parent row."""
+        for reference in self.of_child.get(_name(child.info.schema, child.info.name), ()):
+            key = columns_key(child.info.columns, reference.columns, values)
+            if key is not None and not reference.has_parent(key):
+                return False
+        return True
+
     def enforce(self, transaction: Transaction, since: int, mode: SQLMode) -> None:
         """Check the changes of a statement, and run its cascades.
 
@@ -171,7 +179,7 @@ def _cascade(
     if new is None and rule == "CASCADE":
         transaction.delete(table, child)
         return
-    scope = Scope(mode, table.info, list(child.values))
+    scope = Scope(mode, table.info, table.read(child))
     for offset, source in zip(reference.columns, reference.parent_columns, strict=True):
         if new is None or rule == "SET NULL":
             scope.row[offset] = None

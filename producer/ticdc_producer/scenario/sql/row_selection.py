@@ -37,7 +37,7 @@ def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None
 
 
 def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:
-    return as_boolean(evaluate(condition, Scope(mode, table.info, list(row.values)))) is True
+    return as_boolean(evaluate(condition, Scope(mode, table.info, table.read(row)))) is True
 
 
 def _limit(node: exp.Expr) -> int:
@@ -53,7 +53,7 @@ def _sorted(rows: list[Row], order: exp.Expr, table: Table, mode: SQLMode) -> li
     """Stable sorts, by the last expression first; NULLs are smallest."""
     for ordered in reversed(order.expressions):
         keys: dict[RowLocation, SQLValue] = {
-            row.location: _sortable(evaluate(ordered.this, Scope(mode, table.info, list(row.values))))
+            row.location: _sortable(evaluate(ordered.this, Scope(mode, table.info, table.read(row))))
             for row in rows
         }
         scope = Scope(mode, table.info)

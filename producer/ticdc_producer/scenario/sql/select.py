@@ -48,7 +48,7 @@ def rows_of_select(
     table = find(source.this)
     _check(tree.expressions, Scope(mode, table.info))
     return [
-        _row(tree.expressions, Scope(mode, table.info, list(row.values)))
+        _row(tree.expressions, Scope(mode, table.info, table.read(row)))
         for row in select_rows(tree, table, mode)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
@@ -179,7 +180,7 @@ class Session:
     def _state(self) -> State:
         return {
             (table.info.schema, table.info.name): TableState(
-                version=table.info.version, rows=tuple(table.image(row.values) for row in table.scan())
+                version=table.info.version, rows=tuple(table.image(table.read(row)) for row in table.scan())
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()
@@ -264,11 +265,14 @@ class Session:
             self._open = transaction
             self._commit()
 
+    def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
+        return not self._mode.foreign_key_checks or self._references.has_parents(child, values)
+
     def _run_dml(self, verb: str, tree: exp.Expr, transaction: Transaction) -> None:
         if isinstance(tree, exp.Insert):
             refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
             target = self._target(tree.this)
-            run_insert(tree, verb, target, transaction, self._mode, self._target)
+            run_insert(tree, verb, target, transaction, self._mode, self._target, self._has_parents)
         elif isinstance(tree, exp.Update):
             refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit")
             run_update(tree, self._target(tree.this), transaction, self._mode)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column import IndexInfo
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
 from ticdc_producer.model.sql_mode import display_value
 from ticdc_producer.model.table import TableInfo
@@ -59,6 +59,17 @@ class Table:
     rows: dict[RowLocation, Row] = field(default_factory=dict)
     entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
+
+    def read(self, row: Row) -> list[Value]:
+        """The values of a row as statements read them.
+
+        A CHAR column that was added later is stored with the trailing blanks of its DEFAULT until the row is
+        written again. TiCDC sees these blanks, statements do not.
+        """
+        return [
+            value.rstrip(b" ") if value is not None and _was_added_as_char(column) else value
+            for column, value in zip(self.info.columns, row.values, strict=True)
+        ]
 
     def scan(self) -> list[Row]:
         """All rows in the order of their locations."""
@@ -168,3 +179,7 @@ class Table:
     def _unique_indexes(self) -> list[IndexInfo]:
         unique = [index for index in self.info.indexes if index.unique]
         return sorted(unique, key=lambda index: not index.primary)
+
+
+def _was_added_as_char(column: ColumnInfo) -> bool:
+    return column.origin_default is not None and column.type == MySQLType.STRING and not column.binary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.scenario.sql.assign import apply_assignments, check_assignments
+from ticdc_producer.scenario.sql.assign import assign_at_once, check_assignments
 from ticdc_producer.scenario.sql.insert import update_row
 from ticdc_producer.scenario.sql.row_selection import select_rows
 from ticdc_producer.scenario.sql.scope import Scope
@@ -18,11 +18,11 @@ from ticdc_producer.scenario.sql.transaction import Transaction
 
 
 def run_update(tree: exp.Update, table: Table, transaction: Transaction, mode: SQLMode) -> None:
-    """Run an UPDATE; each assignment uses the values that earlier ones set."""
+    """Run an UPDATE."""
     check_assignments(tree.expressions, Scope(mode, table.info))
     for row in select_rows(tree, table, mode):
-        scope = Scope(mode, table.info, list(row.values), lenient_nulls=not mode.strict)
-        assigned = apply_assignments(tree.expressions, scope)
+        scope = Scope(mode, table.info, table.read(row), lenient_nulls=not mode.strict)
+        assigned = assign_at_once(tree.expressions, scope)
         update_row(table, row, scope, assigned, transaction)
 
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.coerce_text import cut_text
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import default_value, zero_value
 from ticdc_producer.scenario.sql.column_default import read_default, with_default
@@ -22,6 +23,8 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
 from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
 from ticdc_producer.scenario.sql.generated import dependent_columns
+
+T = MySQLType
 
 
 def add_columns(cursor: Cursor, alteration: Alteration) -> None:
@@ -67,6 +70,9 @@ def _reject_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
 def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
     """The value of existing rows: the default at the time of the DDL, else the type's zero."""
     mode = alteration.context.mode
+    if column.type == T.STRING and column.default_text is not None:
+        # TiCDC converts the metadata's text to the column's type, which keeps trailing blanks.
+        return cut_text(column.default_text, column.length)
     if column.has_default or column.nullable:
         return default_value(column, mode)
     return default_value(column, replace(mode, strict=False)) or zero_value(column)
@@ -220,7 +226,7 @@ def alter_default(cursor: Cursor, alteration: Alteration) -> None:
     offset = alteration.column(cursor.identifier("a column name"))
     column = alteration.info.columns[offset]
     alteration.touch(column.name)
-    bare = replace(column, default=None, has_default=False, default_expression="")
+    bare = replace(column, default=None, default_text=None, has_default=False, default_expression="")
     if cursor.accept("DROP", "DEFAULT"):
         changed = bare
     else:

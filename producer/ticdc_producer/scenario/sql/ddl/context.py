@@ -106,8 +106,13 @@ class DDLContext:
 
 
 def quoted(schema: str, name: str) -> str:
-    """A table's full name as TiCDC rebuilds it; like TiCDC, it does not escape back-quotes."""
-    return f"`{schema}`.`{name}`"
+    """A table's full name in back-quotes."""
+    return f"{quoted_name(schema)}.{quoted_name(name)}"
+
+
+def quoted_name(name: str) -> str:
+    """A name in back-quotes; those in the name are doubled."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def if_not_exists(cursor: Cursor) -> bool:

@@ -13,7 +13,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
+from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import partitioned
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, validate_bounds
 from ticdc_producer.scenario.sql.partition_definition import (
@@ -42,14 +43,19 @@ def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
 
 def _add(cursor: Cursor, context: DDLContext, table: Table) -> None:
     partitioning = _partitioning(table)
-    if partitioning.kind not in ("RANGE", "LIST"):
-        raise cursor.unsupported(f"ADD PARTITION to {partitioning.kind} partitions")
+    if partitioning.kind in ("HASH", "KEY"):
+        add_hash_partitions(cursor, context, table, partitioning)
+        return
     drafts = read_partitions(cursor)
     cursor.end()
     added = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     bounds = (*partitioning.bounds, *_bounds(drafts, table, context))
     before = _set_partitions(table, (*table.info.partitions, *added), bounds, drafts, context)
     context.job(cursor, Action.ADD_TABLE_PARTITION, before=before, after=table.info)
+
+
+def _coalesce(cursor: Cursor, context: DDLContext, table: Table) -> None:
+    coalesce_partitions(cursor, context, table, _partitioning(table))
 
 
 def _drop(cursor: Cursor, context: DDLContext, table: Table) -> None:
@@ -111,7 +117,11 @@ def _check_upper_bound(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: C
 
 
 def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    """``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows."""
+    """``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows.
+
+    TiCDC rebuilds the text, whose last words it compares with those of the user. Source: tiflow
+    ``DDLEvent.FromJob``.
+    """
     name = cursor.identifier("a partition name")
     cursor.expect("WITH", "TABLE")
     other = context.cluster.table(*cursor.qualified_name(context.database))
@@ -127,9 +137,11 @@ def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
         _check_rows(table, other, offset, cursor.line)
     _swap(context, table, other, offset)
     query = (
-        f"ALTER TABLE {quoted(table.info.schema, table.info.name)} EXCHANGE PARTITION `{partition.name}`"
-        f" WITH TABLE {quoted(before.schema, before.name)}"
+        f"ALTER TABLE {quoted(table.info.schema, table.info.name)}"
+        f" EXCHANGE PARTITION {quoted_name(partition.name)} WITH TABLE {quoted(before.schema, before.name)}"
     )
+    if cursor.statement.text.upper().endswith("WITHOUT VALIDATION"):
+        query += " WITHOUT VALIDATION"
     context.job(cursor, Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
 
 
@@ -272,6 +284,7 @@ def _move_rows(table: Table, ids: set[int]) -> None:
 
 PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext, Table], None]], ...] = (
     (("ADD", "PARTITION"), _add),
+    (("COALESCE", "PARTITION"), _coalesce),
     (("DROP", "PARTITION"), _drop),
     (("TRUNCATE", "PARTITION"), _truncate),
     (("REORGANIZE", "PARTITION"), _reorganize),

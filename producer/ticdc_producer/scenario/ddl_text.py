@@ -1,0 +1,129 @@
+"""The texts of DDL events, as TiCDC sends and reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.scenario.new_arch_ddl import is_rebuilt, new_arch_ddl
+
+_REBUILT = {
+    Action.DROP_TABLE: "DROP TABLE",
+    Action.DROP_VIEW: "DROP VIEW",
+    Action.RENAME_TABLES: "RENAME TABLE",
+    Action.EXCHANGE_TABLE_PARTITION: "EXCHANGE PARTITION",
+}
+"""Jobs whose text TiCDC builds from names. Source: tiflow ``DDLEvent.FromJob``."""
+
+_DEFINING = frozenset({
+    Action.CREATE_TABLE, Action.ADD_COLUMN, Action.MODIFY_COLUMN, Action.SET_DEFAULT_VALUE,
+    Action.MULTI_SCHEMA_CHANGE,
+})  # fmt: skip
+"""Jobs whose statement can define columns."""
+
+
+def rewrite_ddl_text(
+    catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original"
+) -> Catalog:
+    """Rewrite the DDL events of a catalog as TiCDC sends them.
+
+    :param file: the scenario file, for messages.
+    :param text: ``original`` or ``tidb``, as in the changefeed's ``ddl-text``.
+    :raises ScenarioError: for a DDL whose text cannot be restored, or at which TiCDC stops the changefeed.
+    """
+    if profile == "new":
+        catalog = _each_sent(catalog, file, _checked)
+        catalog = new_arch_ddl(catalog, rebuilt=text == "tidb")
+    else:
+        catalog = _each_sent(catalog, file, _without_escapes)
+    if text == "original":
+        return catalog
+
+    def restore_text(job: DDLJob) -> DDLJob:
+        if profile == "new" and is_rebuilt(job):
+            return job
+        return replace(job, query=_printed(job.query))
+
+    return _each_sent(catalog, file, restore_text)
+
+
+def with_printed_text(catalog: Catalog, file: str) -> Catalog:
+    """The catalog whose DDLs that define columns have the text that TiDB prints, beside the one that is sent.
+
+    :param file: the scenario file, for messages.
+    :raises ScenarioError: for a DDL whose text cannot be restored.
+    """
+
+    def print_text(job: DDLJob) -> DDLJob:
+        return replace(job, printed=_printed(job.query)) if job.job_type in _DEFINING else job
+
+    return _each_sent(catalog, file, print_text)
+
+
+def _each_sent(catalog: Catalog, file: str, rewrite: Callable[[DDLJob], DDLJob]) -> Catalog:
+    """The catalog with rewritten DDLs that are sent; an error names the line of the DDL."""
+
+    def rewritten(job: DDLJob) -> DDLJob:
+        try:
+            return rewrite(job)
+        except ScenarioError as error:
+            raise error.at(file, job.line) from error.__cause__
+
+    return replace(catalog, ddls=tuple(rewritten(job) if job.sent else job for job in catalog.ddls))
+
+
+def _without_escapes(job: DDLJob) -> DDLJob:
+    """The text that classic TiCDC builds from names: it does not double their back-quotes.
+
+    :raises ScenarioError: if TiDB cannot parse this text: TiCDC then stops the changefeed.
+    """
+    statement = _REBUILT.get(Action(job.job_type))
+    if statement is None or "``" not in job.query:
+        return job
+    query = job.query.replace("``", "`")
+    try:
+        _printed(query)
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"TiCDC builds the text of {statement} without escaping the back-quote in a name,"
+            f" cannot parse it, and stops the changefeed here: {query}",
+            value=query,
+            hint="use a name without a back-quote, or `profile=new`, which escapes it",
+        ) from error
+    return replace(job, query=query)
+
+
+def _checked(job: DDLJob) -> DDLJob:
+    """A job whose text TiCDC new architecture can parse again after TiDB has printed it.
+
+    TiDB does not escape a backslash in the members of ENUM and SET, nor in comments.
+
+    :raises ScenarioError: if it cannot: TiCDC then stops the changefeed.
+    """
+    if "\\" not in job.query:
+        return job
+    try:
+        printed = _printed(job.query)
+    except UnsupportedSQL:  # a view; it has no members and comments
+        return job
+    try:
+        _printed(printed)
+    except ScenarioError as error:
+        raise ScenarioError(
+            "TiDB prints the backslash at the end of a text unescaped; TiCDC new architecture cannot parse"
+            f" the result, and stops the changefeed here: {printed[:200]}",
+            value=printed,
+            hint="let no member of an ENUM or SET end in a backslash, or use `profile=classic`",
+        ) from error
+    return job
+
+
+def _printed(query: str) -> str:
+    """:raises ScenarioError: for a text that TiDB cannot parse, or that this tool cannot print."""
+    from ticdc_producer.scenario.sql.restore import print_ddl  # most scenarios do not need its grammar
+
+    return print_ddl(query)

@@ -1,0 +1,126 @@
+"""Flags of rows of partitions in Open Protocol, as TiCDC new architecture remembers them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sql_messages import messages_of, simulation_of
+from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
+
+OPTIONS = "protocol=open-protocol&max-batch-size=1"
+PARTITIONED = (
+    "create table t (id int, v int, s varchar(9), primary key (id)) partition by {by};"
+    " insert into t values (1, 1, 'a'), (2, 2, 'b');"
+)
+HASH = PARTITIONED.format(by="hash (id) partitions 2")
+
+
+def _flags(folder: Path, script: str, options: str = "&profile=new") -> dict[str, int]:
+    """The flags in the last row message."""
+    *_, (_, value) = messages_of(folder, script, OPTIONS + options, "row")
+    image: dict[str, Any] = json.loads(value[8:])
+    columns = image.get("u") or image["d"]
+    return {name: column["f"] for name, column in columns.items()}
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        "hash (id) partitions 2",
+        "key (id) partitions 2",
+        "range (id) (partition p values less than (9))",
+        "list (id) (partition p values in (1, 2, 3, 4))",
+    ],
+)
+@pytest.mark.parametrize(
+    ("alteration", "before", "new", "classic"),
+    [
+        ("add column n int", (11, 65, 64), {"n": 0}, {"n": 65}),
+        ("rename column v to w", (11, None, 64), {"w": 0}, {"w": 65}),
+        ("change v w bigint unsigned not null", (11, None, 64), {"w": 0}, {"w": 129}),
+        ("modify v bigint unsigned not null", (11, 65, 64), {}, {"v": 129}),
+        ("add index (v)", (11, 65, 64), {}, {"v": 97}),
+        ("drop column v", (11, None, 64), {}, {}),
+        ("comment = 'x'", (11, 65, 64), {}, {}),
+    ],
+)
+def test_flags_after_an_alteration(
+    tmp_path: Path,
+    by: str,
+    alteration: str,
+    before: tuple[int | None, ...],
+    new: dict[str, int],
+    classic: dict[str, int],
+) -> None:
+    script = f"{PARTITIONED.format(by=by)} alter table t {alteration}; update t set s = 'z' where id = 1;"
+    known = {name: flag for name, flag in zip("ivs", before, strict=True) if flag is not None}
+    known["id"] = known.pop("i")
+    assert _flags(tmp_path, script) == {**known, **new}
+    assert _flags(tmp_path, script, "&profile=classic") == {**known, **classic}
+    whole = script.replace(f" partition by {by}", "")
+    assert _flags(tmp_path, whole) == {**known, **classic}
+
+
+def test_the_first_row_of_a_partition_decides(tmp_path: Path) -> None:
+    script = HASH.replace(", (2, 2, 'b')", "") + "alter table t add column n int unsigned;"
+    assert _flags(tmp_path, f"{script} insert into t values (2, 2, 'b', 2)")["n"] == 193
+    assert _flags(tmp_path, f"{script} insert into t values (3, 2, 'b', 2)")["n"] == 0
+    again = f"{script} insert into t values (2, 2, 'b', 2); alter table t add column m int;"
+    assert _flags(tmp_path, f"{again} delete from t where id = 2") == {
+        "id": 11,
+        "v": 65,
+        "s": 64,
+        "n": 193,
+        "m": 0,
+    }
+
+
+def test_new_partitions_have_new_flags(tmp_path: Path) -> None:
+    altered = f"{HASH} alter table t add column n int;"
+    for part in (
+        "truncate table t",
+        "alter table t truncate partition all",
+        "alter table t coalesce partition 1",
+    ):
+        assert _flags(tmp_path, f"{altered} {part}; insert into t values (7, 7, 'x', 7)")["n"] == 65
+
+
+def test_a_column_keeps_its_mark_of_the_handle_key(tmp_path: Path) -> None:
+    script = (
+        "create table t (a int, b int not null, unique key (b)) partition by hash (b) partitions 1;"
+        " insert into t values (1, 1); alter table t modify a int not null, add column c int;"
+        " insert into t values (2, 2, 2);"
+    )
+    *_, (_, value) = messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
+    columns = json.loads(value[8:])["u"]
+    assert columns["b"] == {"t": 3, "h": True, "f": 19, "v": 2}
+    assert (columns["a"]["f"], columns["c"]["f"]) == (65, 0)
+
+
+def test_the_expected_events_have_these_flags(tmp_path: Path) -> None:
+    script = f"{HASH} alter table t add column n int, add index (v); update t set n = 5"
+    simulation = simulation_of(tmp_path, script, f"{OPTIONS}&profile=new")
+    expected = [
+        [(column["name"], column["type"], column["flag"]) for column in event["columns"]]
+        for event in simulation.expected_events.to_pylist()
+        if event["kind"] == "row"
+    ]
+    decoder = OpenDecoder()
+    decoded = [
+        [(column.name, column.type, column.flag) for column in event.columns]
+        for key, value in messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
+        for event in decoder.events(key, value)
+    ]
+    assert decoded == expected
+    assert ("n", "int", 0) in decoded[-1]
+
+
+def test_an_unsigned_number_without_its_flag_is_decoded(tmp_path: Path) -> None:
+    script = f"{HASH} alter table t add column n int unsigned; insert into t values (4, 4, 'x', 4294967295)"
+    *_, (key, value) = messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
+    (event,) = OpenDecoder().events(key, value)
+    assert event.after["n"] == b"4294967295"

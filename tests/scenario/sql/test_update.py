@@ -1,0 +1,38 @@
+"""SET lists: TiDB's UPDATE reads the original row, ON DUPLICATE KEY UPDATE what was assigned before."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.script_results import rows_of
+
+T = (
+    "create table t (id int primary key, a int, b int, g int as (a * 10) stored);"
+    " insert into t values (1, 1, 5, default);"
+)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "at_once", "in_order"),
+    [
+        ("a = a + 1, b = a", (b"2", b"1", b"20"), (b"2", b"2", b"20")),
+        ("b = a, a = b", (b"5", b"1", b"50"), (b"1", b"1", b"10")),
+        ("a = 7, a = a + 1", (b"2", b"5", b"20"), (b"8", b"5", b"80")),
+        ("a = default, b = a", (None, b"1", None), (None, None, None)),
+        ("a = a + 1, b = g", (b"2", b"10", b"20"), (b"2", b"10", b"20")),
+    ],
+)
+def test_values_that_assignments_use(
+    assignments: str, at_once: tuple[bytes | None, ...], in_order: tuple[bytes | None, ...]
+) -> None:
+    assert rows_of(f"{T} update t set {assignments}") == [(b"1", *at_once)]
+    updated = rows_of(f"{T} insert into t (id) values (1) on duplicate key update {assignments}")
+    assert updated == [(b"1", *in_order)]
+
+
+def test_an_updated_key_does_not_change_what_other_columns_read() -> None:
+    script = f"{T} insert into t values (2, 3, 4, default);"
+    assert [row[:3] for row in rows_of(f"{script} update t set id = id + 10, b = id")] == [
+        (b"11", b"1", b"1"),
+        (b"12", b"3", b"2"),
+    ]
