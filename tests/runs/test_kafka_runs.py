@@ -151,7 +151,7 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
 
 def test_speculative_execution_is_refused() -> None:
     settings = SimpleNamespace(get=lambda *_: "true")
-    events = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
+    events = SimpleNamespace(spark=SimpleNamespace(conf=settings))
     target = RunTopics(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
     with pytest.raises(SparkError, match="speculative") as rejected:
         target.write(events, None)

@@ -110,6 +110,8 @@ def by_partition(events: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]
     :param events: in delivery order.
     """
     indexes = integers(events, "partition_index")
+    if not len(indexes):
+        return
     starts = np.flatnonzero(np.diff(indexes, prepend=-1)).tolist()
     for start, end in zip(starts, [*starts[1:], len(indexes)], strict=True):
         yield int(indexes[start]), events.slice(start, end - start)
