@@ -15,9 +15,12 @@ from tests.scenario.generate.plans import TABLE, changes_of, plans, read_changes
 from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.generate.change_rows import change_rows
 from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.generate.row_history import RowHistory
+from ticdc_producer.scenario.generate.spans import TableSpan
 from ticdc_producer.scenario.history import Change
 
 CHILD = "CREATE TABLE c (id BIGINT PRIMARY KEY NONCLUSTERED, t BIGINT NOT NULL, k VARCHAR(9), n INT NOT NULL)"
@@ -133,3 +136,19 @@ def test_the_size_of_spans_does_not_matter(
     usual = changes_of(*found)
     monkeypatch.setattr("ticdc_producer.scenario.generate.spans._CHANGES", most)
     assert changes_of(*found) == usual
+
+
+@pytest.mark.parametrize("inserts", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_the_first_and_the_last_of_two_billion_inserts(tmp_path: Path, inserts: int) -> None:
+    most = 2_000_000_000
+    table = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL)"
+    [plan] = plans(tmp_path, table, table="t", transactions=most, mix={"insert": 1})
+    history = RowHistory(plan)
+    for start in (0, most - inserts):
+        part = TableSpan(plan, False, start, start + inserts)
+        changes = history.changes(part.events(None), net=True)
+        batch = change_rows(plan, plan.table, changes, no_expressions, net=True)
+        assert batch.column("row_id").to_pylist() == [*range(start + 1, start + inserts + 1)]
+        first = plan.first_transaction + start
+        assert batch.column("commit_seq").to_pylist() == [*range(first, first + inserts)]
+        assert set(batch.column("op").to_pylist()) == {Op.INSERT}
