@@ -71,6 +71,7 @@ def verify_options(
         untracked=_untracked(changefeed, job, skipped),
         from_beginning=strictness.from_beginning,
         force_replicate=changefeed.force_replicate,
+        batched=changefeed.batches_rows,
         batched_by_key=changefeed.batch_by != "partition",
         default_topic=rules.default_topic,
         resolved_gap_ms=strictness.resolved_gap_ms,

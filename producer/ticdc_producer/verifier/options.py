@@ -76,6 +76,7 @@ class VerifyOptions:
     :param untracked: ``schema.table`` of the tables whose rows cannot be tracked, because some of their rows
         or DDLs are not in the stream; None: all tables.
     :param force_replicate: tables without handle key are replicated, too.
+    :param batched: the protocol batches rows, and so reorders rows of different dispatch keys.
     :param batched_by_key: rows of a message share the dispatch key.
     :param default_topic: topic of DDLs without table; None: topics are unknown.
     :param ts_range: first and last plausible physical time of a commit-ts, in Unix milliseconds.
@@ -95,6 +96,7 @@ class VerifyOptions:
     from_beginning: bool = False
     untracked: frozenset[str] | None = frozenset()
     force_replicate: bool = False
+    batched: bool = True
     batched_by_key: bool = True
     default_topic: str | None = None
     ts_range: tuple[int, int] = field(default_factory=_since_2015)
