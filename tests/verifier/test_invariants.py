@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.fidelity import Fidelity
