@@ -93,12 +93,12 @@ class SmallExpected(SmallExpectation):
         return {ts: self._state(stream, ts) for ts in (None, *self.job.state_at)}
 
     def _state(self, stream: CheckedStream, ts: int | None) -> StateComparison:
-        unverifiable = not_compared(self.job, stream.facts)
-        left_out = self.skipped | unverifiable
+        unverifiable = not_compared(self.job, stream.facts, ts)
+        left_out = self.skipped | unverifiable.keys()
         steps = self.step_states.get(ts, {})
         rows = [rows for name, rows in steps.items() if name not in left_out]
         state = pa.concat_tables([sql_state(self.job, left_out, ts), *rows])
-        return stream.state(state, sorted(unverifiable), ts)
+        return stream.state(state, unverifiable, ts)
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,8 @@ class Expected(Expectation):
 
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
         """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
-        unverifiable = not_compared(self.job, facts)
         return [
-            expected_rows(self.steps, self.job, unverifiable, self.skipped, ts)
+            expected_rows(self.steps, self.job, not_compared(self.job, facts, ts), self.skipped, ts)
             for ts in (None, *self.job.state_at)
         ]
 
@@ -179,9 +178,12 @@ def _topics(messages: DataFrame) -> list[str]:
     return [row["topic"] for row in messages.select("topic").distinct().collect()]
 
 
-def not_compared(job: Job, facts: StreamFacts) -> frozenset[str]:
-    """``schema.table`` of the tables whose final rows cannot be derived from the stream."""
-    return facts.reduced_names | unverifiable_tables(job)
+def not_compared(job: Job, facts: StreamFacts, until: int | None = None) -> dict[str, str]:
+    """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
+
+    :param until: the time of the rows as TSO; None: the end.
+    """
+    return facts.underivable(until) | unverifiable_tables(job)
 
 
 def verdict(

@@ -60,6 +60,7 @@ def verify_options(
     rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
     return VerifyOptions(
         fidelity=fidelity,
+        profile=changefeed.profile,
         rules=rules,
         partitions=dict.fromkeys(topics, changefeed.partition_num),
         ddl_broadcast=changefeed.ddl_to_all_partitions,
