@@ -53,7 +53,7 @@ class ColumnChanges:
         if keeps_values(before, after):
             return Cell(name=name, source=source), ""
         cell = Cell(name=name, source=source, before=before, after=after)
-        if self.fidelity.value_projection(before) is not None:
+        if self.fidelity.value_projection(before) is not None and not _is_wider_decimal(before, after):
             return cell, f"the messages do not have the exact values of {before.name}, which a DDL converts"
         if T.TIMESTAMP in (before.type, after.type):
             return cell, f"the conversion of {before.name} depends on the session's time zone"
@@ -87,6 +87,13 @@ def keeps_values(before: ColumnInfo, after: ColumnInfo) -> bool:
     same_members = after.elements[: len(before.elements)] == before.elements
     same = (before.type, before.decimal) == (after.type, after.decimal)
     return same and longer and same_members
+
+
+def _is_wider_decimal(before: ColumnInfo, after: ColumnInfo) -> bool:
+    """Whether a DECIMAL gets more digits, so that even a rounded value stays the same number."""
+    both = before.type == after.type == T.NEW_DECIMAL
+    digits = after.length - after.decimal >= before.length - before.decimal
+    return both and digits and after.decimal >= before.decimal
 
 
 def zero(column: ColumnInfo) -> Value:

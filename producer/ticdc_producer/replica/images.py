@@ -32,7 +32,7 @@ def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
 def image_array(names: Sequence[str], columns: Sequence[pa.Array]) -> pa.MapArray:
     """Images with the same names, from the values of their columns."""
     rows, width = len(columns[0]), len(names)
-    # Of the columns one after the other, the values of one row are ``rows`` apart.
+    # With the columns one after the other, the values of one row are ``rows`` apart.
     order = (np.arange(rows)[:, None] + np.arange(width)[None, :] * rows).ravel()
     values = pa.concat_arrays([column.cast(pa.binary()) for column in columns]).take(pa.array(order))
     keys = pa.array(list(names), pa.string()).take(pa.array(np.tile(np.arange(width), rows)))

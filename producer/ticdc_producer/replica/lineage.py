@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.versions import Version
 
 TableName = tuple[str, str]
@@ -20,26 +21,38 @@ NO_VERSION = -1
 class Lineage:
     """The versions of all tables, and how they follow from each other.
 
-    :param versions: in order; those of tables that no DDL changed are not followed.
+    :param versions: in order.
+    :param keys_visible: returns whether rows name the columns of their handle key. A table without them is
+        followed, because its DDL has them.
     :param exact: time stamps of rows and DDLs are exact: a row with the ts of a DDL belongs before it. If
         they are exact to the millisecond only, it counts as later.
     """
 
-    def __init__(self, versions: Sequence[Version] = (), *, exact: bool = True) -> None:
+    def __init__(
+        self,
+        versions: Sequence[Version] = (),
+        *,
+        exact: bool = True,
+        keys_visible: Callable[[TableInfo], bool] = lambda _: True,
+    ) -> None:
         self._versions = versions
+        self._keys_visible = keys_visible
         self._side: Literal["left", "right"] = "left" if exact else "right"
 
     @cached_property
     def followed(self) -> Mapping[int, Version]:
         """By number, the versions of tables with rows that a DDL moves, and of all tables of their names."""
         families = self._families
-        moving = {families[version.number] for version in self._versions if version.moves}
+        moving = {families[one.number] for one in self._versions if one.moves or self._needs_its_ddl(one)}
         while True:
             names = {version.name for version in self._versions if families[version.number] in moving}
             more = {families[version.number] for version in self._versions if version.name in names} - moving
             if not more:
                 return {one.number: one for one in self._versions if families[one.number] in moving}
             moving |= more
+
+    def _needs_its_ddl(self, version: Version) -> bool:
+        return bool(version.definition.key) and not self._keys_visible(version.definition.info)
 
     @cached_property
     def names(self) -> frozenset[TableName]:

@@ -18,6 +18,7 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS as EXPECTED_SHAPE
 from ticdc_producer.runs.expected_event_facts import EventFacts
 from ticdc_producer.runs.folder_expectations import FolderExpectations, InjectedFaults
 from ticdc_producer.runs.small_verification import SmallExpectation
+from ticdc_producer.runs.unverifiable_tables import with_keys_of_ddls
 from ticdc_producer.runs.verification import Expectation
 from ticdc_producer.spark.task_results import results_of
 from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
@@ -41,7 +42,7 @@ class SmallFolderExpected(SmallExpectation):
 
     events: pa.Table | None
     tables: Mapping[int | None, Mapping[str, pa.Table]]
-    unverifiable: dict[str, str]
+    unverifiable: Mapping[str, str]
     faults: InjectedFaults
     job: None = None
     skipped: frozenset[str] = field(default=frozenset())
@@ -53,7 +54,7 @@ class SmallFolderExpected(SmallExpectation):
     def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
         found = {}
         for ts, tables in self.tables.items():
-            reasons = stream.facts.underivable(ts) | self.unverifiable
+            reasons = stream.facts.underivable(ts) | with_keys_of_ddls(self.unverifiable, stream.facts, ts)
             left_out = {name: reason for name, reason in reasons.items() if name in tables}
             rows = [table for name, table in tables.items() if name not in left_out]
             found[ts] = stream.state(pa.concat_tables([STATE.empty_table(), *rows]), left_out, ts)
@@ -113,7 +114,8 @@ class FolderExpected(Expectation):
         unverifiable = self.folder.unverifiable(self._event_facts())
         found = []
         for ts, tables in self.folder.states.items():
-            reasons, names = facts.underivable(ts) | unverifiable, {one.qualified_name for one in tables}
+            reasons = facts.underivable(ts) | with_keys_of_ddls(unverifiable, facts, ts)
+            names = {one.qualified_name for one in tables}
             left_out = {name: reason for name, reason in reasons.items() if name in names}
             compared = [table for table in tables if table.qualified_name not in left_out]
             visible = {self.folder.visible_name(table) for table in compared}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
@@ -12,6 +12,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.runs.prepare import Job
+from ticdc_producer.verifier.stream_facts import StreamFacts
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """DDL jobs that leave the rows and columns of existing tables unchanged."""
@@ -20,7 +21,7 @@ NO_KEY = "the protocol does not mark the columns of its handle key"
 FILTERED = "event filters ignore some of its rows"
 UNORDERED = "its rows are in several partitions, and their messages have no commit-ts"
 NO_DDL = "a DDL that the stream does not carry changed it"
-NOT_REPLICATED = "a DDL renamed it or exchanged its rows with a table that is not replicated"
+NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
 UNSELECTED = "a DDL changed it, and column selectors remove some of its columns"
 
 
@@ -37,6 +38,12 @@ def unverifiable_tables(job: Job) -> dict[str, str]:
     }
     in_the_stream = _in_the_stream(job)
     return {name: reason for name, reason in found.items() if name in in_the_stream}
+
+
+def with_keys_of_ddls(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
+    """The reasons without that of tables whose handle key only a DDL of the stream has."""
+    followed = {".".join(name) for name in facts.replica(until).lineage.names}
+    return {name: why for name, why in reasons.items() if why != NO_KEY or name not in followed}
 
 
 def _in_the_stream(job: Job) -> set[str]:

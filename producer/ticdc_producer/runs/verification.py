@@ -19,7 +19,7 @@ from ticdc_producer.runs.expected_state import expected_rows
 from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
-from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
+from ticdc_producer.runs.unverifiable_tables import unverifiable_tables, with_keys_of_ddls
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
@@ -183,7 +183,7 @@ def not_compared(job: Job, facts: StreamFacts, until: int | None = None) -> dict
 
     :param until: the time of the rows as TSO; None: the end.
     """
-    return facts.underivable(until) | unverifiable_tables(job)
+    return facts.underivable(until) | with_keys_of_ddls(unverifiable_tables(job), facts, until)
 
 
 def verdict(

@@ -68,6 +68,7 @@ class StreamFacts:
     ddls: set[TableDDL] = field(default_factory=set)
     statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
+    _replicas: dict[int | None, Replica] = field(default_factory=dict)
 
     def add(self, marked: MarkedEvents) -> None:
         """Add the events of a batch."""
@@ -104,6 +105,7 @@ class StreamFacts:
         )
 
     def _see_statement(self, statement: _Statement, first: tuple[int, int]) -> None:
+        self._replicas.clear()
         self.statements[statement] = min(first, self.statements.get(statement, first))
 
     def merge(self, others: Iterable[StreamFacts]) -> None:
@@ -121,7 +123,12 @@ class StreamFacts:
 
         :param until: only DDLs up to this commit-ts count; None: all.
         """
-        options, fidelity = self.options, self.options.fidelity
+        if until not in self._replicas:
+            self._replicas[until] = self._replica(until)
+        return self._replicas[until]
+
+    def _replica(self, until: int | None) -> Replica:
+        fidelity = self.options.fidelity
         ddls = [
             StreamDDL(commit_ts=ts, order=first, schema=schema, table=table, query=query)
             for (ts, schema, table, query), first in self.statements.items()
@@ -129,8 +136,9 @@ class StreamFacts:
         ]
         exact = fidelity.commit_ts == "exact"
         # Without a commit-ts a row belongs to no version of its table.
-        versions = follow(ddls, fidelity, options.profile) if options.rows_have_commit_ts else []
-        return Replica(Lineage(versions, exact=exact), ColumnChanges(fidelity), exact)
+        versions = follow(ddls, fidelity, self.options.profile) if self.options.rows_have_commit_ts else []
+        lineage = Lineage(versions, exact=exact, keys_visible=fidelity.handle_key_visible)
+        return Replica(lineage, ColumnChanges(fidelity), exact)
 
     def underivable(self, until: int | None = None) -> dict[str, str]:
         """``schema.table`` of the tables whose rows the stream does not determine, and why.

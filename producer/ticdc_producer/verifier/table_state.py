@@ -1,9 +1,9 @@
 """The reference consumer: computes the rows of a topic's tables at its end.
 
 Per row key the event with the highest commit-ts decides; at one commit-ts a delete comes before an insert.
-DROP and TRUNCATE remove the rows committed up to them. Tables whose rows other DDLs change or move follow these
-DDLs (``replica``). It shares no code with the computation of the scenario's expected state, so that each checks
-the other.
+DROP and TRUNCATE remove the rows committed up to them. Tables whose rows other DDLs change or move follow
+these DDLs (``replica``). The reference consumer shares no state, and no code that applies changes to it, with
+the computation of the scenario's expected state, so that each checks the other.
 """
 
 from __future__ import annotations
