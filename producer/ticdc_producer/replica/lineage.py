@@ -16,6 +16,7 @@ from ticdc_producer.replica.versions import Version
 TableName = tuple[str, str]
 Numbers = npt.NDArray[np.int64]
 NO_VERSION = -1
+_END = np.iinfo(np.int64).max
 
 
 class Lineage:
@@ -110,8 +111,14 @@ class Lineage:
         """The number of the version of each row of a followed table; ``NO_VERSION`` if it had none then."""
         versions = self._of_name.get((schema, table), [])
         since = np.array([version.since for version in versions], np.int64)
-        numbers = np.array([NO_VERSION, *(version.number for version in versions)], np.int64)
-        found: Numbers = numbers[np.searchsorted(since, commit_ts, self._side)]
+        until = np.array([_END if version.until is None else version.until for version in versions], np.int64)
+        numbers = np.array([version.number for version in versions], np.int64)
+        begun = np.searchsorted(since, commit_ts, self._side) - 1
+        # Versions of one name follow each other, so a row is in the newest one that has begun, or in none.
+        ended = np.searchsorted(until, commit_ts, self._side)
+        found = np.full(len(commit_ts), NO_VERSION)
+        present = (begun >= 0) & (ended <= begun)
+        found[present] = numbers[begun[present]]
         return found
 
     @cached_property
