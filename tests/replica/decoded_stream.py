@@ -1,4 +1,4 @@
-"""What a reader decodes of a scenario's messages, and the comparison of its tables, without Spark or Kafka."""
+"""The decoded messages of a scenario, and the comparison of its tables, without Spark or Kafka."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ class DecodedStream:
     def of(cls, scenario: str | Path, protocol: str, more: str = "") -> DecodedStream:
         return cls(prepare(scenario, sink_uri=URI.format(protocol) + more))
 
+    @classmethod
+    def at(cls, scenario: str | Path, protocol: str, ts: int) -> DecodedStream:
+        """With the state at a time stamp, too."""
+        return cls(prepare(scenario, sink_uri=URI.format(protocol), state_at=[ts]))
+
     @cached_property
     def events(self) -> list[Event]:
         """The events in the order of their partitions (shape ``DECODED``)."""
@@ -43,7 +48,8 @@ class DecodedStream:
         messages = pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in sent.partitions)])
         options = with_table_schemas(messages, changefeed.protocol, codec_options(changefeed))
         decode = event_decoder(changefeed.protocol, options, "")
-        return pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED).to_pylist()
+        events: list[Event] = pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED).to_pylist()
+        return events
 
     def checked(self, events: list[Event]) -> CheckedStream:
         """A stream of these events."""

@@ -61,7 +61,9 @@ def changed(fault: Fault, **values: str) -> Fault:
 
 
 def in_table(fault: Fault, other: str) -> Fault:
-    return replace(fault, name=f"{fault.name.replace('lost', 'misplaced')}, sent as {other}", other_table=other)
+    return replace(
+        fault, name=f"{fault.name.replace('lost', 'misplaced')}, sent as {other}", other_table=other
+    )
 
 
 def lost_ddl(query: str) -> Fault:

@@ -1,4 +1,4 @@
-"""The scenario of migrations: all tables are compared in all protocols that send DDL, and all faults are found."""
+"""The scenario of migrations: all tables are compared in all protocols that send DDL, all faults found."""
 
 from __future__ import annotations
 

@@ -71,7 +71,9 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         options,
         spark.createDataFrame(expected),
         lambda _facts: [
-            ExpectedState(spark.createDataFrame(rows), [("bank", "accounts")], {"bank.other": "a reason"}, until)
+            ExpectedState(
+                spark.createDataFrame(rows), [("bank", "accounts")], {"bank.other": "a reason"}, until
+            )
             for rows, until in states
         ],
     )

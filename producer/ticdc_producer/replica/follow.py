@@ -9,6 +9,7 @@ from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.alteration import Alteration
 from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.partition_changes import exchanged, partitioned, read_partition_change
@@ -69,9 +70,15 @@ class _Follower:
             for statement in split_statements(ddl.query):
                 self._run(Cursor(statement), ddl)
         except (ProducerError, LookupError, ValueError, RecursionError):  # the topic may hold anything
-            table = self.tables.get(_key(ddl.schema, ddl.table))
-            if table is not None:
-                table.doubt = table.doubt or f"this DDL cannot be applied: {ddl.query[:80]}"
+            self._doubt(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
+
+    def _doubt(self, ddl: StreamDDL, why: str) -> None:
+        table = self.tables.get(_key(ddl.schema, ddl.table))
+        if table is None and ddl.table:
+            info = TableInfo(schema=ddl.schema, name=ddl.table, table_id=0, columns=())
+            table = self._begin(Definition(info=info), ddl)
+        if table is not None:
+            table.doubt = table.doubt or why
 
     def _run(self, cursor: Cursor, ddl: StreamDDL) -> None:
         for words, run in _STATEMENTS:
@@ -156,7 +163,7 @@ class _Follower:
             self._rename(cursor, ddl)
 
     def _rename(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        table = self._present(cursor, ddl)
+        table = self._before_rename(cursor.qualified_name(ddl.schema))
         cursor.expect("TO")
         self._renamed(table, cursor.qualified_name(ddl.schema), ddl)
 
@@ -189,25 +196,26 @@ class _Follower:
 
     def alter_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
         lenient = cursor.accept("IF", "EXISTS")
-        start = cursor.position
-        if lenient and _key(*cursor.qualified_name(ddl.schema)) not in self.tables:
-            return
-        cursor.position = start
-        table = self._present(cursor, ddl)
+        name = cursor.qualified_name(ddl.schema)
+        if cursor.word() == "RENAME" and cursor.word(1) not in ("COLUMN", "INDEX", "KEY"):
+            table = self._before_rename(name)
+            cursor.position += 1
+            cursor.accept_any("TO", "AS", "=")
+            self._renamed(table, cursor.qualified_name(ddl.schema), ddl)
+        elif not lenient or _key(*name) in self.tables:
+            self._alter(cursor, self.tables[_key(*name)], ddl)
+
+    def _alter(self, cursor: Cursor, table: Version, ddl: StreamDDL) -> None:
         if cursor.accept("EXCHANGE", "PARTITION"):
             self._exchange(cursor, table, ddl)
             return
         change = read_partition_change(cursor, table.definition)
         if change is not None:
             self._succeed(table, change.after, ddl, gone=change.gone)
-        elif cursor.word() == "RENAME" and cursor.word(1) not in ("COLUMN", "INDEX", "KEY"):
-            cursor.position += 1
-            cursor.accept_any("TO", "AS", "=")
-            self._renamed(table, cursor.qualified_name(ddl.schema), ddl)
-        else:
-            alteration = Alteration(table.definition, self.changes)
-            alteration.read(cursor)
-            self._altered(table, alteration, ddl)
+            return
+        alteration = Alteration(table.definition, self.changes)
+        alteration.read(cursor)
+        self._altered(table, alteration, ddl)
 
     def _altered(self, table: Version, alteration: Alteration, ddl: StreamDDL) -> None:
         """Begin a new version if rows look different, or have another key."""
@@ -263,6 +271,17 @@ class _Follower:
         :raises LookupError: if the stream did not create it.
         """
         return self.tables[_key(*cursor.qualified_name(ddl.schema))]
+
+    def _before_rename(self, name: _Name) -> Version:
+        """The table of a RENAME. The message of one to another database names the new database only.
+
+        :raises LookupError: if the name could be that of several tables, or of none.
+        """
+        found = self.tables.get(_key(*name))
+        others = [table for key, table in self.tables.items() if key[1] == name[1].lower()]
+        if found is None and len(others) != 1:
+            raise LookupError(".".join(name))
+        return found or others[0]
 
     def _begin(self, definition: Definition, ddl: StreamDDL) -> Version:
         info, visible = definition.info, self.changes.fidelity.visible_name

@@ -44,7 +44,7 @@ class Lineage:
     def followed(self) -> Mapping[int, Version]:
         """By number, the versions of tables with rows that a DDL moves, and of all tables of their names."""
         families = self._families
-        moving = {families[one.number] for one in self._versions if one.moves or self._needs_its_ddl(one)}
+        moving = {families[one.number] for one in self._versions if self._must_be_followed(one)}
         while True:
             names = {version.name for version in self._versions if families[version.number] in moving}
             more = {families[version.number] for version in self._versions if version.name in names} - moving
@@ -52,8 +52,10 @@ class Lineage:
                 return {one.number: one for one in self._versions if families[one.number] in moving}
             moving |= more
 
-    def _needs_its_ddl(self, version: Version) -> bool:
-        return bool(version.definition.key) and not self._keys_visible(version.definition.info)
+    def _must_be_followed(self, version: Version) -> bool:
+        definition = version.definition
+        hidden_key = bool(definition.key) and not self._keys_visible(definition.info)
+        return bool(version.moves or version.doubt) or hidden_key
 
     @cached_property
     def names(self) -> frozenset[TableName]:
@@ -113,12 +115,12 @@ class Lineage:
         since = np.array([version.since for version in versions], np.int64)
         until = np.array([_END if version.until is None else version.until for version in versions], np.int64)
         numbers = np.array([version.number for version in versions], np.int64)
-        begun = np.searchsorted(since, commit_ts, self._side) - 1
+        current = np.searchsorted(since, commit_ts, self._side) - 1
         # Versions of one name follow each other, so a row is in the newest one that has begun, or in none.
         ended = np.searchsorted(until, commit_ts, self._side)
         found = np.full(len(commit_ts), NO_VERSION)
-        present = (begun >= 0) & (ended <= begun)
-        found[present] = numbers[begun[present]]
+        present = (current >= 0) & (ended <= current)
+        found[present] = numbers[current[present]]
         return found
 
     @cached_property
