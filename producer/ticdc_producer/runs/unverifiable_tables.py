@@ -40,6 +40,20 @@ def unverifiable_tables(job: Job) -> dict[str, str]:
     return {name: reason for name, reason in found.items() if name in in_the_stream}
 
 
+def tables_of_ddl_text(job: Job) -> set[str]:
+    """``schema.table`` of the tables whose final state only a consumer derives that parses the text of DDLs.
+
+    A DDL altered them, or emptied them although the protocol does not carry its type.
+    """
+    tables, fidelity, found = job.history.catalog.tables, job.encoder.fidelity, set[str]()
+    for ddl in job.history.catalog.ddls:
+        if _alters(job, ddl):
+            found |= {tables[number].qualified_name for number in (ddl.version_before, ddl.version_after)}
+        if ddl.job_type in CLEARS_TABLES and not fidelity.visible_ddl_type(ddl.ddl_type):
+            found |= set(_affected_tables(job, ddl))
+    return found
+
+
 def with_keys_of_ddls(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
     """The reasons without that of tables whose handle key only a DDL of the stream has."""
     followed = {".".join(name) for name in facts.replica(until).lineage.names}
@@ -78,14 +92,20 @@ def unordered_tables(
 
 def _altered(job: Job, ddl: DDLJob) -> dict[str, str]:
     """The tables of a DDL that changes rows or the handle key, if a consumer cannot follow it."""
-    if ddl.version_before < 0 or ddl.version_after < 0:
+    if not _alters(job, ddl):
         return {}
     tables = job.history.catalog.tables
     before, after = tables[ddl.version_before], tables[ddl.version_after]
-    if ddl.job_type not in CHANGES_ROWS and _handle_key(before) == _handle_key(after):
-        return {}
     reason = _cannot_follow(job, ddl, before, after)
     return dict.fromkeys((before.qualified_name, after.qualified_name), reason) if reason else {}
+
+
+def _alters(job: Job, ddl: DDLJob) -> bool:
+    """Whether a DDL changes the rows of a table without row events, or its handle key."""
+    if ddl.version_before < 0 or ddl.version_after < 0:
+        return False
+    before, after = (job.history.catalog.tables[one] for one in (ddl.version_before, ddl.version_after))
+    return ddl.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after)
 
 
 def _cannot_follow(job: Job, ddl: DDLJob, before: TableInfo, after: TableInfo) -> str:
