@@ -20,6 +20,8 @@ from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.table_definition import make_table, read_table
 
 _Name = tuple[str, str]
+_UNREADABLE = (ProducerError, LookupError, ValueError, RecursionError)
+"""Errors of a DDL that cannot be read or applied: a topic may hold anything."""
 _SERVER_CHARSET = "utf8mb4", "utf8mb4_bin"
 
 
@@ -69,7 +71,7 @@ class _Follower:
         try:
             for statement in split_statements(ddl.query):
                 self._run(Cursor(statement), ddl)
-        except (ProducerError, LookupError, ValueError, RecursionError):  # the topic may hold anything
+        except _UNREADABLE:
             self._doubt(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
 
     def _doubt(self, ddl: StreamDDL, why: str) -> None:
@@ -122,9 +124,15 @@ class _Follower:
         present = self.tables.get(_key(schema, name))
         if present is not None and lenient:
             return
-        definition = self._like(cursor, ddl) or self._defined(cursor, schema, name)
         if present is not None:
             self._end(present, ddl)
+        try:
+            definition = self._like(cursor, ddl) or self._defined(cursor, schema, name)
+        except _UNREADABLE:
+            # Only if another DDL changes a table of this name, its rows depend on its definition.
+            if any(_key(*version.name) == _key(schema, name) for version in self.versions):
+                raise
+            return
         info = replace(definition.info, schema=schema, name=name)
         self._begin(replace(definition, info=info), ddl)
 
@@ -153,9 +161,10 @@ class _Follower:
 
     def truncate_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
         cursor.accept("TABLE")
-        table = self._present(cursor, ddl)
-        self._end(table, ddl)
-        self._begin(table.definition, ddl)
+        table = self.tables.get(_key(*cursor.qualified_name(ddl.schema)))
+        if table is not None:
+            self._end(table, ddl)
+            self._begin(table.definition, ddl)
 
     def rename_tables(self, cursor: Cursor, ddl: StreamDDL) -> None:
         self._rename(cursor, ddl)
