@@ -31,7 +31,8 @@ MAY_IMPORT = {
     # Distributes the rules of the way out; its session is what every Spark job runs in.
     "spark": {"cache", "dispatch", "faults", "java", "model", "pipeline"},
     # The way back: target → protocol → verifier.
-    "verifier": {"dispatch", "model", "spark"},
+    "replica": {"model", "scenario"},  # of the scenario the parser alone: see ENGINE
+    "verifier": {"dispatch", "model", "replica", "spark"},
     "runs": {
         "cache", "config", "dispatch", "faults", "kafka", "model", "pipeline", "protocols", "scenario",
         "spark", "targets", "verifier",
@@ -47,6 +48,12 @@ MAY_IMPORT = {
     },
     "__main__": {"cli"},
 }  # fmt: skip
+
+ENGINE = {
+    "allocator", "assign", "cluster", "ddl", "insert", "references", "row_selection", "session",
+    "statement_cache", "storage", "transaction", "update",
+}  # fmt: skip
+"""Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +79,22 @@ def test_imports_go_one_way(graph: grimp.ImportGraph, importer: str) -> None:
         if _part(imported) not in {importer, "", *EVERYWHERE, *MAY_IMPORT[importer]}
     }
     assert not found
+
+
+def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: grimp.ImportGraph) -> None:
+    """DDL parser, coercions and partition functions are shared; state and its application are not."""
+    replica = graph.find_descendants("ticdc_producer.replica")
+    used = {found for module in replica for found in graph.find_upstream_modules(module)}
+    scenario = [module.split(".")[2:] for module in used if _part(module) == "scenario"]
+    assert {parts[0] for parts in scenario if parts} <= {"sql"}
+    assert not {parts[1] for parts in scenario if len(parts) > 1} & ENGINE
+    assert not {module for module in used if _part(module) in ("pipeline", "runs")}
+    assert not {
+        module
+        for module in graph.find_descendants("ticdc_producer.scenario")
+        for imported in graph.find_upstream_modules(module)
+        if _part(imported) in ("replica", "verifier")
+    }
 
 
 def test_no_module_imports_itself_through_others() -> None:

@@ -64,12 +64,13 @@ def test_what_was_not_compared_is_one_line(capsys: pytest.CaptureFixture[str]) -
 def test_tables_that_were_not_compared_are_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = tuple(f"bank.t{number}" for number in range(5))
-    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=names)
+    reasons = dict.fromkeys((f"bank.t{number}" for number in range(5)), "a reason")
+    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=reasons)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")
     text = "\n".join(printed(capsys, verdict(comparison=compared(), state=state)))
+    assert "bank.t3, bank.t4 (a reason)" in text
     assert f"{ESCAPE}33m1 of 6 tables compared" in text.replace("1;33m", "33m"), "amber"
 
 

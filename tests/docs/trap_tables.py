@@ -39,8 +39,19 @@ def illegal() -> str:
     return _table("found by", traps, lambda one: listed(one.violates))
 
 
+def kafka_consumer() -> str:
+    """What TiCDC's own consumer does with traps."""
+    rows = [
+        [code(one.id), one.kafka_consumer, one.consumer_action]
+        for one in catalogue().values()
+        if one.kafka_consumer
+    ]
+    return table(["trap", "what `kafka-consumer` does", "what a consumer should do instead"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "traps-delivery": delivery,
     "traps-values": values,
     "traps-illegal": illegal,
+    "traps-kafka-consumer": kafka_consumer,
 }

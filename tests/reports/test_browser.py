@@ -32,7 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed = verdict(
         finding("INV-RESOLVED-BROADCAST", "error", 12_345, long_event),
         comparison=compared(1, ("- " + "x" * 500,)),
-        state=StateComparison(tables=1, rows=1, missing=0, unexpected=0, not_compared=("y" * 300,)),
+        state=StateComparison(tables=1, rows=1, missing=0, unexpected=0, not_compared={"y" * 300: "no key"}),
     )
     write_html(path, BANK, failed, timeline(partitions=3, topic="topic" * 20))
     return path

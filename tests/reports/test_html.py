@@ -64,9 +64,10 @@ def test_a_verified_stream() -> None:
 
 
 def test_what_was_not_compared_is_reported() -> None:
-    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=("bank.a", "bank.b"))
+    reasons = {"bank.a": "no key", "bank.b": "no key"}
+    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=reasons)
     seen = _Reader(page(BANK, verdict(comparison=compared(), state=state), timeline()))
-    assert "1 of 3 tables compared; not bank.a, bank.b" in seen.text
+    assert "1 of 3 tables compared; not bank.a, bank.b (no key)" in seen.text
     assert "neither events nor rows" in _Reader(page(BANK, verdict(), timeline())).text
 
 
@@ -95,7 +96,7 @@ def test_hostile_topics_are_text() -> None:
     failed = verdict(
         found,
         comparison=compared(1, (HOSTILE,)),
-        state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared=(HOSTILE,)),
+        state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared={HOSTILE: HOSTILE}),
     )
     with_examples = dataclasses.replace(timeline(topic=HOSTILE), examples={(HOSTILE, 0, 1, 0): HOSTILE})
     fault = FaultOccurrence(trap=HOSTILE, topic=HOSTILE, partition=0, offset=5, commit_ts=START)

@@ -22,12 +22,12 @@ def cases(result: Verdict, requested: RequestedFaults | None = None) -> dict[str
 
 
 def test_a_case_per_invariant_and_comparison() -> None:
-    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=("bank.old",))
+    state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared={"bank.old": "no key"})
     found = cases(verdict(comparison=compared(), state=state))
     assert list(found) == ["INV-FRAME", "expected-events", "expected-state"]
     assert all(case.is_passed for case in found.values())
     assert {case.classname for case in found.values()} == {"bank.open-protocol"}
-    assert found["expected-state"].system_out == "1 of 2 tables compared; not compared: bank.old"
+    assert found["expected-state"].system_out == "1 of 2 tables compared; not compared: bank.old (no key)"
 
 
 def test_without_a_scenario_no_comparison_is_reported() -> None:

@@ -153,6 +153,7 @@ def test_both_ways_write_the_same_files(
         (GOLDEN / "visible" / "keys.sql", "open-protocol", []),
         ("bank", "canal-json&enable-tidb-extension=true", ["lost-row", "duplicate-event", "wrong-partition"]),
         (GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"]),
+        ("migrations", "canal-json&enable-tidb-extension=true", []),
     ],
 )
 def test_both_ways_give_the_same_verdict(

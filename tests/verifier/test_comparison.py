@@ -93,7 +93,7 @@ def state_of(topic: Topic, **rows: list[dict[str, str]]) -> StateComparison:
     expected = pa.Table.from_pylist(
         [{"schema": "bank", "table": table, "row": row} for table, row in records], STATE
     )
-    return CheckedStream(topic.table(), VerifyOptions()).state(expected, ())
+    return CheckedStream(topic.table(), VerifyOptions()).state(expected, {})
 
 
 def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm() -> None:

@@ -71,7 +71,9 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         options,
         spark.createDataFrame(expected),
         lambda _facts: [
-            ExpectedState(spark.createDataFrame(rows), [("bank", "accounts")], ["bank.other"], until)
+            ExpectedState(
+                spark.createDataFrame(rows), [("bank", "accounts")], {"bank.other": "a reason"}, until
+            )
             for rows, until in states
         ],
     )
@@ -79,5 +81,5 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
     assert found.comparison == whole.comparison(expected)
     assert found.comparison is not None
     assert not found.comparison.ok
-    assert found.states == [whole.state(rows, ["bank.other"], until) for rows, until in states]
+    assert found.states == [whole.state(rows, {"bank.other": "a reason"}, until) for rows, until in states]
     assert [one.ok for one in found.states] == [False, False]

@@ -14,6 +14,7 @@ from ticdc_producer.model.record import MAX_EVENTS
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.verifier.table_state import STATE
 
 NAMES = st.sampled_from(["id", "email", "", "a\0b", "é"])
 IMAGES = st.none() | st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=3)), max_size=3)
@@ -29,6 +30,15 @@ COLUMNS = st.none() | st.lists(
 )
 TIMES = st.sampled_from([0, 1, 5, 1 << 61, (1 << 63) - 1])
 TABLES = st.none() | st.sampled_from(["", "t", "a\0b"])
+PARTITIONS = "PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (3), PARTITION b VALUES LESS THAN (9))"
+DDLS = (
+    "", "TRUNCATE TABLE t", "RENAME TABLE t TO u", "RENAME TABLE t TO u, u TO t", "DROP DATABASE t",
+    "CREATE TABLE t (id INT PRIMARY KEY, email INT)", "CREATE TABLE u (id INT PRIMARY KEY, email INT)",
+    f"CREATE TABLE t (id INT PRIMARY KEY, email INT) {PARTITIONS}", "ALTER TABLE t TRUNCATE PARTITION a",
+    "ALTER TABLE t EXCHANGE PARTITION b WITH TABLE u", "ALTER TABLE t MODIFY COLUMN email DATE",
+    "ALTER TABLE t ADD COLUMN c INT DEFAULT 1", "ALTER TABLE t CHANGE id email INT",
+    "ALTER TABLE t DROP COLUMN id", "ALTER TABLE t ADD (",
+)  # fmt: skip
 EVENTS = st.fixed_dictionaries(
     {
         "topic": st.sampled_from(["one", "two"]),
@@ -44,7 +54,7 @@ EVENTS = st.fixed_dictionaries(
         "before": IMAGES,
         "after": IMAGES,
         "handle_key_only": st.sampled_from([0, 1]),
-        "query": st.none() | st.sampled_from(["", "TRUNCATE TABLE t", "RENAME TABLE t TO u"]),
+        "query": st.none() | st.sampled_from(DDLS),
         "ddl_type": st.none() | st.sampled_from([0, 3, 4, 11, 99]),
         "error": st.sampled_from(["CODE"]),
     }
@@ -81,4 +91,9 @@ def test_any_events_give_findings(events: list[Any], options: VerifyOptions, ran
     shuffled = random.sample(range(len(events)), len(events))
     again = CheckedStream(decoded.take(pa.array(shuffled, pa.int64())), options)
     assert again.findings == checked.findings
+    tables = [{"schema": "t", "table": table, "row": None} for table in ("t", "u")]
+    found = [
+        one.state(pa.Table.from_pylist(tables, STATE), one.facts.underivable()) for one in (checked, again)
+    ]
+    assert found[0] == found[1]
     assert checked.comparison(decoded.filter(pc.not_equal(decoded["kind"], "error"))).ok

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.fidelity import Fidelity
@@ -432,15 +433,16 @@ def test_rules_by_function_and_ts_dispatch() -> None:
     assert violations(check(astray.table(), options)) == {"INV-ROW-PARTITION": "error"}
 
 
-def test_columns_dispatch_keeps_the_order_of_a_row_too() -> None:
+@pytest.mark.parametrize(("batched", "severity"), [(True, "warning"), (False, "error")])
+def test_only_batches_may_reorder_a_row_with_two_dispatch_keys(batched: bool, severity: str) -> None:
     """A row that moves to another dispatch key of the same partition is still one row."""
     rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("balance",))
     partitions = {b: (crc("bank", "accounts") ^ crc("balance", str(b))) % 2 for b in range(20)}
     old, new = [balance for balance, partition in partitions.items() if partition == 0][:2]
     topic = created().row(0, ts(2), before=account(1, old), after=account(1, new))
     topic.row(0, ts(1), after=account(1, old))
-    findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=[rule]))
-    assert violations(findings) == {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": "error"}
+    findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=[rule], batched=batched))
+    assert violations(findings) == {"INV-ORDER-TABLE": "warning", "INV-ORDER-KEY": severity}
 
 
 # -- what is legal ------------------------------------------------------------------------------------------

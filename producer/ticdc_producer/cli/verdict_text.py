@@ -14,6 +14,7 @@ from ticdc_producer.reports.labels import (
     not_looked_at,
     summary,
     tables_compared,
+    why_not_compared,
 )
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.verdict import Verdict
@@ -90,8 +91,8 @@ def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
     lines = []
     state = verdict.state
     if state is not None and state.not_compared:
-        names = ", ".join(state.not_compared)
-        lines.append(("rows", f"{tables_compared(state)}; not derivable from the stream alone: {names}"))
+        why = why_not_compared(state)
+        lines.append(("rows", f"{tables_compared(state)}; not derivable from the stream alone: {why}"))
     if missing := not_looked_at(verdict):
         lines.append(("compared", f"{missing}{way_out and ': '}{way_out}"))
     for title, line in lines:

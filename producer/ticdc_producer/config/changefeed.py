@@ -145,6 +145,15 @@ class Changefeed(BaseModel):
         return self.protocol != "canal-json"
 
     @property
+    def batches_rows(self) -> bool:
+        """Whether a message may have several rows; then rows of different dispatch keys are reordered.
+
+        Source: ticdc ``pkg/config/sink_protocol.go`` (IsBatchEncode) and
+        ``downstreamadapter/sink/kafka/sink.go`` (batchEncodeRun).
+        """
+        return self.protocol in ("open-protocol", "craft")
+
+    @property
     def most_batch_bytes(self) -> int | None:
         """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit.
 

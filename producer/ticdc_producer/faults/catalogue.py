@@ -62,6 +62,10 @@ class Trap(_StrictModel):
     )
     requires: str = Field(default="", description="What the stream must contain for it to happen.")
     consumer_action: Text = Field(description="What a correct consumer does.")
+    kafka_consumer: str = Field(
+        default="",
+        description="What TiCDC's own kafka-consumer does, as far as it was tried with a database behind it.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Trap:

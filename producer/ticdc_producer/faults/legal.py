@@ -24,6 +24,9 @@ from ticdc_producer.pipeline.row_images import Flags, Numbers
 _DUPLICATE = 2
 """Added to ``delivery_no`` of a duplicate; 1 is the repetition after a restart."""
 _ONE_TABLE = "replay-one-table"
+_BATCH_BOUNDARIES = "batch-boundaries"
+_PRIVATE = "#"
+"""Separates a dispatch key from the private part of one row."""
 
 
 def legal_faults(
@@ -178,21 +181,41 @@ def _drawn(events: pa.RecordBatch, plan: FaultPlan, name: str) -> Flags:
 
 
 def _with_batch_boundaries(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
-    """Give some rows a unique dispatch key: the batcher groups by it, so each gets its own message."""
-    if "batch-boundaries" not in plan.rates:
+    """Give some rows a private dispatch key, so that each gets its own message.
+
+    For the batcher they still have the key of their table or value: see :func:`batcher_keys`.
+    """
+    if _BATCH_BOUNDARIES not in plan.rates:
         return events
     unchanged = events.column("fault").is_null().to_numpy(zero_copy_only=False)
-    hit = is_kind(events, Kind.ROW) & unchanged & _drawn(events, plan, "batch-boundaries")
+    hit = is_kind(events, Kind.ROW) & unchanged & _drawn(events, plan, _BATCH_BOUNDARIES)
     keys = [
         key.hex().upper() if is_hit else None
         for key, is_hit in zip(events.column("txn_order_key").to_pylist(), hit.tolist(), strict=True)
     ]
     prefix = pc.fill_null(events.column("dispatch_key"), "")
-    unique_keys = pc.binary_join_element_wise(prefix, pa.array(keys, pa.string()), "#")
+    private_keys = pc.binary_join_element_wise(prefix, pa.array(keys, pa.string()), _PRIVATE)
     return replaced(
         events,
         {
-            "dispatch_key": pc.if_else(pa.array(hit), unique_keys, events.column("dispatch_key")),
-            "fault": pc.if_else(pa.array(hit), "batch-boundaries", events.column("fault")),
+            "dispatch_key": pc.if_else(pa.array(hit), private_keys, events.column("dispatch_key")),
+            "fault": pc.if_else(pa.array(hit), _BATCH_BOUNDARIES, events.column("fault")),
         },
     )
+
+
+def batcher_keys(events: pa.RecordBatch) -> pa.Array:
+    """The dispatch keys by which the batcher groups rows, without the private part of single rows.
+
+    The batcher appends rows of one key to one group, and thus preserves their order, into however many
+    messages the group is divided (docs/stream-semantics.md §8).
+    """
+    keys = events.column("dispatch_key")
+    private = np.flatnonzero(pc.fill_null(pc.equal(events.column("fault"), _BATCH_BOUNDARIES), False))
+    if not len(private):
+        return keys
+    # Names of tables may have the separator, hexadecimal digits never.
+    shared = [key.rpartition(_PRIVATE)[0] for key in keys.take(pa.array(private)).to_pylist()]
+    is_private = np.zeros(len(keys), bool)
+    is_private[private] = True
+    return pc.replace_with_mask(keys, pa.array(is_private), pa.array(shared, keys.type))

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers, is_kind, replaced
+from ticdc_producer.faults.legal import batcher_keys
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
@@ -56,7 +57,7 @@ class Regrouping:
         keys = events.column("partition_index"), events.column("restart_epoch"), pa.array(run), rounds
         count = events.num_rows
         mixed = (seeded_hash(self.seed, "regrouped", count, *keys) < threshold(self.rate)) & row
-        groups = xx_hash(count, self.seed, rounds, events.column("dispatch_key")).astype(np.int64)
+        groups = xx_hash(count, self.seed, rounds, batcher_keys(events)).astype(np.int64)
         order_key = pc.binary_join_element_wise(
             eight_bytes(integers(events, "round")),
             eight_bytes(np.where(mixed, groups, 0)),

@@ -23,6 +23,7 @@ from ticdc_producer.reports.labels import (
     not_looked_at,
     summary,
     tables_compared,
+    why_not_compared,
 )
 from ticdc_producer.reports.limits import LISTED, cut
 from ticdc_producer.reports.marks import Mark, marks
@@ -136,6 +137,7 @@ def _environment() -> Environment:
         differences=differences,
         detail=_detail,
         tables_compared=tables_compared,
+        why_not_compared=why_not_compared,
     )
     return environment
 

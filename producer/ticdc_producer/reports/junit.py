@@ -8,7 +8,13 @@ from pathlib import Path
 from junitparser import TestCase
 
 from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_failed, set_output, set_skipped
-from ticdc_producer.reports.labels import differences, finding_lines, gap_reason, tables_compared
+from ticdc_producer.reports.labels import (
+    differences,
+    finding_lines,
+    gap_reason,
+    tables_compared,
+    why_not_compared,
+)
 from ticdc_producer.reports.subject import Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.verifier.comparison import Comparison
@@ -88,7 +94,7 @@ def _compared(
     elif not part.ok:
         set_failed(case, differences(part), list(part.diff))
     if isinstance(part, StateComparison) and part.not_compared:
-        output.append(f"{tables_compared(part)}; not compared: {', '.join(part.not_compared)}")
+        output.append(f"{tables_compared(part)}; not compared: {why_not_compared(part)}")
     if output:
         set_output(case, output)
     return case

@@ -43,6 +43,14 @@ def tables_compared(state: StateComparison) -> str:
     return f"{state.tables} of {tables} {'table' if tables == 1 else 'tables'} compared"
 
 
+def why_not_compared(state: StateComparison) -> str:
+    """``bank.a, bank.b (the reason)``, for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in state.not_compared.items():
+        names.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(tables)} ({reason})" for reason, tables in names.items())
+
+
 def not_looked_at(verdict: Verdict) -> str:
     """What was compared, if not both events and rows were: ``neither events nor rows``; else empty."""
     missing = [

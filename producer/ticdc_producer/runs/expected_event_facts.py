@@ -1,10 +1,10 @@
-"""What expected events show of their tables: DDLs, handle keys and columns."""
+"""What expected events show of their tables: DDLs and handle keys."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -49,14 +49,10 @@ class VisibleDDL:
 
 @dataclass
 class EventFacts:
-    """The DDLs of a stream, and by table the different handle keys and columns of its rows.
-
-    :param columns: of rows with all of their columns.
-    """
+    """The DDLs of a stream, and by table the different handle keys of its rows."""
 
     ddls: set[VisibleDDL] = field(default_factory=set)
     handle_keys: dict[TableName, set[str]] = field(default_factory=lambda: defaultdict(set))
-    columns: dict[TableName, set[frozenset[str]]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, events: pa.RecordBatch) -> None:
         """Add expected events (shape ``EXPECTED_EVENTS``)."""
@@ -66,26 +62,19 @@ class EventFacts:
         for schema, table, query, action in _distinct(ddls):
             self.ddls.add(VisibleDDL(schema or "", table or "", query or "", action or 0))
         rows = events.filter(pc.equal(events.column("kind"), "row"))
-        for schema, table, key, names, whole in _distinct(_described(rows)):
+        for schema, table, key in _distinct(_keys(rows)):
             self.handle_keys[schema, table].add(key)
-            if whole:
-                self.columns[schema, table].add(frozenset(names.split(_SEPARATOR)))
 
     def merge(self, others: Iterable[EventFacts]) -> None:
         """Add the facts of other events."""
         for other in others:
             self.ddls |= other.ddls
-            for mine, theirs in ((self.handle_keys, other.handle_keys), (self.columns, other.columns)):
-                _merge(mine, theirs)
+            for name, keys in other.handle_keys.items():
+                self.handle_keys[name] |= keys
 
 
-def _merge(mine: Any, theirs: Mapping[TableName, set[Any]]) -> None:
-    for name, found in theirs.items():
-        mine[name] |= found
-
-
-def _described(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Table, names of the handle key's columns, names of all columns, and whether the row has all columns."""
+def _keys(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Schema, table and names of the handle key's columns of each row."""
     columns = rows.column("columns")
     lengths = pc.fill_null(pc.list_value_length(columns), 0).to_numpy()
     members = columns.flatten()
@@ -93,17 +82,8 @@ def _described(rows: pa.RecordBatch) -> pa.RecordBatch:
     in_key = (flags & int(ColumnFlag.HANDLE_KEY)) != 0
     row_of = np.repeat(np.arange(rows.num_rows), lengths)
     key_lengths = np.bincount(row_of[in_key], minlength=rows.num_rows)
-    reduced = pc.fill_null(rows.column("handle_key_only"), 0).to_numpy() != 0
-    is_delete = pc.fill_null(pc.equal(rows.column("op"), "delete"), False).to_numpy(zero_copy_only=False)
-    return pa.record_batch(
-        {
-            "schema": rows.column("schema"),
-            "table": rows.column("table"),
-            "key": _joined(names.filter(pa.array(in_key)), key_lengths),
-            "names": _joined(names, lengths),
-            "whole": pa.array(~reduced & ~is_delete),
-        }
-    )
+    key = _joined(names.filter(pa.array(in_key)), key_lengths)
+    return pa.record_batch({"schema": rows.column("schema"), "table": rows.column("table"), "key": key})
 
 
 def _joined(names: pa.Array, lengths: np.ndarray[Any, Any]) -> pa.Array:

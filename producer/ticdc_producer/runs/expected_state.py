@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -62,11 +62,11 @@ def _state(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
 
 
 def expected_rows(
-    steps: StepRows, job: Job, unverifiable: Collection[str], skipped: Collection[str], ts: int | None
+    steps: StepRows, job: Job, unverifiable: Mapping[str, str], skipped: Collection[str], ts: int | None
 ) -> ExpectedState:
     """The rows of all replicated tables.
 
-    :param unverifiable: ``schema.table`` of tables that are not compared, and listed in reports.
+    :param unverifiable: ``schema.table`` of tables that are not compared, and the reason; reports list them.
     :param skipped: of tables that are not compared either.
     """
     left_out, visible = {*unverifiable, *skipped}, job.encoder.fidelity.visible_name
@@ -81,4 +81,4 @@ def expected_rows(
         if table.qualified_name not in left_out:
             tables.add((visible(table.schema), visible(table.name)))
             found = found.unionByName(frame)
-    return ExpectedState(found, tables, sorted(unverifiable), ts)
+    return ExpectedState(found, tables, unverifiable, ts)

@@ -22,7 +22,14 @@ from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.expected_event_facts import EventFacts, VisibleDDL
 from ticdc_producer.runs.prepare import codec_options
-from ticdc_producer.runs.unverifiable_tables import unordered_tables
+from ticdc_producer.runs.unverifiable_tables import (
+    FILTERED,
+    NO_DDL,
+    NO_KEY,
+    UNORDERED,
+    UNSELECTED,
+    unordered_tables,
+)
 from ticdc_producer.targets.golden.expectations import (
     EVENT_FILES,
     EVENTS,
@@ -34,6 +41,8 @@ from ticdc_producer.targets.golden.expectations import (
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, expected_tables
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, STATE
 
+_DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"
+_REJECTED = "some of its rows were rejected"
 _TIME = re.compile("[0-9]{1,18}")
 
 
@@ -73,8 +82,8 @@ class FolderExpectations:
         files = [table.file for tables in self.states.values() for table in tables]
         return sum(file.stat().st_size for file in [*files, *([self.events] if self.events else [])])
 
-    def unverifiable(self, facts: EventFacts) -> frozenset[str]:
-        """``schema.table`` of the tables whose rows cannot be derived from the stream.
+    def unverifiable(self, facts: EventFacts) -> dict[str, str]:
+        """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
 
         Without the history of the scenario this leaves out more tables than ``unverifiable_tables``: all of
         them if the stream carries no DDLs, since one of these could have changed any table.
@@ -83,30 +92,27 @@ class FolderExpectations:
         """
         tables = [table for tables in self.states.values() for table in tables]
         if not self.changefeed.output_ddl or self.fidelity.ddl_skip_reason(Action.CREATE_TABLE):
-            return frozenset(table.qualified_name for table in tables)
+            return dict.fromkeys((table.qualified_name for table in tables), _DDL_UNKNOWN)
         named = [TableInfo(schema=one.schema, name=one.name, table_id=0, columns=()) for one in tables]
-        router = Router(self.changefeed)
-        found = {table.qualified_name for table in filtered_tables(named, self.changefeed.filter)}
-        found |= unordered_tables(named, self.changefeed, router, self.fidelity) | self.skipped
-        changing = [ddl for ddl in facts.ddls if ddl.may_change_rows] + list(self.discarded)
-        found |= {table.qualified_name for table in tables if self._altered(table, facts, changing)}
-        return frozenset(found)
+        unordered = unordered_tables(named, self.changefeed, Router(self.changefeed), self.fidelity)
+        found = {table.qualified_name: reason for table in tables if (reason := self._reason(table, facts))}
+        found |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
+        filtered = filtered_tables(named, self.changefeed.filter)
+        return found | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
 
     def visible_name(self, table: ExpectedTable) -> tuple[str, str]:
         """Schema and table as the messages name them."""
         return self.fidelity.visible_name(table.schema), self.fidelity.visible_name(table.name)
 
-    def _altered(self, table: ExpectedTable, facts: EventFacts, changing: Sequence[VisibleDDL]) -> bool:
-        """Whether a DDL changed the table, its rows have no visible handle key, or another one before."""
-        visible, name = self.fidelity.visible_name, self.visible_name(table)
-        columns = frozenset(visible(column.name) for column in table.columns)
-        keys = facts.handle_keys.get(name, set())
-        return (
-            len(keys) > 1
-            or "" in keys
-            or facts.columns.get(name, set()) - {columns} != set()
-            or any(ddl.names(table.schema, table.name) or ddl.names(*name) for ddl in changing)
-        )
+    def _reason(self, table: ExpectedTable, facts: EventFacts) -> str:
+        """Why a table cannot be compared; empty if it can."""
+        name = self.visible_name(table)
+        if "" in facts.handle_keys.get(name, set()):
+            return NO_KEY
+        if any(ddl.names(table.schema, table.name) or ddl.names(*name) for ddl in self.discarded):
+            return NO_DDL
+        altered = any(ddl.names(*name) for ddl in facts.ddls if ddl.may_change_rows)
+        return UNSELECTED if altered and self.changefeed.column_selectors else ""
 
     def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[pa.RecordBatch]:
         """The rows of tables as a reader of the messages decodes them (shape ``table_state.STATE``).

@@ -18,6 +18,7 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS as EXPECTED_SHAPE
 from ticdc_producer.runs.expected_event_facts import EventFacts
 from ticdc_producer.runs.folder_expectations import FolderExpectations, InjectedFaults
 from ticdc_producer.runs.small_verification import SmallExpectation
+from ticdc_producer.runs.unverifiable_tables import with_keys_of_ddls
 from ticdc_producer.runs.verification import Expectation
 from ticdc_producer.spark.task_results import results_of
 from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
@@ -35,12 +36,13 @@ class SmallFolderExpected(SmallExpectation):
 
     :param events: shape ``EXPECTED_EVENTS``; None: unknown.
     :param tables: by time stamp (None: the end) and ``schema.table``, the rows (``table_state.STATE``).
-    :param unverifiable: ``schema.table`` of the tables whose rows cannot be derived from the stream.
+    :param unverifiable: ``schema.table`` of the tables whose rows cannot be derived from the stream, and the
+        reason.
     """
 
     events: pa.Table | None
     tables: Mapping[int | None, Mapping[str, pa.Table]]
-    unverifiable: frozenset[str]
+    unverifiable: Mapping[str, str]
     faults: InjectedFaults
     job: None = None
     skipped: frozenset[str] = field(default=frozenset())
@@ -50,10 +52,10 @@ class SmallFolderExpected(SmallExpectation):
         return with_injected(found, self.faults)
 
     def states(self, stream: CheckedStream) -> dict[int | None, StateComparison]:
-        reduced = stream.facts.reduced_names
         found = {}
         for ts, tables in self.tables.items():
-            left_out = sorted(tables.keys() & (self.unverifiable | reduced))
+            reasons = stream.facts.underivable(ts) | with_keys_of_ddls(self.unverifiable, stream.facts, ts)
+            left_out = {name: reason for name, reason in reasons.items() if name in tables}
             rows = [table for name, table in tables.items() if name not in left_out]
             found[ts] = stream.state(pa.concat_tables([STATE.empty_table(), *rows]), left_out, ts)
         return found
@@ -109,13 +111,15 @@ class FolderExpected(Expectation):
             raise FolderError("these files have no expected events", path=str(path), hint=hint) from None
 
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
-        unverifiable = self.folder.unverifiable(self._event_facts()) | facts.reduced_names
+        unverifiable = self.folder.unverifiable(self._event_facts())
         found = []
         for ts, tables in self.folder.states.items():
-            left_out = sorted(name for one in tables if (name := one.qualified_name) in unverifiable)
+            reasons = facts.underivable(ts) | with_keys_of_ddls(unverifiable, facts, ts)
+            names = {one.qualified_name for one in tables}
+            left_out = {name: reason for name, reason in reasons.items() if name in names}
             compared = [table for table in tables if table.qualified_name not in left_out]
-            names = {self.folder.visible_name(table) for table in compared}
-            found.append(ExpectedState(self._rows(compared), names, left_out, ts))
+            visible = {self.folder.visible_name(table) for table in compared}
+            found.append(ExpectedState(self._rows(compared), visible, left_out, ts))
         return found
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:

@@ -22,9 +22,6 @@ PRELOADED_MODULES = (
 )
 """Modules that the Python workers of a run or verification load in advance."""
 
-BATCHING_PROTOCOLS = ("open-protocol", "craft")
-"""Protocols with several rows in one message."""
-
 
 def topic_session(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> SparkSession:
     """The session to read some ranges of topics."""
@@ -44,4 +41,4 @@ def folder_session(changefeed: Changefeed, folder: Path) -> SparkSession:
 
 def max_rows(changefeed: Changefeed, messages: int) -> int:
     """Upper limit of the rows in ``messages`` messages; the size of tasks depends on it."""
-    return messages * changefeed.max_batch_size if changefeed.protocol in BATCHING_PROTOCOLS else messages
+    return messages * changefeed.max_batch_size if changefeed.batches_rows else messages

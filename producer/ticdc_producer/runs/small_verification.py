@@ -91,11 +91,11 @@ class SmallExpected(SmallExpectation):
         return {ts: self._state(stream, ts) for ts in (None, *self.job.state_at)}
 
     def _state(self, stream: CheckedStream, ts: int | None) -> StateComparison:
-        unverifiable = not_compared(self.job, stream.facts)
-        left_out = self.skipped | unverifiable
+        unverifiable = not_compared(self.job, stream.facts, ts)
+        left_out = self.skipped | unverifiable.keys()
         steps = [one for one in self.step_states.get(ts, ()) if one[0].qualified_name not in left_out]
         state = pa.concat_tables([sql_state(self.job, left_out, ts), *self._step_rows(steps)])
-        return stream.state(state, sorted(unverifiable), ts)
+        return stream.state(state, unverifiable, ts)
 
     def _step_rows(self, steps: Iterable[tuple[TableInfo, pa.Table]]) -> Iterator[pa.Table]:
         for table, rows in steps:

@@ -1,8 +1,8 @@
-"""Tables whose final state cannot be derived from the stream."""
+"""Tables whose final state cannot be derived from the stream, each with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
@@ -12,44 +12,58 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.runs.prepare import Job
+from ticdc_producer.verifier.stream_facts import StreamFacts
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """DDL jobs that leave the rows and columns of existing tables unchanged."""
 _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
+NO_KEY = "the protocol does not mark the columns of its handle key"
+FILTERED = "event filters ignore some of its rows"
+UNORDERED = "its rows are in several partitions, and their messages have no commit-ts"
+NO_DDL = "a DDL that the stream does not carry changed it"
+NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
+UNSELECTED = "a DDL changed it, and column selectors remove some of its columns"
 
 
-def unverifiable_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables whose final state cannot be compared.
-
-    - Event filters ignore some of their rows.
-    - A DDL altered them; the reference consumer does not follow such DDLs.
-    - Their rows move between partitions and their messages have no commit-ts.
-    - A DDL emptied them, and the protocol does not transmit that.
-    - The protocol does not mark the columns of their handle key.
-    """
-    catalog, fidelity = job.history.catalog, job.encoder.fidelity
-    unverifiable = {
-        table.qualified_name
-        for table in catalog.tables
+def unverifiable_tables(job: Job) -> dict[str, str]:
+    """``schema.table`` of the tables whose final state cannot be compared, and the reason."""
+    fidelity, found = job.encoder.fidelity, dict[str, str]()
+    for ddl in job.history.catalog.ddls:
+        found |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
+    found |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
+    found |= {
+        table.qualified_name: NO_KEY
+        for table in job.history.catalog.tables
         if table.handle_index is not None and not fidelity.handle_key_visible(table)
     }
-    unverifiable |= _filtered(job) | _unordered(job)
-    for ddl in catalog.ddls:
-        unverifiable |= _altered(job, ddl) | _cleared(job, ddl) | _renamed_out(job, ddl)
-    return unverifiable & _in_the_stream(job)
+    in_the_stream = _in_the_stream(job)
+    return {name: reason for name, reason in found.items() if name in in_the_stream}
+
+
+def tables_of_ddl_text(job: Job) -> set[str]:
+    """``schema.table`` of the tables whose final state only a consumer derives that parses the text of DDLs.
+
+    A DDL altered them, or emptied them although the protocol does not carry its type.
+    """
+    tables, fidelity, found = job.history.catalog.tables, job.encoder.fidelity, set[str]()
+    for ddl in job.history.catalog.ddls:
+        if _alters(job, ddl):
+            found |= {tables[number].qualified_name for number in (ddl.version_before, ddl.version_after)}
+        if ddl.job_type in CLEARS_TABLES and not fidelity.visible_ddl_type(ddl.ddl_type):
+            found |= set(_affected_tables(job, ddl))
+    return found
+
+
+def with_keys_of_ddls(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
+    """The reasons without that of tables whose handle key only a DDL of the stream has."""
+    followed = {".".join(name) for name in facts.replica(until).lineage.names}
+    return {name: why for name, why in reasons.items() if why != NO_KEY or name not in followed}
 
 
 def _in_the_stream(job: Job) -> set[str]:
     """Tables that rows or DDLs of the stream may name."""
     named = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
     return named | {table.qualified_name for table in job.stream.replicated}
-
-
-def _renamed_out(job: Job, ddl: DDLJob) -> set[str]:
-    """The new name of a table that was renamed to a name that the filter rejects: no rows of it are sent."""
-    replicated = {table.version for table in job.stream.replicated}
-    renamed = ddl.sent and ddl.version_before in replicated and ddl.version_after >= 0
-    return {f"{ddl.schema}.{ddl.table}"} if renamed and ddl.version_after not in replicated else set()
 
 
 def _filtered(job: Job) -> set[str]:
@@ -76,15 +90,33 @@ def unordered_tables(
     return found
 
 
-def _altered(job: Job, ddl: DDLJob) -> set[str]:
-    """The table of a DDL that changes rows or the handle key, by which rows are identified."""
-    if ddl.version_before < 0 or ddl.version_after < 0:
-        return set()
+def _altered(job: Job, ddl: DDLJob) -> dict[str, str]:
+    """The tables of a DDL that changes rows or the handle key, if a consumer cannot follow it."""
+    if not _alters(job, ddl):
+        return {}
     tables = job.history.catalog.tables
     before, after = tables[ddl.version_before], tables[ddl.version_after]
-    if ddl.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after):
-        return {before.qualified_name, after.qualified_name}
-    return set()
+    reason = _cannot_follow(job, ddl, before, after)
+    return dict.fromkeys((before.qualified_name, after.qualified_name), reason) if reason else {}
+
+
+def _alters(job: Job, ddl: DDLJob) -> bool:
+    """Whether a DDL changes the rows of a table without row events, or its handle key."""
+    if ddl.version_before < 0 or ddl.version_after < 0:
+        return False
+    before, after = (job.history.catalog.tables[one] for one in (ddl.version_before, ddl.version_after))
+    return ddl.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after)
+
+
+def _cannot_follow(job: Job, ddl: DDLJob, before: TableInfo, after: TableInfo) -> str:
+    """Why a consumer of the messages cannot follow a DDL; empty if it can."""
+    if not _ddl_in_stream(job, ddl) or not has_commit_ts(job.encoder.fidelity.commit_ts):
+        return NO_DDL
+    replicated = {table.version for table in job.stream.replicated}
+    if not {before.version, after.version} <= replicated:
+        return NOT_REPLICATED
+    selected = (job.stream.selection.of(table).unselected for table in (before, after))
+    return UNSELECTED if any(selected) else ""
 
 
 def _handle_key(table: TableInfo) -> list[str]:
@@ -94,8 +126,7 @@ def _handle_key(table: TableInfo) -> list[str]:
 
 def _cleared(job: Job, ddl: DDLJob) -> set[str]:
     """Tables that a DDL emptied or dropped although the stream does not carry that DDL."""
-    visible = _ddl_in_stream(job, ddl) and job.encoder.fidelity.visible_ddl_type(ddl.ddl_type)
-    if ddl.job_type not in CLEARS_TABLES or visible:
+    if ddl.job_type not in CLEARS_TABLES or _ddl_in_stream(job, ddl):
         return set()
     return set(_affected_tables(job, ddl))
 

@@ -19,7 +19,7 @@ from ticdc_producer.runs.prepare import Job, codec_options
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.step_rows import StepRows
-from ticdc_producer.runs.unverifiable_tables import unverifiable_tables
+from ticdc_producer.runs.unverifiable_tables import unverifiable_tables, with_keys_of_ddls
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
@@ -80,9 +80,8 @@ class Expected(Expectation):
 
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
         """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
-        unverifiable = not_compared(self.job, facts)
         return [
-            expected_rows(self.steps, self.job, unverifiable, self.skipped, ts)
+            expected_rows(self.steps, self.job, not_compared(self.job, facts, ts), self.skipped, ts)
             for ts in (None, *self.job.state_at)
         ]
 
@@ -179,9 +178,12 @@ def _topics(messages: DataFrame) -> list[str]:
     return [row["topic"] for row in messages.select("topic").distinct().collect()]
 
 
-def not_compared(job: Job, facts: StreamFacts) -> frozenset[str]:
-    """``schema.table`` of the tables whose final rows cannot be derived from the stream."""
-    return facts.reduced_names | unverifiable_tables(job)
+def not_compared(job: Job, facts: StreamFacts, until: int | None = None) -> dict[str, str]:
+    """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
+
+    :param until: the time of the rows as TSO; None: the end.
+    """
+    return facts.underivable(until) | with_keys_of_ddls(unverifiable_tables(job), facts, until)
 
 
 def verdict(

@@ -60,6 +60,7 @@ def verify_options(
     rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
     return VerifyOptions(
         fidelity=fidelity,
+        profile=changefeed.profile,
         rules=rules,
         partitions=dict.fromkeys(topics, changefeed.partition_num),
         ddl_broadcast=changefeed.ddl_to_all_partitions,
@@ -71,6 +72,7 @@ def verify_options(
         untracked=_untracked(changefeed, job, skipped),
         from_beginning=strictness.from_beginning,
         force_replicate=changefeed.force_replicate,
+        batched=changefeed.batches_rows,
         batched_by_key=changefeed.batch_by != "partition",
         default_topic=rules.default_topic,
         resolved_gap_ms=strictness.resolved_gap_ms,

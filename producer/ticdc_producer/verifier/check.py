@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.replica.changes import row_changes
 from ticdc_producer.verifier.comparison import Comparison, DeliveryOrder, match
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
@@ -35,6 +36,7 @@ from ticdc_producer.verifier.table_state import (
     delivered_state,
     expected_state,
     final_rows,
+    followed_state,
     state_comparison,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
@@ -140,16 +142,21 @@ class CheckedStream:
         )
 
     def state(
-        self, expected: pa.Table, not_compared: Collection[str], until: int | None = None
+        self, expected: pa.Table, not_compared: Mapping[str, str], until: int | None = None
     ) -> StateComparison:
         """Compare the rows at the end, or at a time stamp.
 
         :param expected: rows of the tables (``table_state.STATE``).
-        :param not_compared: tables missing in ``expected``, for the report.
+        :param not_compared: tables missing in ``expected``, for the report, with the reason.
         """
         tables = set(zip(*(expected.column(name).to_pylist() for name in ("schema", "table")), strict=True))
+        replica = self.facts.replica(until)
         final = final_rows(self._checks.groups.events, self.options, self.facts.ddls, until)
-        rows = [delivered_state(final, 0, tables), expected_state(one_batch(expected), 0)]
+        rows = [
+            delivered_state(final, 0, tables - replica.lineage.names),
+            *followed_state(row_changes(self._rows, replica, until), replica, 0, tables),
+            expected_state(one_batch(expected), 0),
+        ]
         differences = compare_rows(pa.concat_batches(rows)).get(0, RowDifferences())
         numbers = [number for _, _, number, _ in differences.lacking]
         return state_comparison(

@@ -23,6 +23,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.replica.changes import row_changes
+from ticdc_producer.replica.rows import GROUP, ROWS, Replica
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier import batch_groups as batching
@@ -54,6 +56,7 @@ from ticdc_producer.verifier.table_state import (
     StateComparison,
     delivered_state,
     final_rows,
+    followed_state,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
@@ -152,7 +155,7 @@ class _Run:
             findings(found.violations, self.reader.facts, self._decoded_at(example_events(found.violations))),
             kinds(self.reader.facts, found),
             None if self.expected is None else self._comparison(self.expected, differences, rows),
-            compare_states(states, rows.where(sf.col("state").isNotNull()), self._decoded_at),
+            compare_states(states, self._delivered(states, rows), self._decoded_at),
         )
 
     def _checked_groups(self, states: Sequence[tuple[int | None, Collection[tuple[str, str]]]]) -> DataFrame:
@@ -161,6 +164,7 @@ class _Run:
         :param states: for each expected state its time and its tables.
         """
         reader, compares = self.reader, self.expected is not None
+        wanted = [(ts, {*names} - reader.facts.replica(ts).lineage.names) for ts, names in states]
 
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, _Groups]:
             found = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
@@ -170,7 +174,7 @@ class _Run:
                     differences, matched = match(both)
                     found.differences.merge([differences])
                     yield _padded(matched)
-                for number, (ts, names) in enumerate(states):
+                for number, (ts, names) in enumerate(wanted):
                     final = final_rows(groups.events, reader.options, reader.facts.ddls, ts)
                     yield _padded(delivered_state(final, number, names))
             return found
@@ -179,6 +183,33 @@ class _Run:
         if self.expected is not None:
             events = events.unionByName(observed(self.expected, self.reader.options, expected=True))
         return with_results(in_groups(events), check, _GROUP_ROWS)
+
+    def _delivered(self, states: Sequence[ExpectedState], rows: DataFrame) -> DataFrame:
+        """The delivered rows (``table_state.STATE_ROWS``) of all tables.
+
+        :param rows: of tables that no DDL changed.
+        """
+        delivered = rows.where(sf.col("state").isNotNull()).select(*STATE_ROWS.names)
+        for number, state in enumerate(states):
+            replica = self.reader.facts.replica(state.until)
+            if not replica.lineage.names.isdisjoint(state.tables):
+                delivered = delivered.unionByName(self._followed(replica, number, state))
+        return delivered
+
+    def _followed(self, replica: Replica, number: int, state: ExpectedState) -> DataFrame:
+        """The rows of tables that DDLs changed; their images move, those of no other table."""
+        decode, until, tables = self.decode, state.until, state.tables
+
+        def changes(batches: _Batches) -> _Batches:
+            return (row_changes(decoded, replica, until) for decoded in decode(batches))
+
+        def final(batches: _Batches) -> _Batches:
+            for batch in whole_groups(batches, GROUP):
+                yield from followed_state(batch, replica, number, tables)
+
+        rows = self.messages.mapInArrow(changes, from_arrow_schema(ROWS))
+        in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
+        return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
     def _check_suspected(self, violations: ViolationCounts, found: KeyFindings) -> None:
         if found.batch_suspected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -41,13 +41,13 @@ class ExpectedState:
 
     :param rows: shape ``table_state.STATE``.
     :param tables: schema and table of the tables that are compared.
-    :param not_compared: other tables, for the report.
+    :param not_compared: other tables, for the report, with the reason.
     :param until: the time as TSO; None: the end.
     """
 
     rows: DataFrame
     tables: Collection[tuple[str, str]]
-    not_compared: Collection[str]
+    not_compared: Mapping[str, str]
     until: int | None = None
 
 

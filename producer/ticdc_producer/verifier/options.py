@@ -8,6 +8,7 @@ from time import time_ns
 from typing import Literal, TypeAlias
 
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.model.profile import Profile
 
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
@@ -60,6 +61,7 @@ class VerifyOptions:
 
     :param fidelity: what the messages of the protocol carry. If some rows have no commit-ts, checks that need
         it are not made, and the position in the partition decides which of two rows is newer.
+    :param profile: the TiCDC program that sends the stream.
     :param rules: the dispatch rules: all of them, or a function of (schema, table); None: unknown.
     :param partitions: number of partitions by topic.
     :param ddl_broadcast: every DDL goes to all partitions (Open Protocol); False: to partition 0 only.
@@ -76,6 +78,7 @@ class VerifyOptions:
     :param untracked: ``schema.table`` of the tables whose rows cannot be tracked, because some of their rows
         or DDLs are not in the stream; None: all tables.
     :param force_replicate: tables without handle key are replicated, too.
+    :param batched: the protocol batches rows, and so reorders rows of different dispatch keys.
     :param batched_by_key: rows of a message share the dispatch key.
     :param default_topic: topic of DDLs without table; None: topics are unknown.
     :param ts_range: first and last plausible physical time of a commit-ts, in Unix milliseconds.
@@ -84,6 +87,7 @@ class VerifyOptions:
     """
 
     fidelity: Fidelity = field(default_factory=Fidelity)
+    profile: Profile = "classic"
     rules: Rules | Iterable[DispatchRule] | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
     ddl_broadcast: bool = True
@@ -95,6 +99,7 @@ class VerifyOptions:
     from_beginning: bool = False
     untracked: frozenset[str] | None = frozenset()
     force_replicate: bool = False
+    batched: bool = True
     batched_by_key: bool = True
     default_topic: str | None = None
     ts_range: tuple[int, int] = field(default_factory=_since_2015)

@@ -66,7 +66,9 @@ def dispatch_keys(form: Form, commit_ts: Numbers, rule: DispatchRule, options: V
     if rule.rule == "ts":
         return commit_ts
     hashed = hashed_columns(form.columns, rule)
-    listed = 0 if rule.columns is None else len(rule.columns)
+    # Where a protocol marks primary keys only, a row without one may have a handle key nonetheless.
+    unmarked = not (hashed or options.fidelity.marks_handle_keys)
+    listed = int(unmarked) if rule.columns is None else len(rule.columns)
     if len(hashed) < listed or any(column.name not in form.key_image for column in hashed):
         return np.full(len(form.rows), NOTHING)
     keys, known = np.full(len(form.rows), of_table), np.ones(len(form.rows), bool)

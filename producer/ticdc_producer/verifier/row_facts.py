@@ -123,7 +123,7 @@ class RowFacts:
         if not self.moves.any():
             return self._key
         form = self.form
-        pairs = (form.old_pair if name in form.before else form.new_pair for name in self._handle)
+        pairs = (form.old_pair if name in form.before else form.key_pair for name in self._handle)
         return row_key([pair(name) for pair, name in zip(pairs, self._handle, strict=True)], self.tables)
 
     @property

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.replica.column_changes import ColumnChanges
+from ticdc_producer.replica.follow import StreamDDL, follow
+from ticdc_producer.replica.lineage import Lineage
+from ticdc_producer.replica.rows import Replica
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import MarkedEvents, partitions_of
 from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
 
+_Statement: TypeAlias = tuple[int, str, str, str]
+"""Commit-ts, schema, table and text of a DDL."""
 KINDS = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
 
 
@@ -52,13 +59,16 @@ class StreamFacts:
 
     :param counts: by topic, partition and kind.
     :param ddls: the DDLs of all partitions.
+    :param statements: the DDLs by their text, with partition and position of the first copy.
     :param reduced_tables: the tables with rows of which only the handle key was sent.
     """
 
     options: VerifyOptions
     counts: dict[tuple[str, int, EventKind], KindCount] = field(default_factory=dict)
     ddls: set[TableDDL] = field(default_factory=set)
+    statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
+    _replicas: dict[int | None, Replica] = field(default_factory=dict)
 
     def add(self, marked: MarkedEvents) -> None:
         """Add the events of a batch."""
@@ -70,6 +80,7 @@ class StreamFacts:
                     counted = self.counts.setdefault((topic, partition, kind), KindCount())
                     counted.add(_counted(marked, chosen))
         for number in np.flatnonzero(events.kind == EventKind.DDL).tolist():
+            self._add_statement(marked, number)
             self.ddls.add(
                 TableDDL(
                     topic=events.topic[number].as_py(),
@@ -84,18 +95,65 @@ class StreamFacts:
         reduced = np.unique(codes[marked.observation.reduced])
         self.reduced_tables.update(tables[code] for code in reduced.tolist())
 
+    def _add_statement(self, marked: MarkedEvents, number: int) -> None:
+        events = marked.events
+        query = marked.observation.decoded.column("query")[number].as_py() or ""
+        names = events.schema[number].as_py(), events.table[number].as_py()
+        self._see_statement(
+            (int(events.commit_ts[number]), *names, query),
+            (int(events.partition[number]), int(events.position[number])),
+        )
+
+    def _see_statement(self, statement: _Statement, first: tuple[int, int]) -> None:
+        self._replicas.clear()
+        self.statements[statement] = min(first, self.statements.get(statement, first))
+
     def merge(self, others: Iterable[StreamFacts]) -> None:
         """Add the facts of other parts of the stream."""
         for other in others:
             for name, counted in other.counts.items():
                 self.counts.setdefault(name, KindCount()).add(counted)
             self.ddls |= other.ddls
+            for statement, first in other.statements.items():
+                self._see_statement(statement, first)
             self.reduced_tables |= other.reduced_tables
 
-    @property
-    def reduced_names(self) -> frozenset[str]:
-        """``schema.table`` of the tables with rows of which only the handle key was sent."""
-        return frozenset(f"{schema}.{table}" for schema, table in self.reduced_tables)
+    def replica(self, until: int | None = None) -> Replica:
+        """The tables that follow the DDLs of the stream.
+
+        :param until: only DDLs up to this commit-ts count; None: all.
+        """
+        if until not in self._replicas:
+            self._replicas[until] = self._replica(until)
+        return self._replicas[until]
+
+    def _replica(self, until: int | None) -> Replica:
+        fidelity = self.options.fidelity
+        ddls = [
+            StreamDDL(commit_ts=ts, order=first, schema=schema, table=table, query=query)
+            for (ts, schema, table, query), first in self.statements.items()
+            if until is None or ts <= until
+        ]
+        exact = fidelity.commit_ts == "exact"
+        # Without a commit-ts a row belongs to no version of its table.
+        versions = follow(ddls, fidelity, self.options.profile) if self.options.rows_have_commit_ts else []
+        lineage = Lineage(versions, exact=exact, keys_visible=fidelity.handle_key_visible)
+        return Replica(lineage, ColumnChanges(fidelity), exact)
+
+    def underivable(self, until: int | None = None) -> dict[str, str]:
+        """``schema.table`` of the tables whose rows the stream does not determine, and why.
+
+        :param until: the time of the rows as commit-ts; None: the end.
+        """
+        lineage = self.replica(until).lineage
+        names = {*self.reduced_tables, *lineage.names}
+        found = {}
+        for name in names:
+            if not lineage.earlier_names(name).isdisjoint(self.reduced_tables):
+                found[".".join(name)] = "some of its rows were sent with their handle key only"
+            elif name in lineage.doubts:
+                found[".".join(name)] = lineage.doubts[name]
+        return found
 
     @cached_property
     def epochs(self) -> TableEpochs:

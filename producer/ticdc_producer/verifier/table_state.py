@@ -1,22 +1,30 @@
 """The reference consumer: computes the rows of a topic's tables at its end.
 
 Per row key the event with the highest commit-ts decides; at one commit-ts a delete comes before an insert.
-DROP and TRUNCATE remove the rows committed up to them. It shares no code with the computation of the
-scenario's expected state, so that each checks the other.
+DROP and TRUNCATE remove the rows committed up to them. Tables whose rows other DDLs change or move follow
+these DDLs (``replica``). The reference consumer shares no state, and no code that applies changes to it, with
+the computation of the scenario's expected state, so that each checks the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, numbered_pairs, offset_and_index
+from ticdc_producer.replica.rows import Replica
+from ticdc_producer.verifier.events import (
+    NOTHING,
+    Effect,
+    EventKind,
+    Events,
+    numbered_pairs,
+    offset_and_index,
+)
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.forms import Images
 from ticdc_producer.verifier.key_groups import starts_of
@@ -37,8 +45,7 @@ class StateComparison:
     """Result of the comparison of expected rows with those of the reference consumer.
 
     :param tables: number of tables compared.
-    :param not_compared: tables whose final rows cannot be derived from the stream: a DDL changed them, or
-        the protocol does not mark their key.
+    :param not_compared: tables whose rows cannot be derived from the stream, with the reason.
     :param diff: examples: ``-`` missing rows, ``+`` unexpected rows.
     """
 
@@ -46,7 +53,7 @@ class StateComparison:
     rows: int
     missing: int
     unexpected: int
-    not_compared: tuple[str, ...] = ()
+    not_compared: Mapping[str, str] = field(default_factory=dict)
     diff: tuple[str, ...] = ()
 
     @property
@@ -56,7 +63,9 @@ class StateComparison:
     def to_json(self) -> dict[str, Any]:
         """The fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {"ok": self.ok, **fields, "not_compared": list(self.not_compared), "diff": list(self.diff)}
+        reasons = dict(sorted(self.not_compared.items()))
+        listed = {"not_compared": list(reasons), "not_compared_because": reasons, "diff": list(self.diff)}
+        return {"ok": self.ok, **fields, **listed}
 
 
 def final_rows(
@@ -94,12 +103,9 @@ def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags
     for ddl in ddls:
         if until is not None and ddl.commit_ts > until:
             continue
-        if ddl.action == Action.DROP_SCHEMA:
-            name = ddl.schema, ""
-        elif ddl.action in (Action.DROP_TABLE, Action.TRUNCATE_TABLE):
-            name = ddl.schema, ddl.table
-        else:
+        if ddl.effect != Effect.CLEARS:
             continue
+        name = ddl.schema, ddl.table
         gone[name] = max(ddl.commit_ts, gone.get(name, NOTHING))
     codes, tables = rows.tables
     moments = [max(gone.get(table, NOTHING), gone.get((table[0], ""), NOTHING)) for table in tables]
@@ -143,6 +149,24 @@ def delivered_state(final: Events, number: int, tables: Tables) -> pa.RecordBatc
     rows = _state_rows(number, [chosen.schema, chosen.table], chosen.content, chosen.position, expected=False)
     event = {"topic": chosen.topic, "partition": pa.array(chosen.partition)}
     return pa.record_batch([event.get(name, rows.column(name)) for name in STATE_ROWS.names], STATE_ROWS)
+
+
+def followed_state(
+    rows: pa.RecordBatch, replica: Replica, number: int, tables: Tables
+) -> Iterator[pa.RecordBatch]:
+    """Rows of the followed tables as :data:`STATE_ROWS`.
+
+    :param rows: changes of rows (``replica.rows.ROWS``), in whole groups.
+    """
+    for (schema, table), left in replica.final_rows(rows):
+        if (schema, table) in tables and left.num_rows:
+            names = [pa.repeat(name, left.num_rows) for name in (schema, table)]
+            content, position = Images(left.column("image")).hashes, left.column("position").to_numpy()
+            found = _state_rows(number, names, content, position, expected=False)
+            event = {name: left.column(name) for name in ("topic", "partition")}
+            yield pa.record_batch(
+                [event.get(name, found.column(name)) for name in STATE_ROWS.names], STATE_ROWS
+            )
 
 
 def _state_rows(
@@ -228,7 +252,7 @@ def _first(rows: pa.RecordBatch, chosen: Numbers, names: tuple[str, ...]) -> lis
 def state_comparison(
     differences: RowDifferences,
     tables: int,
-    not_compared: Collection[str],
+    not_compared: Mapping[str, str],
     missing: Iterable[dict[str, Any]],
     unexpected: Iterable[dict[str, Any]],
 ) -> StateComparison:
@@ -242,7 +266,7 @@ def state_comparison(
         rows=differences.rows,
         missing=differences.missing,
         unexpected=differences.unexpected,
-        not_compared=tuple(not_compared),
+        not_compared=dict(sorted(not_compared.items())),
         diff=(*_state_lines("-", missing, "row"), *_state_lines("+", unexpected, "after")),
     )
 

@@ -40,9 +40,12 @@ ORDER_TABLE = Invariant(
 
 
 def _check_row_order(checks: KeyChecks) -> Violations:
+    """Batching may swap changes of a row that have different dispatch keys, and only those."""
     events = checks.groups.events
     late, ts, position = checks.groups.late_in_key
-    return Violations.of_events(events, late, "error", _comes_after(events, ts), after=position)
+    several_keys = np.isin(events.rule, (Rule.TS, Rule.COLUMNS))
+    severity = np.where(several_keys & checks.groups.options.batched, "warning", "error")
+    return Violations.of_events(events, late, severity, _comes_after(events, ts), after=position)
 
 
 def _check_dispatch_key_order(groups: BatchGroups) -> Violations:

@@ -1,0 +1,171 @@
+"""Applies the rows of a stream to the versions of their tables, and moves them as DDLs do.
+
+Rows of one group are applied together: the newest change of each row decides, and a DDL moves the rows that
+are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.xx_hash import xx_hash
+from ticdc_producer.replica.column_changes import ColumnChanges
+from ticdc_producer.replica.images import columns_of, image_array
+from ticdc_producer.replica.lineage import NO_VERSION, Lineage, Numbers, TableName
+from ticdc_producer.replica.versions import Cell, Move, Version
+
+ROWS = pa.schema(
+    [
+        ("group", pa.int64()),
+        ("version", pa.int64()),
+        ("commit_ts", pa.int64()),
+        ("deleted", pa.bool_()),
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("position", pa.int64()),
+        ("image", pa.map_(pa.string(), pa.binary())),
+    ]
+)
+"""Changes of rows: the new image, or of a deleted row the image that has its key.
+
+``group`` is equal for the changes that one row may have, also under other names and after other DDLs;
+``version`` is the number of the version of its table."""
+GROUP = ("group",)
+
+
+@dataclass(frozen=True)
+class Replica:
+    """The tables of a downstream database.
+
+    :param lineage: the followed tables.
+    :param changes: converts values, as far as the protocol allows it.
+    :param exact: commit-ts are exact: a delete comes before an insert of the same commit-ts. Otherwise the
+        position in the partition decides between events of one millisecond.
+    """
+
+    lineage: Lineage
+    changes: ColumnChanges
+    exact: bool = True
+
+    def final_rows(self, rows: pa.RecordBatch) -> Iterator[tuple[TableName, pa.RecordBatch]]:
+        """The rows that are left in each table after all changes and DDLs.
+
+        :param rows: shape ``ROWS``, in whole groups.
+        """
+        arrived: dict[int, list[pa.RecordBatch]] = {}
+        versions = rows.column("version").to_numpy()
+        for number in np.unique(versions).tolist():
+            arrived[number] = [rows.filter(pa.array(versions == number))]
+        for number, version in self.lineage.followed.items():
+            if number not in arrived:
+                continue
+            left = self._newest(pa.concat_batches(arrived.pop(number)), version)
+            if version.until is None:
+                yield version.name, left
+            for move in version.moves:
+                moved = self._moved(left, version, move)
+                arrived.setdefault(move.target, []).append(moved)
+
+    def _newest(self, rows: pa.RecordBatch, version: Version) -> pa.RecordBatch:
+        """The newest change of each row, without deleted rows. Rows without a handle key are left out."""
+        key = self.key_of(version)
+        if not key or not rows.num_rows:
+            return rows.slice(0, 0)
+        codes = row_codes(columns_of(rows.column("image"), key))
+        ts, position = (rows.column(name).to_numpy() for name in ("commit_ts", "position"))
+        deleted = rows.column("deleted").to_numpy(zero_copy_only=False)
+        inserted = (~deleted).astype(np.int64)
+        order = np.lexsort(
+            (inserted, position, inserted, ts, codes) if self.exact else (inserted, position, ts, codes)
+        )
+        last = order[np.append(codes[order][1:] != codes[order][:-1], True)]
+        return rows.take(pa.array(last[~deleted[last]]))
+
+    def _moved(self, rows: pa.RecordBatch, version: Version, move: Move) -> pa.RecordBatch:
+        if move.partitions is not None:
+            rows = rows.filter(pa.array(np.isin(self._partitions(rows, version), sorted(move.partitions))))
+        if move.cells is not None and rows.num_rows:
+            images = self._converted(rows.column("image"), move.cells)
+            rows = rows.set_column(rows.schema.get_field_index("image"), ROWS.field("image"), images)
+        numbers = pa.array(np.full(rows.num_rows, move.target))
+        return rows.set_column(rows.schema.get_field_index("version"), ROWS.field("version"), numbers)
+
+    def _converted(self, images: pa.MapArray, cells: Sequence[Cell]) -> pa.MapArray:
+        sources = [cell.source for cell in cells if cell.source]
+        found = dict(zip(sources, columns_of(images, sources), strict=True))
+        columns = []
+        for cell in cells:
+            if not cell.source:
+                columns.append(pa.repeat(pa.scalar(cell.constant, pa.binary()), len(images)))
+            elif cell.before is None or cell.after is None:
+                columns.append(found[cell.source])
+            else:
+                convert = self.changes.converter(cell.before, cell.after)
+                distinct = found[cell.source].dictionary_encode()
+                values = pa.array(map(convert, distinct.dictionary.to_pylist()), pa.binary())
+                columns.append(values.take(distinct.indices))
+        return image_array([cell.name for cell in cells], columns)
+
+    def _partitions(self, rows: pa.RecordBatch, version: Version) -> Numbers:
+        """The partition of each row; -1 if no partition accepts it."""
+        info, partitioning = version.definition.info, version.definition.partitioning
+        if partitioning is None:
+            return np.full(rows.num_rows, -1)
+        used = partitioning.uses()
+        visible = self.changes.fidelity.visible_name
+        names = [visible(column.name) if column.name.lower() in used else "" for column in info.columns]
+        columns = columns_of(rows.column("image"), names)
+        distinct, codes = distinct_rows(columns)
+        found = np.full(len(distinct), -1)
+        for number, values in enumerate(distinct):
+            try:
+                found[number] = partitioning.locate(info, values)
+            except (ProducerError, ValueError, ArithmeticError, LookupError):  # the topic may hold anything
+                continue
+        return found[codes]
+
+    def key_of(self, version: Version) -> list[str]:
+        """The columns of a version's handle key as the messages name them."""
+        return [self.changes.fidelity.visible_name(name) for name in version.definition.key]
+
+    def groups(self, images: pa.MapArray, versions: Numbers) -> Numbers:
+        """The group of each row, see ``ROWS``.
+
+        Rows of a family whose handle key never changes are grouped by that key; a family of which it
+        changes is one group.
+        """
+        found = np.zeros(len(versions), np.int64)
+        for number in np.unique(versions[versions != NO_VERSION]).tolist():
+            rows, family = np.flatnonzero(versions == number), self.lineage.family_of(number)
+            found[rows] = family
+            key = self.key_of(self.lineage.followed[number])
+            if family in self.lineage.keyed_families and key:
+                columns = columns_of(images.take(pa.array(rows)), key)
+                found[rows] = xx_hash(len(rows), family, *columns).view(np.int64)
+        return found
+
+
+def distinct_rows(columns: Sequence[pa.Array]) -> tuple[list[list[Value]], Numbers]:
+    """The different rows of some columns, and for each row the number of its own."""
+    codes = row_codes(columns)
+    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    chosen = pa.array(first)
+    values = [column.take(chosen).to_pylist() for column in columns]
+    return [list(row) for row in zip(*values, strict=True)], numbers
+
+
+def row_codes(columns: Sequence[pa.Array]) -> Numbers:
+    """A number for each row that equal rows share, and only they."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        encoded = column.dictionary_encode()
+        values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
+    return codes

@@ -1,0 +1,102 @@
+"""Legal traps together: a history in which all of them occur, and its verdict without Spark or Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import pyarrow as pa
+
+from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.runs.small_verification import SmallExpected, SmallVerification
+from ticdc_producer.verifier.verdict import Verdict
+
+TOGETHER = Path(__file__).with_name("together.yaml")
+PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
+_RATES = {
+    "duplicate-event": "rate=0.3",
+    "duplicate-message": "rate=0.3",
+    "batch-boundaries": "rate=0.5",
+    "regrouped-batches": "rate=1",
+}
+"""Settings under which a trap occurs often; the others occur once, or at every DDL."""
+
+
+def legal_traps(protocol: str, profile: str = "classic") -> list[str]:
+    """The legal traps that a run can have, in the order of the catalogue."""
+    return [
+        one.id
+        for one in catalogue().values()
+        if one.legal and one.mechanism != "scenario" and protocol in one.protocols and profile in one.profiles
+    ]
+
+
+def pairs(protocol: str, profile: str = "classic") -> Iterator[tuple[str, ...]]:
+    """Each pair of legal traps, each trap alone, and the most that can occur together."""
+    names = legal_traps(protocol, profile)
+    yield from combinations(names, 2)
+    yield from ((name,) for name in names)
+    # A table's rows all go to one partition, and a row's keys alone are sent instead of a claim.
+    yield tuple(name for name in names if name not in ("idle-partition", "handle-key-only"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the verifier says of a stream with some traps.
+
+    :param occurred: the traps that are in the stream.
+    """
+
+    traps: tuple[str, ...]
+    occurred: frozenset[str]
+    verdict: Verdict
+
+    @property
+    def errors(self) -> list[str]:
+        """Findings of severity error, with their counts, and differences from the scenario."""
+        found = [f"{one.id} {one.count}" for one in self.verdict.of_severity("error")]
+        return found if self.verdict.ok or found else ["comparison"]
+
+
+def outcome(
+    protocol: str, traps: Iterable[str], claims: Path, profile: str = "classic", rule: str = ""
+) -> Outcome:
+    """Simulate a changefeed with some traps, and verify what it sends.
+
+    :param claims: folder for the objects of claim-check.
+    :param rule: partition rule of the dispatchers, with its columns; empty: that of the scenario.
+    """
+    traps = tuple(traps)
+    size = "&max-message-bytes=700" if {"claim-check", "handle-key-only"} & {*traps} else ""
+    storage = "sink.kafka-config.large-message-handle.claim-check-storage-uri"
+    overrides = [f"changefeed.{storage}=file://{claims}"] if "claim-check" in traps else []
+    if rule:
+        overrides.append(f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]")
+    job = prepare(
+        TOGETHER,
+        sink_uri=f"kafka:///together?protocol={protocol}&partition-num=3&profile={profile}"
+        f"&enable-tidb-extension=true&output-ddl=true{size}",
+        overrides=overrides,
+        inject=[f"{name}:{_RATES[name]}" if name in _RATES else name for name in traps],
+    )
+    sent = simulate(job)
+    for one in sent.partitions:
+        for claim in one.claims():
+            (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
+            (claims / claim.name).write_bytes(claim.content)
+    verification = SmallVerification(
+        changefeed=job.changefeed,
+        messages=pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in sent.partitions)]),
+        topics=job.stream.topic_partitions.topics,
+        expected=SmallExpected(job=job, events=sent.expected_events, skipped=sent.skipped_tables),
+        claims=str(claims) if "claim-check" in traps else "",
+    )
+    found = verification([])
+    assert found is not None
+    occurred = {one["trap"] for one in sent.fault_occurrences}
+    return Outcome(traps, frozenset(occurred), found.verdict)

@@ -1,0 +1,56 @@
+"""Legal traps stay legal together: no pair of them, nor all at once, is an error to the verifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.legal_together import Outcome, legal_traps, outcome, pairs
+
+ALMOST_ALL = tuple(
+    name
+    for name in legal_traps("open-protocol")
+    if name not in ("idle-partition", "handle-key-only", "claim-check")
+)
+FAST = [
+    ("open-protocol", "classic", "", ("regrouped-batches", "batch-boundaries")),
+    ("open-protocol", "classic", "ts", ("regrouped-batches",)),
+    ("open-protocol", "classic", "columns, columns: [id]", ("regrouped-batches", "raw-key-update")),
+    ("open-protocol", "classic", "", ALMOST_ALL),
+    ("canal-json", "new", "", ("duplicate-message", "replay-partial")),
+    ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
+]
+ALWAYS = {"idle-partition", "raw-key-update", "claim-check", "handle-key-only"}
+"""Traps of the changefeed, which no occurrence is listed of."""
+MATRIX = [
+    ("open-protocol", "classic", ""), ("open-protocol", "new", ""), ("open-protocol", "classic", "ts"),
+    ("open-protocol", "new", "table"), ("open-protocol", "classic", "columns, columns: [id]"),
+    ("craft", "classic", ""), ("canal-json", "classic", ""), ("canal-json", "new", ""),
+    ("debezium", "new", ""), ("debezium", "classic", ""), ("simple", "classic", ""), ("simple", "new", "ts"),
+]  # fmt: skip
+
+
+def printed(found: Outcome) -> str:
+    return f"{' + '.join(found.traps):60} {' '.join(found.errors) or '-'}"
+
+
+@pytest.mark.parametrize(("protocol", "profile", "rule", "traps"), FAST)
+def test_legal_traps_together_are_no_error(
+    protocol: str, profile: str, rule: str, traps: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = outcome(protocol, traps, tmp_path, profile, rule)
+    assert {*traps} - ALWAYS == found.occurred
+    assert not found.errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("protocol", "profile", "rule"), MATRIX)
+def test_every_pair_of_legal_traps_is_no_error(
+    protocol: str, profile: str, rule: str, tmp_path: Path
+) -> None:
+    found = [outcome(protocol, traps, tmp_path, profile, rule) for traps in pairs(protocol, profile)]
+    print("\n".join(map(printed, found)))
+    assert not [(one.traps, one.errors) for one in found if one.errors]
+    never = {*legal_traps(protocol, profile)} - ALWAYS - {trap for one in found for trap in one.occurred}
+    assert not never
