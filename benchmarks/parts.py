@@ -72,7 +72,7 @@ def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
     spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory(dir=sizes.work) as work:
         for protocol in end_to_end.PROTOCOLS:
-            one = end_to_end.measured(protocol, sizes.transactions, broker.bootstrap, Path(work))
+            one = end_to_end.measured(protocol, sizes.transactions, broker, Path(work))
             speed = one["rows_per_second"]
             detail = f"{speed['run']:,} of {speed['loop']:,} rows a second, {one['rows']:,} rows"
             yield Figure(f"end-to-end/{protocol}", one["ratio"], detail=detail)
