@@ -133,23 +133,23 @@ def _texts(pool: bytes, salt: int, of: Longs, most: int, lengths: Longs | None) 
 def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> npt.NDArray[np.uint8]:
     """For each number, ``most`` bytes: fragments of a pool at offsets given by hashes."""
     size = next((size for longest, size in _FRAGMENTS if most <= longest), _LONG_FRAGMENT)
-    count = -(-most // size)
-    windows = _windows(pool, size)
-    found = np.empty((len(of), count * size), np.uint8)
-    for number in range(count):
+    offsets = np.empty((len(of), -(-most // size)), np.int64)
+    for number in range(offsets.shape[1]):
         if number % _OFFSETS_PER_HASH == 0:
             drawn = draw(salt, of, number // _OFFSETS_PER_HASH)
         shift = np.uint64(_OFFSET_BITS * (number % _OFFSETS_PER_HASH))
-        offsets = (drawn >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
-        found[:, number * size : (number + 1) * size] = windows[offsets.astype(np.int64)]
-    return found[:, :most]
+        offsets[:, number] = (drawn >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
+    if not offsets.size:
+        return np.empty((len(of), most), np.uint8)
+    fragments: _Octets = _windows(pool, size).take(offsets).view(np.uint8)
+    return fragments[:, :most]
 
 
 @lru_cache
-def _windows(pool: bytes, size: int) -> _Octets:
-    """The fragment of a pool at each offset."""
-    fragments = np.lib.stride_tricks.sliding_window_view(np.frombuffer(pool, np.uint8), size)
-    return np.ascontiguousarray(fragments[: 1 << _OFFSET_BITS])
+def _windows(pool: bytes, size: int) -> npt.NDArray[np.void]:
+    """The fragment of a pool at each offset, as one element that is copied at once."""
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(pool, np.uint8), size)
+    return np.ascontiguousarray(windows[: 1 << _OFFSET_BITS]).view(f"V{size}").ravel()
 
 
 def binary_array(ends: Longs, data: _Octets) -> pa.Array:
