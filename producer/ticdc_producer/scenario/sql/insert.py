@@ -66,6 +66,7 @@ def run_insert(
     rows = [_evaluated(table, offsets, values, mode, lenient) for values in tuples]
     updates = _on_duplicate(tree, verb)
     check_assignments(updates, scope)
+    table.load_conflicting(rows)
     for values in rows:
         if verb == "REPLACE":
             _replace(table, values, transaction)

@@ -9,10 +9,22 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
+from ticdc_producer.model.mysql_type import (
+    CHARSET_BEARING,
+    INTEGERS,
+    NUMBERED,
+    STRINGS,
+    TEMPORALS,
+    MySQLType,
+    integer_range,
+)
 from ticdc_producer.model.row_key import index_key, int_key
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.scenario.sql.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 
@@ -59,6 +71,46 @@ def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
     if is_text and isinstance(node, exp.Literal) and node.is_string:
         return str(node.this).encode("utf-8", "surrogateescape")
     return None
+
+
+def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list[Value] | None:
+    """The values of a column that one of the conditions joined by AND allows.
+
+    :return: canonical values; None if no condition gives them by ``=`` or ``IN`` with literals.
+    """
+    for condition in _joined_by_and(where):
+        if not isinstance(condition, exp.EQ | exp.In) or not _is_handle(condition.this, column.name.lower()):
+            continue
+        choices = [condition.expression] if isinstance(condition, exp.EQ) else condition.expressions
+        values = [_equal_value(column, choice, mode) for choice in choices]
+        if values and None not in values:
+            return values
+    return None
+
+
+def _equal_value(column: ColumnInfo, node: exp.Expr, mode: SQLMode) -> Value:
+    """The only value of a column that may equal a literal; None if several may."""
+    if column.type in INTEGERS:
+        number = _number(node)
+        return None if number is None else str(number).encode()
+    if column.charset != "binary":
+        return _stored(column, node)
+    try:
+        return coerce(column, evaluate_constant(node, mode), mode) if _is_exact(column, node) else None
+    except ScenarioError:
+        return None
+
+
+def _is_exact(column: ColumnInfo, node: exp.Expr) -> bool:
+    """Whether a column without a charset is compared with a literal in the column's type."""
+    is_text = isinstance(node, exp.Literal) and node.is_string
+    if column.type == MySQLType.NEW_DECIMAL:
+        number = node.this if isinstance(node, exp.Neg) else node
+        return isinstance(number, exp.Literal) and not number.is_string
+    if column.type in STRINGS:
+        return is_text or isinstance(node, exp.HexString)
+    # Two times of a TIMESTAMP have the same text when clocks are set back.
+    return is_text and column.type in TEMPORALS - {MySQLType.TIMESTAMP}
 
 
 def _handle_column(table: Table) -> str | None:

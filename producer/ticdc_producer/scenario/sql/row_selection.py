@@ -20,6 +20,7 @@ def select_rows(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     """The selected rows in the order of ORDER BY, otherwise of their locations."""
     where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
     _check(where, order, Scope(mode, table.info))
+    table.load_selected(None if where is None else where.this)
     if where is None:
         rows = table.scan()
     else:
