@@ -8,6 +8,7 @@ rows that a statement needs are found before it runs, and the ordinary statement
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -42,6 +43,7 @@ class GeneratedTable:
         self._plan, self._commits, self._mode = plan, commits, mode
         self._first = self._last = -1
         self._known: set[int] = set()
+        self._announced: set[int] = set()
         self._looked_up: list[tuple[int, Sequence[int]]] = []
         self._key_values: dict[int, set[Value]] = {}
         self._tables: list[tuple[int, TableInfo]] = []
@@ -92,48 +94,61 @@ class GeneratedTable:
             used.append(plan.rows + plan.transactions * plan.rows_per_transaction)
         return max(used, default=0)
 
+    def announce(self, table: Table, where: exp.Expr) -> None:
+        """Note which rows a later statement will need, so that one pass finds the rows of many statements."""
+        if self._truncated is None:
+            self._announced.update(self._selected(table.info, where) or ())
+
     def load_selected(self, table: Table, where: exp.Expr | None) -> None:
         """Load the rows that a WHERE may select.
 
-        :raises UnsupportedSQL: for a condition that does not give the keys of the rows.
+        :raises UnsupportedSQL: for a condition that does not give the keys of the rows, or too many.
         """
-        numbered = numbered_columns(self._plan, table.info)
-        for offset, column in numbered.items():
-            if where is None:
-                break
-            values = values_of_column(where, table.info.columns[offset], self._mode())
+        numbers = None if where is None else self._selected(table.info, where)
+        if numbers is None:
+            columns = numbered_columns(self._plan, table.info)
+            names = " or ".join(table.info.columns[offset].name for offset in columns)
+            what = f"the rows of {table.info.qualified_name} were generated: WHERE must give their keys"
+            hint = f"compare {names} with literals, by = or IN; AND may add other conditions"
+            raise UnsupportedSQL(what, hint=hint)
+        self._load(table, numbers)
+
+    def _selected(self, table: TableInfo, where: exp.Expr) -> set[int] | None:
+        """Numbers of the rows that a WHERE may select; None if they do not follow from it."""
+        for offset, column in numbered_columns(self._plan, table).items():
+            values = values_of_column(where, table.columns[offset], self._mode())
             if values is not None:
                 numbers = (row_number(column, value) for value in values)
-                self._load(table, {number for number in numbers if number is not None})
-                return
-        names = " or ".join(table.info.columns[offset].name for offset in numbered)
-        what = f"the rows of {table.info.qualified_name} were generated: WHERE must give their keys"
-        hint = f"compare {names} with literals, by = or IN; AND may add other conditions"
-        raise UnsupportedSQL(what, hint=hint)
+                return {one for one in numbers if one is not None and one < self._plan.all_rows}
+        return None
 
     def load_conflicting(self, table: Table, rows: Iterable[Sequence[Value]]) -> None:
-        """Load the rows that may have a unique key in common with some rows."""
-        self._load(table, {n for row in rows for n in numbers_in_conflict(self._plan, table.info, row)})
+        """Load the rows that may have a unique key in common with some rows.
+
+        :raises UnsupportedSQL: if they are too many.
+        """
+        self._load(table, {one for row in rows for one in numbers_in_conflict(self._plan, table.info, row)})
 
     def _load(self, table: Table, numbers: set[int]) -> None:
-        wanted = sorted(number for number in numbers - self._known if number < self._plan.all_rows)
-        if len(wanted) > MOST_ROWS:
-            what = f"the statement uses {len(wanted)} generated rows of {table.info.qualified_name}"
+        if len(numbers) > MOST_ROWS:
+            what = f"the statement uses {len(numbers)} generated rows of {table.info.qualified_name}"
             raise UnsupportedSQL(f"{what}, more than {MOST_ROWS}", hint="write several statements")
-        if not wanted:
+        if numbers <= self._known:
             return
         from ticdc_producer.scenario.generate.edited_rows import generated_rows  # needs Arrow, others do not
 
+        wanted = sorted((numbers | self._announced) - self._known)
         for key, image in generated_rows(self._plan, wanted, table.info):
             table.put(self._row(table, key, image))
         self._known.update(wanted)
         self._looked_up.append((self._commits(), tuple(wanted)))
+        self._announced.clear()
 
     def _row(self, table: Table, key: bytes, image: Sequence[Value]) -> Row:
         values: list[Value] = [None] * len(table.info.columns)
         for offset, value in zip(table.info.sent, image, strict=True):
             values[offset] = value
-        fill_generated(Scope(self._mode(), table.info, values))
+        fill_generated(Scope(replace(self._mode(), strict=False), table.info, values))
         for offset, column in numbered_columns(self._plan, table.info).items():
             self._key_values.setdefault(column.column.id, set()).add(values[offset])
         return table.make_row(values, key_handle(key) if table.has_hidden_id else 0)

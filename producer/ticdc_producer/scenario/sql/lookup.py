@@ -22,8 +22,9 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
-from ticdc_producer.model.row_key import index_key, int_key
+from ticdc_producer.model.row_key import encode_part, index_key, int_key
 from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.storage import Row, Table
 
@@ -71,6 +72,45 @@ def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
     if is_text and isinstance(node, exp.Literal) and node.is_string:
         return str(node.this).encode("utf-8", "surrogateescape")
     return None
+
+
+def split_memberships(
+    where: exp.Expr, table: TableInfo, mode: SQLMode
+) -> tuple[list[tuple[int, frozenset[bytes]]], list[exp.Expr]]:
+    """Divide the conditions joined by AND, so that a long IN does not compare each row with each literal.
+
+    :return: for each ``column IN (literals)``, the offset and the encoded values; all other conditions.
+    """
+    found: list[tuple[int, frozenset[bytes]]] = []
+    others: list[exp.Expr] = []
+    offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
+    for condition in _joined_by_and(where):
+        offset = offsets.get(condition.this.name.lower()) if _is_membership(condition) else None
+        values = None if offset is None else _stored_values(table.columns[offset], condition, mode)
+        if offset is None or values is None:
+            others.append(condition)
+        else:
+            found.append((offset, frozenset(encode_part(table.columns[offset], one) for one in values)))
+    return found, others
+
+
+def _is_membership(condition: exp.Expr) -> bool:
+    return isinstance(condition, exp.In) and isinstance(condition.this, exp.Column)
+
+
+def _stored_values(column: ColumnInfo, condition: exp.Expr, mode: SQLMode) -> list[bytes] | None:
+    """The values of an integer or text column that equal literals; None if that takes a comparison."""
+    is_text = column.type in STRINGS and column.charset != "binary"
+    if not is_text and column.type not in INTEGERS:
+        return None
+    values = [_equal_value(column, choice, mode) for choice in condition.expressions]
+    known = [value.encode() if isinstance(value, str) else value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    if is_text:
+        return known
+    low, high = integer_range(column.type, unsigned=column.unsigned)
+    return [value for value in known if low <= int(value) <= high]
 
 
 def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list[Value] | None:

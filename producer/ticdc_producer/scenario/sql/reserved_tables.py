@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from sqlglot import exp
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster
@@ -53,6 +55,11 @@ class ReservedTables:
         """The table that was opened under the name of ``table``."""
         return self._generated[_name(table)]
 
+    @property
+    def has_generated(self) -> bool:
+        """Whether a ``generate`` step filled a table."""
+        return bool(self._generated)
+
     @contextmanager
     def alteration_by_step(
         self, table: TableInfo, name: str, altered: Callable[[], TableInfo]
@@ -71,6 +78,12 @@ class ReservedTables:
             self._altering = False
         del self._reserved[old_name]
         self._reserved[new_name] = altered()
+
+    def announce(self, table: Table, where: exp.Expr) -> None:
+        """Note which rows a later statement will select, if they were generated."""
+        generated = self._generated.get(_name(table.info))
+        if generated is not None:
+            generated.announce(table, where)
 
     def use(self, table: Table) -> None:
         """Prepare a table for a DML statement.

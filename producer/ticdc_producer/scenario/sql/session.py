@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -104,6 +104,7 @@ class Session:
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
         with self._located(line):
+            self._announce(text)
             for statement in split_statements(text, line):
                 with self._located(statement.line):
                     self._statement(statement)
@@ -119,6 +120,7 @@ class Session:
         """
         with self._located(line):
             self._begin(line)
+            self._announce(text)
             try:
                 for statement in split_statements(text, line):
                     with self._located(statement.line):
@@ -127,6 +129,19 @@ class Session:
                 self._rollback()
                 raise
             self._commit()
+
+    def _announce(self, text: str) -> None:
+        """Tell generated tables which rows a script selects; whatever is wrong is found when it runs."""
+        if not self._reserved.has_generated:
+            return
+        with suppress(ScenarioError, RecursionError):
+            for statement in split_statements(text):
+                if statement.verb in ("UPDATE", "DELETE"):
+                    _, tree = self._statements.parsed(statement)
+                    where, target = tree.args.get("where"), tree.this
+                    if where is not None and isinstance(target, exp.Table):
+                        table = self._cluster.table(target.db or self._database, target.name)
+                        self._reserved.announce(table, where.this)
 
     def table(self, name: str, *, line: int) -> TableInfo:
         """The table of a name, which may be qualified by its database.
