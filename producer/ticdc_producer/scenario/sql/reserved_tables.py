@@ -36,7 +36,7 @@ class ReservedTables:
         """
         info = table.info
         if (info.schema, info.name) in self:
-            raise _refused(info)
+            raise _refused(info, "one step fills a table; use another table")
         if table.rows:
             raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: generate needs it empty")
         if table.foreign_keys:
@@ -94,7 +94,7 @@ class ReservedTables:
         if name in self._generated:
             self._generated[name].use(table)
         elif name in self._reserved:
-            raise _refused(table.info)
+            raise _refused(table.info, _HINT)
 
     def check(self, tables: Iterable[Table]) -> None:
         """Check all tables after a DDL.
@@ -135,5 +135,5 @@ def _name(table: TableInfo) -> tuple[str, str]:
     return table.schema.lower(), table.name.lower()
 
 
-def _refused(table: TableInfo) -> UnsupportedSQL:
-    return UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=_HINT)
+def _refused(table: TableInfo, hint: str) -> UnsupportedSQL:
+    return UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=hint)
