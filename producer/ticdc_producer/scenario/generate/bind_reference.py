@@ -8,6 +8,7 @@ inserted before it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.column import ColumnInfo
@@ -46,7 +47,8 @@ def bind_reference(
     named = _key(name, column, parent)
     _check_keys_remain(parent, named, column)
     _check_type(parent, named, column)
-    return Reference(parent=parent, column=named, same_step=same_step)
+    # Tasks get the plan with the reference, which needs none of SQL's rows.
+    return Reference(parent=replace(parent, edits=None), column=named, same_step=same_step)
 
 
 def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[GeneratePlan]) -> GeneratePlan:

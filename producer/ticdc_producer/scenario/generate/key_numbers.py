@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
@@ -25,6 +25,34 @@ def numbered_columns(plan: GeneratePlan, table: TableInfo) -> dict[int, ColumnPl
     numbered = {column.column.id: column for column in plan.columns if column.keyed and column.sequence}
     found = {offset: numbered.get(column.id) for offset, column in enumerate(table.columns)}
     return {offset: column for offset, column in found.items() if column is not None}
+
+
+def check_rows_have_keys(plan: GeneratePlan, table: TableInfo) -> None:
+    """Check that the rows of a table are found and computed by key, without Spark.
+
+    :raises UnsupportedSQL: if they are not.
+    """
+    name = table.qualified_name
+    computed = [column.column.name for column in plan.columns if column.expression]
+    if computed:
+        what = f"column {computed[0]!r} of {name} has an expression, which SQL cannot compute"
+        raise UnsupportedSQL(what, hint="the rows of this table cannot be used behind its generate step")
+    if plan.key_changes:
+        what = f"the keys of {name} change in its generate step, so SQL cannot find its rows by key"
+        raise UnsupportedSQL(what, hint="remove key-changes")
+    numbered = numbered_columns(plan, table)
+    for offset, column in enumerate(table.columns):
+        if column.auto_increment and offset not in numbered:
+            what = f"the AUTO_INCREMENT column {column.name!r} of {name} holds generated values in no order"
+            raise UnsupportedSQL(what, hint=f"set distribution: sequence for {column.name!r}")
+
+
+def last_id(plan: GeneratePlan) -> int:
+    """The largest AUTO_INCREMENT value or hidden row id that the step may have used; 0: none."""
+    used = [one.low + plan.all_rows - 1 for one in plan.columns if one.column.auto_increment]
+    if plan.table.clustered_key is None:
+        used.append(plan.rows + plan.transactions * plan.rows_per_transaction)
+    return max(used, default=0)
 
 
 def numbers_in_conflict(plan: GeneratePlan, table: TableInfo, row: Sequence[Value]) -> set[int]:

@@ -18,11 +18,17 @@ from ticdc_producer.model.row_key import key_handle
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.edits import Edits, SQLRows
-from ticdc_producer.scenario.generate.key_numbers import numbered_columns, numbers_in_conflict, row_number
+from ticdc_producer.scenario.generate.key_numbers import (
+    check_rows_have_keys,
+    last_id,
+    numbered_columns,
+    numbers_in_conflict,
+    row_number,
+)
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.sql.column_changes import is_truncated, only_columns_changed
 from ticdc_producer.scenario.sql.generated import fill_generated
-from ticdc_producer.scenario.sql.lookup import values_of_column
+from ticdc_producer.scenario.sql.literal_conditions import values_of_column
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
 
@@ -61,38 +67,13 @@ class GeneratedTable:
         :raises UnsupportedSQL: for a table whose rows cannot be looked up.
         """
         if self._truncated is None:
-            self._refuse(table.info)
-            table.ids.advance(self._last_id())
+            check_rows_have_keys(self._plan, table.info)
+            table.ids.advance(last_id(self._plan))
         self._use(self._commits(), self._commits() + 1)
 
     def _use(self, first: int, last: int) -> None:
         self._first = first if self._first < 0 else self._first
         self._last = last
-
-    def _refuse(self, table: TableInfo) -> None:
-        name, plan = table.qualified_name, self._plan
-        computed = [column.column.name for column in plan.columns if column.expression]
-        if computed:
-            what = f"column {computed[0]!r} of {name} has an expression, which SQL cannot compute"
-            raise UnsupportedSQL(what, hint="the rows of this table cannot be used behind its generate step")
-        if plan.key_changes:
-            what = f"the keys of {name} change in its generate step, so SQL cannot find its rows by key"
-            raise UnsupportedSQL(what, hint="remove key-changes")
-        numbered = numbered_columns(plan, table)
-        for offset, column in enumerate(table.columns):
-            if column.auto_increment and offset not in numbered:
-                what = (
-                    f"the AUTO_INCREMENT column {column.name!r} of {name} holds generated values in no order"
-                )
-                raise UnsupportedSQL(what, hint=f"set distribution: sequence for {column.name!r}")
-
-    def _last_id(self) -> int:
-        """The largest AUTO_INCREMENT value or hidden row id that the step may have used."""
-        plan = self._plan
-        used = [one.low + plan.all_rows - 1 for one in plan.columns if one.column.auto_increment]
-        if plan.table.clustered_key is None:
-            used.append(plan.rows + plan.transactions * plan.rows_per_transaction)
-        return max(used, default=0)
 
     def announce(self, table: Table, where: exp.Expr) -> None:
         """Note which rows a later statement will need, so that one pass finds the rows of many statements."""
@@ -135,7 +116,7 @@ class GeneratedTable:
             raise UnsupportedSQL(f"{what}, more than {MOST_ROWS}", hint="write several statements")
         if numbers <= self._known:
             return
-        from ticdc_producer.scenario.generate.edited_rows import generated_rows  # needs Arrow, others do not
+        from ticdc_producer.scenario.generate.edited_rows import generated_rows  # needs Arrow
 
         wanted = sorted((numbers | self._announced) - self._known)
         for key, image in generated_rows(self._plan, wanted, table.info):

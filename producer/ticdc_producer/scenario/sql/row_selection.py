@@ -12,7 +12,8 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Member, SQLValue
 from ticdc_producer.scenario.sql.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
-from ticdc_producer.scenario.sql.lookup import candidates, split_memberships
+from ticdc_producer.scenario.sql.literal_conditions import split_memberships
+from ticdc_producer.scenario.sql.lookup import candidates
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
 
