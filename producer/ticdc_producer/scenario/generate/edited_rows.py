@@ -41,9 +41,9 @@ def rows_of_table(
         wanted = source.rows(of)
         return lambda numbers: ~rows[numbers] if wanted is None else ~rows[numbers] & wanted(numbers)
 
-    drawn, shown = plan.step_table_after(commits), plan.table_after(commits)
+    old, new = plan.step_table_after(commits), plan.table_after(commits)
     for batch in replace(source, rows=filter_of).existing_rows(plan, commits):
-        yield in_version(batch, drawn, shown)
+        yield in_version(batch, old, new)
 
 
 def generated_rows(plan: GeneratePlan, numbers: Sequence[int], table: TableInfo) -> SQLRows:
