@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenario.generate.edited import COLUMNS, SHORT, TABLE, edited, run
+from tests.scenario.generate.edited import COLUMNS, SHORT, TABLE, edited, rows_at, run
 from tests.scenario.generate.plans import changes_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.generate.plan import GeneratePlan
@@ -117,3 +117,11 @@ def test_an_edited_table_is_not_generated_again(tmp_path: Path) -> None:
     first = {"generate": {"table": "t", **SHORT}}
     with pytest.raises(ScenarioError, match=r"the rows of test\.t were generated"):
         run(tmp_path, {"sql": TABLE}, first, {"sql": "TRUNCATE TABLE t"}, again)
+
+
+def test_ddl_of_a_table_whose_rows_cannot_be_looked_up(tmp_path: Path) -> None:
+    """It needs no row; after TRUNCATE TABLE all rows are SQL's."""
+    ddl = "ALTER TABLE t ADD COLUMN more INT; TRUNCATE TABLE t"
+    dml = f"INSERT INTO t ({COLUMNS}) VALUES (1, 'x', 1, 1, 'a'); UPDATE t SET more = 5"
+    history = edited(tmp_path, ddl, dml, **SHORT, columns={"n": {"expression": "row"}})
+    assert [row[-1] for row in rows_at(history).values()] == [b"5"]

@@ -135,13 +135,13 @@ class Session:
         if not self._reserved.has_generated:
             return
         with suppress(ScenarioError, RecursionError):
-            for statement in split_statements(text):
-                if statement.verb in ("UPDATE", "DELETE"):
-                    _, tree = self._statements.parsed(statement)
-                    where, target = tree.args.get("where"), tree.this
-                    if where is not None and isinstance(target, exp.Table):
-                        table = self._cluster.table(target.db or self._database, target.name)
-                        self._reserved.announce(table, where.this)
+            selecting = [one for one in split_statements(text) if one.verb in ("UPDATE", "DELETE")]
+            for statement in selecting if len(selecting) > 1 else ():
+                _, tree = self._statements.parsed(statement)
+                where, target = tree.args.get("where"), tree.this
+                if where is not None and isinstance(target, exp.Table):
+                    table = self._cluster.table(target.db or self._database, target.name)
+                    self._reserved.announce(table, where.this)
 
     def table(self, name: str, *, line: int) -> TableInfo:
         """The table of a name, which may be qualified by its database.
