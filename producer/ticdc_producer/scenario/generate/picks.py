@@ -68,7 +68,7 @@ def first_event(plan: GeneratePlan, row: Longs) -> Longs:
         transaction, index = np.divmod(new, max(len(positions), 1))
         position = np.array(positions or [0], np.int64)[index]
     else:
-        # The inverse of ``new_rows_before``: the last pick before which there are so many new rows.
+        # The inverse of ``new_rows_before``: the last pick that has this number of new rows before it.
         pick = pick_of(plan, new * plan.table_picks // max(plan.new_rows, 1))
         transaction, statement = np.divmod(pick, plan.picks_per_transaction)
         position = statement * plan.changes_per_row

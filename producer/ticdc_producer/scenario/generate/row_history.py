@@ -97,7 +97,7 @@ class RowChanges:
 class RowHistory:
     """Follows the rows of a table, whose changes are passed in order.
 
-    :raises ScenarioError: if the states of so many rows need too much memory.
+    :raises ScenarioError: if the states of the rows need too much memory.
     """
 
     def __init__(self, plan: GeneratePlan) -> None:
