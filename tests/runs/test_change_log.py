@@ -16,8 +16,8 @@ from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.generated_events import GeneratedPartitions
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
-from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.spark.event_stream import ordered_events
 from ticdc_producer.spark.row_events import row_events
 

@@ -30,6 +30,11 @@ def int_key(number: int) -> bytes:
     return ((number + _SIGN) % (1 << 64)).to_bytes(8, "big")
 
 
+def key_handle(key: bytes) -> int:
+    """The handle of a result of ``int_key``."""
+    return int.from_bytes(key, "big") - _SIGN
+
+
 def handle_of(number: int) -> int:
     """The number as a signed 64-bit handle."""
     return (number + _SIGN) % (1 << 64) - _SIGN

@@ -12,13 +12,12 @@ from pyspark.sql import SparkSession
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.step_rows import generated_at
-from ticdc_producer.scenario.generate.cells import Expressions
+from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.scenario.generate.expressions import (
     ExpressionValues,
     expression_values,
     has_expressions,
-    no_expressions,
 )
 from ticdc_producer.spark.one_task import run_in_one_task
 

@@ -20,6 +20,7 @@ from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.data import data_rows
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource
+from ticdc_producer.scenario.generate.edited_rows import rows_of_table
 from ticdc_producer.scenario.generate.expressions import made_in_tasks
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.verifier.table_state import STATE
@@ -59,7 +60,7 @@ class StepRows:
                 rows=lambda _plan: lambda rows: rows % tasks == task,
                 share=tasks,
             )
-            for batch in source.existing_rows(plan, commits):
+            for batch in rows_of_table(source, plan, commits, of_sql=task == 0):
                 yield replicated_rows(job, table, batch)
 
         return made_in_tasks(self.spark, [plan], tasks, made, made, from_arrow_schema(ROWS))
@@ -79,7 +80,7 @@ def generated_at(
     for plan in job.history.generated:
         table = plan.table_after(commits)
         if table.version in job.stream.whole and (commits is None or commits > plan.first_commit):
-            batches = [replicated_rows(job, table, one) for one in source.existing_rows(plan, commits)]
+            batches = [replicated_rows(job, table, one) for one in rows_of_table(source, plan, commits)]
             rows = pa.Table.from_batches(batches, ROWS).sort_by("row_key")
             yield job.stream.selection.of(table), rows
 

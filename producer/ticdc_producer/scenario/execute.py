@@ -83,7 +83,8 @@ def _execute_steps(
             continue
         before = session.commits
         if isinstance(step, GenerateStep):
-            generated.extend(_bind_generate_step(session, step, scenario, generated))
+            edited = [session.edited(plan) for plan in generated]
+            generated.extend(_bind_generate_step(session, step, scenario, edited))
         elif isinstance(step, DataStep):
             data.append(_bind_data_step(session, step, scenario))
         else:
@@ -95,7 +96,7 @@ def _execute_steps(
         session.history(),
         pinned=pinned,
         resolved=tuple(resolved),
-        generated=tuple(generated),
+        generated=tuple(session.edited(plan) for plan in generated),
         data=tuple(data),
     )
 
@@ -137,10 +138,13 @@ def _bind_generate_step(
         session.reserve_table(name, line=line)
     if step.spec.ddl is None:
         session.skip_commits(step.spec.commits)
-        return plans
-    [plan] = plans
-    versions = _run_ddl_mix(session, step.spec, step.spec.ddl, plan, lines.of("ddl"))
-    return (with_table_versions(plan, versions),)
+    else:
+        [plan] = plans
+        versions = _run_ddl_mix(session, step.spec, step.spec.ddl, plan, lines.of("ddl"))
+        plans = (with_table_versions(plan, versions),)
+    for plan in plans:
+        session.open_generated(plan)
+    return plans
 
 
 def _run_ddl_mix(

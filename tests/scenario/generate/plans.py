@@ -10,9 +10,8 @@ import yaml
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.generate.cells import Expressions
+from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
-from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, RowImage
 from ticdc_producer.scenario.load import load_scenario

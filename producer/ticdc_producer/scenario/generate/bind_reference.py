@@ -8,6 +8,7 @@ inserted before it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.column import ColumnInfo
@@ -44,8 +45,10 @@ def bind_reference(
         what = f"column {column.name!r}: {parent.table.qualified_name} has no row to refer to yet"
         raise ScenarioError(what, column=column.name, hint="give it rows, or insert into it first")
     named = _key(name, column, parent)
+    _check_keys_remain(parent, named, column)
     _check_type(parent, named, column)
-    return Reference(parent=parent, column=named, same_step=same_step)
+    # Tasks get the plan with the reference, which needs none of SQL's rows.
+    return Reference(parent=replace(parent, edits=None), column=named, same_step=same_step)
 
 
 def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[GeneratePlan]) -> GeneratePlan:
@@ -60,7 +63,8 @@ def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[G
 def _key(name: str, column: ColumnInfo, parent: GeneratePlan) -> ColumnPlan:
     """The referenced column: a key column whose values number the rows."""
     table = parent.table.qualified_name
-    columns = {one.column.name.lower(): one for one in parent.columns}
+    names = {one.id: one.name.lower() for one in parent.table_after(None).columns}
+    columns = {names[one.column.id]: one for one in parent.columns if one.column.id in names}
     found = columns.get(name.lower())
     if found is None:
         what = f"column {column.name!r}: table {table} has no column {name!r}"
@@ -82,6 +86,14 @@ def _check_rows_exist(parent: GeneratePlan, column: ColumnInfo) -> None:
     if parent.key_changes:
         what = f"column {column.name!r}: keys of {name} change, so a reference may name an absent row"
         raise ScenarioError(what, column=column.name, hint=f"remove key-changes of {name}")
+
+
+def _check_keys_remain(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> None:
+    """Check that SQL behind the step of the referenced table left all keys that it generated."""
+    if parent.edits is not None and named.column.id in parent.edits.lost_keys:
+        name = f"{parent.table.qualified_name}.{named.column.name}"
+        what = f"column {column.name!r}: SQL removed values of {name}, so a reference may name an absent row"
+        raise ScenarioError(what, column=column.name, hint="put that SQL behind this step")
 
 
 def _rows_before(parent: GeneratePlan, rows: int, table_schedule: TableSchedule, *, same_step: bool) -> int:

@@ -76,6 +76,11 @@ class Arguments:
     draw: Longs
 
 
+def no_expressions(_plan: GeneratePlan, column: ColumnPlan, _of: Arguments) -> pa.Array:
+    """The ``Expressions`` of plans without any."""
+    raise AssertionError(f"the expression of column {column.column.name!r} was not computed")
+
+
 def sources(plan: GeneratePlan, column: ColumnPlan, rows: Longs, versions: Versions) -> Sources:
     """What the values of a column are made of in some rows."""
     if column.keyed:

@@ -79,11 +79,11 @@ class ChangeSource:
         return change_rows(part.plan, part.table, wanted, self.expressions, net=self.net)
 
     def existing_rows(self, plan: GeneratePlan, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of one table after the step (shape ``ROWS``), images of ``plan.table_after(until)``.
+        """The rows of one table after the step (shape ``ROWS``), images of ``plan.step_table_after(until)``.
 
         :param until: after the commits with lower numbers; None: at the end.
         """
-        history, table = self._history(plan), plan.table_after(until)
+        history, table = self._history(plan), plan.step_table_after(until)
         for span in spans([plan], until, share=self.share):
             (part,) = span.tables
             if part.truncations < plan.truncations_before(until):

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.dataframe.canonical import canonical
-from ticdc_producer.scenario.generate.cells import Arguments, Expressions
+from ticdc_producer.scenario.generate.cells import Arguments, Expressions, no_expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
 Draws: TypeAlias = Callable[[int, Expressions], Iterable[object]]
@@ -76,11 +76,6 @@ def has_expressions(plans: Iterable[GeneratePlan]) -> bool:
 def needs_expressions(plan: GeneratePlan) -> bool:
     """Whether a column of the table has an expression."""
     return any(column.expression for column in plan.columns)
-
-
-def no_expressions(_plan: GeneratePlan, column: ColumnPlan, _of: Arguments) -> pa.Array:
-    """The ``Expressions`` of plans without any."""
-    raise AssertionError(f"the expression of column {column.column.name!r} was not computed")
 
 
 def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Draws) -> DataFrame:

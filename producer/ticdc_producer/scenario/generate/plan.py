@@ -11,6 +11,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.column_spec import Distribution
+from ticdc_producer.scenario.generate.edits import Edits
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS, TableSchedule
 
 
@@ -108,6 +109,7 @@ class GeneratePlan:
     :param columns: the columns of all versions of the table.
     :param ddl_every: number of transactions between two DDLs of the table; 0: no DDLs.
     :param versions: the table at the start of the step and after each of its DDLs; empty without DDLs.
+    :param edits: what SQL did to the table behind the step; None: nothing.
     """
 
     file: str
@@ -131,6 +133,7 @@ class GeneratePlan:
     columns: tuple[ColumnPlan, ...]
     ddl_every: int = 0
     versions: tuple[TableInfo, ...] = ()
+    edits: Edits | None = None
 
     @property
     def rows_move(self) -> bool:
@@ -158,7 +161,12 @@ class GeneratePlan:
         return before - before // (self.ddl_every + 1) if self.ddl_every else before
 
     def table_after(self, commits: int | None) -> TableInfo:
-        """The table after a number of commits of the history; None: after the step."""
+        """The table after a number of commits of the history; None: after the last one."""
+        edited = None if self.edits is None else self.edits.table_after(commits)
+        return self.step_table_after(commits) if edited is None else edited
+
+    def step_table_after(self, commits: int | None) -> TableInfo:
+        """The table after a number of commits, as the step left it; None: after the step."""
         return self.versions[self._version_after(commits)] if self.versions else self.table
 
     def truncations_before(self, commits: int | None) -> int:

@@ -73,6 +73,7 @@ def run_insert(
     check_assignments(updates, scope)
     if ignore and not updates:
         rows = [values for values in rows if has_parents(table, values)]
+    table.load_conflicting(rows)
     for values in rows:
         if verb == "REPLACE":
             _replace(table, values, transaction)

@@ -5,14 +5,17 @@ A lookup only narrows the search: the caller checks the whole condition for each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
-from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
+from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.row_key import index_key, int_key
+from ticdc_producer.scenario.sql.literal_conditions import (
+    equal_text_or_integer,
+    integer_of,
+    joined_by_and,
+    names_column,
+)
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 
@@ -31,7 +34,7 @@ def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
     """The row of a unique key if the conditions joined by AND fix all of its columns; otherwise all rows."""
     wanted = {
         condition.this.name.lower(): condition.expression
-        for condition in _joined_by_and(where)
+        for condition in joined_by_and(where)
         if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
     }
     columns = table.info.columns
@@ -41,24 +44,12 @@ def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
             continue
         values: list[Value] = [None] * len(columns)
         for offset, name in zip(index.offsets, names, strict=True):
-            values[offset] = _stored(columns[offset], wanted[name])
+            values[offset] = equal_text_or_integer(columns[offset], wanted[name])
         key = index_key(columns, index, values)
         if key is not None:
             location = table.entries.get(index.name, {}).get(key)
             return [] if location is None else [table.rows[location]]
     return table.scan()
-
-
-def _stored(column: ColumnInfo, node: exp.Expr) -> Value:
-    """The value of a column that equals a literal; None if several values may equal it."""
-    if column.type in INTEGERS:
-        number = _number(node)
-        low, high = integer_range(column.type, unsigned=column.unsigned)
-        return str(number).encode() if number is not None and low <= number <= high else None
-    is_text = column.type in CHARSET_BEARING and column.type not in NUMBERED and column.charset != "binary"
-    if is_text and isinstance(node, exp.Literal) and node.is_string:
-        return str(node.this).encode("utf-8", "surrogateescape")
-    return None
 
 
 def _handle_column(table: Table) -> str | None:
@@ -71,40 +62,14 @@ def _handle_column(table: Table) -> str | None:
 
 def _wanted(where: exp.Expr, handle: str) -> list[int] | None:
     """The handles that one of the conditions joined by AND allows; None if no condition limits them."""
-    for condition in _joined_by_and(where):
-        if isinstance(condition, exp.EQ) and _is_handle(condition.this, handle):
-            numbers = [_number(condition.expression)]
-        elif isinstance(condition, exp.In) and _is_handle(condition.this, handle):
-            numbers = [_number(choice) for choice in condition.expressions]
+    for condition in joined_by_and(where):
+        if isinstance(condition, exp.EQ) and names_column(condition.this, handle):
+            numbers = [integer_of(condition.expression)]
+        elif isinstance(condition, exp.In) and names_column(condition.this, handle):
+            numbers = [integer_of(choice) for choice in condition.expressions]
         else:
             continue
         known = [number for number in numbers if number is not None]
         if known and len(known) == len(numbers):
             return known
     return None
-
-
-def _joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
-    pending = [where]
-    while pending:
-        condition = pending.pop()
-        if isinstance(condition, exp.And):
-            pending += [condition.expression, condition.this]
-        elif isinstance(condition, exp.Paren):
-            pending.append(condition.this)
-        else:
-            yield condition
-
-
-def _is_handle(node: exp.Expr, handle: str) -> bool:
-    return isinstance(node, exp.Column) and node.name.lower() == handle
-
-
-def _number(node: exp.Expr) -> int | None:
-    """The value of an integer literal, with or without a minus; None for any other node."""
-    if isinstance(node, exp.Neg):
-        number = _number(node.this)
-        return None if number is None else -number
-    digits = str(node.this)
-    plain = isinstance(node, exp.Literal) and not node.is_string and digits.isascii() and digits.isdigit()
-    return int(digits) if plain and len(digits) <= 20 else None

@@ -1,22 +1,27 @@
-"""Tables that a ``generate`` or ``data`` step fills: the SQL session does not hold their rows."""
+"""Tables that a ``generate`` or ``data`` step fills: the SQL session does not hold all their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from sqlglot import exp
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.generated_table import POSSIBLE_DDL, GeneratedTable
 from ticdc_producer.scenario.sql.storage import Table
 
-_HINT = "generated rows are not in the SQL session; put this before the generate step, or use another table"
+_HINT = "the SQL session does not hold its rows; put this before the step, or use another table"
 
 
 class ReservedTables:
-    """The tables that SQL statements of the scenario may no longer use."""
+    """The tables that SQL statements of the scenario may no longer use, or within limits only."""
 
     def __init__(self) -> None:
         self._reserved: dict[tuple[str, str], TableInfo] = {}
+        self._generated: dict[tuple[str, str], GeneratedTable] = {}
         self._altering = False
 
     def __contains__(self, name: tuple[str, str]) -> bool:
@@ -30,15 +35,30 @@ class ReservedTables:
         :raises UnsupportedSQL: if the table holds rows, or has a foreign key, or is referenced by one.
         """
         info = table.info
-        self.refuse(info)
+        if (info.schema, info.name) in self:
+            raise _refused(info, "one step fills a table; use another table")
         if table.rows:
             raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: generate needs it empty")
         if table.foreign_keys:
             raise UnsupportedSQL(
                 f"table {info.qualified_name} has a foreign key: generate does not follow it"
             )
-        self._reserved[info.schema.lower(), info.name.lower()] = info
+        self._reserved[_name(info)] = info
         self.check(tables)
+
+    def open(self, table: Table, generated: GeneratedTable) -> None:
+        """Let statements behind a ``generate`` step use the rows of its table."""
+        self._generated[_name(table.info)] = generated
+        table.source = generated
+
+    def generated(self, table: TableInfo) -> GeneratedTable:
+        """The table that was opened under the name of ``table``."""
+        return self._generated[_name(table)]
+
+    @property
+    def has_generated(self) -> bool:
+        """Whether a ``generate`` step filled a table."""
+        return bool(self._generated)
 
     @contextmanager
     def alteration_by_step(
@@ -59,25 +79,61 @@ class ReservedTables:
         del self._reserved[old_name]
         self._reserved[new_name] = altered()
 
-    def refuse(self, table: TableInfo) -> None:
-        """:raises UnsupportedSQL: if the table is reserved."""
-        if (table.schema, table.name) in self:
-            raise UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=_HINT)
+    def announce(self, table: Table, where: exp.Expr) -> None:
+        """Note which rows a later statement will select, if they were generated."""
+        generated = self._generated.get(_name(table.info))
+        if generated is not None:
+            generated.announce(table, where)
+
+    def use(self, table: Table) -> None:
+        """Prepare a table for a DML statement.
+
+        :raises UnsupportedSQL: if the table is reserved, and its rows cannot be looked up.
+        """
+        name = _name(table.info)
+        if name in self._generated:
+            self._generated[name].use(table)
+        elif name in self._reserved:
+            raise _refused(table.info, _HINT)
 
     def check(self, tables: Iterable[Table]) -> None:
         """Check all tables after a DDL.
 
-        :raises UnsupportedSQL: if it changed a reserved table, or made a foreign key to one.
+        :raises UnsupportedSQL: if it made a foreign key to a reserved table, or changed one otherwise than
+            statements behind a ``generate`` step may.
         """
         if self._altering:
             return
-        existing = {(table.info.schema.lower(), table.info.name.lower()): table for table in tables}
+        existing = {_name(table.info): table for table in tables}
         for name, info in self._reserved.items():
-            if name not in existing or existing[name].info != info:
-                what = f"DDL of {info.qualified_name} after its generate step is not supported"
-                raise UnsupportedSQL(what, hint=_HINT)
+            self._follow(name, info, existing[name].info if name in existing else None)
         for table in existing.values():
             for key in table.foreign_keys:
                 if key.parent in self:
                     what = f"a foreign key to {'.'.join(key.parent)}, whose rows were generated"
                     raise UnsupportedSQL(f"{what}, is not supported", hint=_HINT)
+
+    def _follow(self, name: tuple[str, str], old: TableInfo, new: TableInfo | None) -> None:
+        if new == old:
+            return
+        if new is None or name not in self._generated:
+            what = f"DDL of {old.qualified_name} after its generate step is not supported"
+            raise UnsupportedSQL(what, hint=POSSIBLE_DDL if name in self._generated else _HINT)
+        self._generated[name].follow_ddl(old, new)
+        self._reserved[name] = new
+
+    def take_snapshot(self, cluster: Cluster, counts: Iterable[int]) -> None:
+        """Note the rows of generated tables that statements used, after some numbers of commits."""
+        counts = [*counts]
+        for (schema, name), generated in self._generated.items():
+            table = cluster.databases[schema].tables.get(name) if schema in cluster.databases else None
+            if table is not None:  # else the DDL that removed it is refused
+                generated.take_snapshot(table, counts)
+
+
+def _name(table: TableInfo) -> tuple[str, str]:
+    return table.schema.lower(), table.name.lower()
+
+
+def _refused(table: TableInfo, hint: str) -> UnsupportedSQL:
+    return UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=hint)

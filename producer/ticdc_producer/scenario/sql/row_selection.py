@@ -7,10 +7,12 @@ from functools import cmp_to_key
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Member, SQLValue
 from ticdc_producer.scenario.sql.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.evaluate import check_expression, collation_of, evaluate
+from ticdc_producer.scenario.sql.literal_conditions import split_memberships
 from ticdc_producer.scenario.sql.lookup import candidates
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
@@ -20,10 +22,17 @@ def select_rows(tree: exp.Expr, table: Table, mode: SQLMode) -> list[Row]:
     """The selected rows in the order of ORDER BY, otherwise of their locations."""
     where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
     _check(where, order, Scope(mode, table.info))
+    table.load_selected(None if where is None else where.this)
     if where is None:
         rows = table.scan()
     else:
-        rows = [row for row in candidates(where.this, table) if _holds(where.this, table, row, mode)]
+        memberships, others = split_memberships(where.this, table.info, mode)
+        rows = [
+            row
+            for row in candidates(where.this, table)
+            if all(_is_member(table, row, offset, values) for offset, values in memberships)
+            and all(_holds(condition, table, row, mode) for condition in others)
+        ]
     if order is not None:
         rows = _sorted(rows, order, table, mode)
     return rows if limit is None else rows[: _limit(limit)]
@@ -38,6 +47,11 @@ def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None
 
 def _holds(condition: exp.Expr, table: Table, row: Row, mode: SQLMode) -> bool:
     return as_boolean(evaluate(condition, Scope(mode, table.info, table.read(row)))) is True
+
+
+def _is_member(table: Table, row: Row, offset: int, values: frozenset[bytes]) -> bool:
+    value = row.values[offset]
+    return value is not None and encode_part(table.info.columns[offset], value) in values
 
 
 def _limit(node: exp.Expr) -> int:

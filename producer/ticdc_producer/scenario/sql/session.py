@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,12 +15,14 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, History, State, TableState
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
@@ -103,6 +105,7 @@ class Session:
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
         with self._located(line):
+            self._announce(text)
             for statement in split_statements(text, line):
                 with self._located(statement.line):
                     self._statement(statement)
@@ -118,6 +121,7 @@ class Session:
         """
         with self._located(line):
             self._begin(line)
+            self._announce(text)
             try:
                 for statement in split_statements(text, line):
                     with self._located(statement.line):
@@ -126,6 +130,19 @@ class Session:
                 self._rollback()
                 raise
             self._commit()
+
+    def _announce(self, text: str) -> None:
+        """Tell generated tables which rows a script selects; whatever is wrong is found when it runs."""
+        if not self._reserved.has_generated:
+            return
+        with suppress(ScenarioError, RecursionError):
+            selecting = [one for one in split_statements(text) if one.verb in ("UPDATE", "DELETE")]
+            for statement in selecting if len(selecting) > 1 else ():
+                _, tree = self._statements.parsed(statement)
+                where, target = tree.args.get("where"), tree.this
+                if where is not None and isinstance(target, exp.Table):
+                    table = self._cluster.table(target.db or self._database, target.name)
+                    self._reserved.announce(table, where.this)
 
     def table(self, name: str, *, line: int) -> TableInfo:
         """The table of a name, which may be qualified by its database.
@@ -157,10 +174,24 @@ class Session:
             self.run(ddl, line=line)
         return altered()
 
+    def open_generated(self, plan: GeneratePlan) -> None:
+        """Let statements behind a ``generate`` step use the rows of one of its tables."""
+        info = plan.step_table_after(None)
+        generated = GeneratedTable(plan, lambda: self._commits, lambda: self._mode)
+        self._reserved.open(self._cluster.table(info.schema, info.name), generated)
+
+    def edited(self, plan: GeneratePlan) -> GeneratePlan:
+        """The plan with what SQL did to its table so far."""
+        info = plan.step_table_after(None)
+        generated = self._reserved.generated(info)
+        if not generated.is_used:
+            return plan
+        return replace(plan, edits=generated.edits(self._cluster.table(info.schema, info.name)))
+
     def skip_commits(self, commits: int) -> None:
         """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""
         crossed = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
-        self._state_at.update(dict.fromkeys(crossed, self._state()))
+        self._take_snapshot(crossed)
         self._commits += commits
 
     def _named(self, name: str) -> Table:
@@ -190,7 +221,12 @@ class Session:
     def _count_commit(self) -> None:
         self._commits += 1
         if self._commits in self._snapshots:
-            self._state_at[self._commits] = self._state()
+            self._take_snapshot([self._commits])
+
+    def _take_snapshot(self, counts: Collection[int]) -> None:
+        if counts:
+            self._state_at.update(dict.fromkeys(counts, self._state()))
+            self._reserved.take_snapshot(self._cluster, counts)
 
     def _step(self, statement: Statement) -> None:
         if statement.verb not in _DML:
@@ -288,7 +324,7 @@ class Session:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db")
         found = self._cluster.table(table.db or self._database, table.name)
-        self._reserved.refuse(found.info)
+        self._reserved.use(found)
         return found
 
     def _begin(self, line: int) -> None:

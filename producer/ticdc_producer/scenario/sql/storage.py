@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
+
+from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
@@ -42,6 +44,16 @@ class Row:
         return self.table_id, self.key
 
 
+class RowSource(Protocol):
+    """Rows of a table that are stored only when a statement needs them."""
+
+    def load_selected(self, table: Table, where: exp.Expr | None, /) -> None:
+        """Store the rows that a WHERE may select."""
+
+    def load_conflicting(self, table: Table, rows: Iterable[Sequence[Value]], /) -> None:
+        """Store the rows that may have a unique key in common with some rows."""
+
+
 @dataclass(slots=True)
 class Table:
     """A table and its rows.
@@ -49,6 +61,7 @@ class Table:
     :param entries: per unique index, the primary key included: from index key to row location.
     :param next_index_id: id of the next index; ids are never reused.
     :param secondary_index: per tuple of column offsets, built at its first lookup: from key to row locations.
+    :param source: the rows that are not stored yet; None: all rows are stored.
     """
 
     info: TableInfo
@@ -59,6 +72,7 @@ class Table:
     rows: dict[RowLocation, Row] = field(default_factory=dict)
     entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
+    source: RowSource | None = None
 
     def read(self, row: Row) -> list[Value]:
         """The values of a row as statements read them.
@@ -112,12 +126,23 @@ class Table:
 
         :param ignoring: location of the row that is being updated; it does not conflict with itself.
         """
+        self.load_conflicting([values])
         for index in self._unique_indexes():
             key = index_key(self.info.columns, index, values)
             conflicting = None if key is None else self.entries.get(index.name, {}).get(key)
             if conflicting is not None and conflicting != ignoring:
                 return index, self.rows[conflicting]
         return None
+
+    def load_selected(self, where: exp.Expr | None) -> None:
+        """Store the rows that a WHERE may select, if they are not stored yet."""
+        if self.source is not None:
+            self.source.load_selected(self, where)
+
+    def load_conflicting(self, rows: Iterable[Sequence[Value]]) -> None:
+        """Store the rows that may have a unique key in common with some rows, if they are not stored yet."""
+        if self.source is not None:
+            self.source.load_conflicting(self, rows)
 
     def rows_holding(self, offsets: tuple[int, ...], key: bytes) -> list[Row]:
         """The rows whose columns have a key, in the order of their locations.

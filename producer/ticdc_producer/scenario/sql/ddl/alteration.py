@@ -165,6 +165,7 @@ class Alteration:
             self.table.partitioning,
             self.next_index_id,
             foreign_keys=self.foreign_keys,
+            source=self.table.source,
         )
         check_columns_exist(self.info, self.foreign_keys)
         for row in self.table.scan():
