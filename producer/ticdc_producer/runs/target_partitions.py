@@ -12,9 +12,9 @@ from ticdc_producer.dispatch.rules import Route
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.pipeline.commit import commit_ts
 from ticdc_producer.pipeline.event_stream import StreamPlan
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import cells, no_expressions, sources
 from ticdc_producer.scenario.generate.changes import in_parts
-from ticdc_producer.scenario.generate.draw import Flags, Longs
 from ticdc_producer.scenario.generate.events import RowFilter
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, Versions, first_versions

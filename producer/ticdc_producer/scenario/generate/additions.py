@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
-from sqlglot import exp, parse_one
 
 from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.scenario.generate.amounts import evaluated
+from ticdc_producer.scenario.generate.amounts import evaluated, parsed
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
-from ticdc_producer.scenario.generate.draw import Longs, draw
+from ticdc_producer.scenario.generate.draw import draw
 from ticdc_producer.scenario.generate.events import Events
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
@@ -25,7 +23,7 @@ def added_units(plan: GeneratePlan, column: ColumnPlan, updates: Events) -> Long
     :raises ScenarioError: for a condition that is not supported.
     """
     found = evaluated(
-        _tree(column.adds),
+        parsed(column.adds),
         {
             "row": updates.row,
             "transaction": updates.commit,
@@ -36,22 +34,8 @@ def added_units(plan: GeneratePlan, column: ColumnPlan, updates: Events) -> Long
     return np.where(found.null, 0, found.units).astype(np.int64)
 
 
-def check_conditions(column: ColumnPlan) -> None:
-    """Check that the conditions of an expression can be evaluated.
-
-    :raises ScenarioError: without file and line, for one that cannot.
-    """
-    nothing = np.zeros(1, np.int64)
-    evaluated(_tree(column.adds), dict.fromkeys(("row", "transaction", "place", "draw"), nothing))
-
-
 def added_scale(column: ColumnPlan) -> int:
     """Number of fraction digits of sums."""
     if column.column.type in INTEGERS:
         return 0
     return min(max(column.column.decimal, 0), DECIMAL_DIGITS)
-
-
-@lru_cache
-def _tree(text: str) -> exp.Expr:
-    return parse_one(text, dialect="spark")

@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.generate.draw import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 
 Units: TypeAlias = npt.NDArray[Any]
 """Integers: ``int64``, or Python's."""
+NAMES = ("row", "transaction", "place", "draw")
+"""What an expression can use."""
 _QUOTIENT_SCALE = 6
 _FITS = 1 << 62
 
@@ -52,6 +54,20 @@ class Amounts:
 Names: TypeAlias = Mapping[str, Longs]
 _Condition: TypeAlias = tuple[Flags, Flags]
 """Which rows fulfil a condition, and for which it is NULL."""
+
+
+@lru_cache
+def parsed(text: str) -> exp.Expr:
+    """The syntax tree of an expression whose bounds are known."""
+    return parse_one(text, dialect="spark")
+
+
+def check_conditions(text: str) -> None:
+    """Check that the conditions of an expression can be evaluated.
+
+    :raises ScenarioError: for one that cannot.
+    """
+    evaluated(parsed(text), dict.fromkeys(NAMES, np.zeros(1, np.int64)))
 
 
 def evaluated(tree: exp.Expr, names: Names) -> Amounts:

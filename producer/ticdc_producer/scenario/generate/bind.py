@@ -15,9 +15,9 @@ from ticdc_producer.scenario.generate.column_spec import ColumnSpec
 from ticdc_producer.scenario.generate.domain import reject_type
 from ticdc_producer.scenario.generate.operation_rates import Rates, operation_rates
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference, TxnStep, salt
-from ticdc_producer.scenario.generate.row_history import check_state_size
 from ticdc_producer.scenario.generate.source_lines import SourceLines
 from ticdc_producer.scenario.generate.spec import Generate, Statement
+from ticdc_producer.scenario.generate.state_size import check_state_size
 from ticdc_producer.scenario.generate.table_schedule import (
     ALWAYS,
     TableSchedule,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, integer_range
-from ticdc_producer.scenario.generate.additions import check_conditions
+from ticdc_producer.scenario.generate.amounts import check_conditions
 from ticdc_producer.scenario.generate.bounds import Bounds, bounds_of
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
@@ -21,7 +21,7 @@ def check_added(plan: GeneratePlan, column: ColumnPlan) -> None:
     :raises ScenarioError: without file and line, if a value might leave the column's range.
     """
     each = bounds_of(column.adds, _names(plan))
-    check_conditions(column)
+    check_conditions(column.adds)
     most = _updates(plan, column)
     if column.column.type in INTEGERS:
         each = each.outward(1)

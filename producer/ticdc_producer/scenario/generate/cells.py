@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, MySQLType
+from ticdc_producer.scenario.generate.arrays import Hashes, Longs
 from ticdc_producer.scenario.generate.domain import REAL_STEPS, is_string
 from ticdc_producer.scenario.generate.draw import (
-    Hashes,
-    Longs,
     draw,
     happens,
     letters,

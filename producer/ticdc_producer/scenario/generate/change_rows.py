@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions, Sources, cells, sources
-from ticdc_producer.scenario.generate.draw import Flags, Longs
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 from ticdc_producer.scenario.generate.row_keys import handles, int_keys

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import IMAGE
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows, existing_rows
-from ticdc_producer.scenario.generate.draw import Longs
 from ticdc_producer.scenario.generate.events import RowFilter
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, RowHistory

@@ -8,18 +8,13 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import shake_128
 from math import ceil
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_producer.scenario.generate.power import Reals, exponential, logarithm
-
-Longs: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Hashes: TypeAlias = npt.NDArray[np.uint64]
-_Octets: TypeAlias = npt.NDArray[np.uint8]
+from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs, Octets, Reals
+from ticdc_producer.scenario.generate.power import exponential, logarithm
 
 _MASK = (1 << 64) - 1
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -130,7 +125,7 @@ def _texts(pool: bytes, salt: int, of: Longs, most: int, lengths: Longs | None) 
     return binary_array(np.concatenate([[0], np.cumsum(lengths)]), columns[used])
 
 
-def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> npt.NDArray[np.uint8]:
+def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> Octets:
     """For each number, ``most`` bytes: fragments of a pool at offsets given by hashes."""
     size = next((size for longest, size in _FRAGMENTS if most <= longest), _LONG_FRAGMENT)
     offsets = np.empty((len(of), -(-most // size)), np.int64)
@@ -141,7 +136,7 @@ def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> npt.NDArray[np.u
         offsets[:, number] = (drawn >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
     if not offsets.size:
         return np.empty((len(of), most), np.uint8)
-    fragments: _Octets = _windows(pool, size).take(offsets).view(np.uint8)
+    fragments: Octets = _windows(pool, size).take(offsets).view(np.uint8)
     return fragments[:, :most]
 
 
@@ -152,7 +147,7 @@ def _windows(pool: bytes, size: int) -> npt.NDArray[np.void]:
     return np.ascontiguousarray(windows[: 1 << _OFFSET_BITS]).view(f"V{size}").ravel()
 
 
-def binary_array(ends: Longs, data: _Octets) -> pa.Array:
+def binary_array(ends: Longs, data: Octets) -> pa.Array:
     """An Arrow array of byte strings.
 
     :param ends: 0, and the end of each value in the data.

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource
-from ticdc_producer.scenario.generate.draw import Flags, Longs
 from ticdc_producer.scenario.generate.edits import SQLRows
 from ticdc_producer.scenario.generate.events import RowFilter
 from ticdc_producer.scenario.generate.plan import GeneratePlan

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.scenario.generate.draw import Flags, Longs, draw, happens, uniform_of, zipf
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.draw import draw, happens, uniform_of, zipf
 from ticdc_producer.scenario.generate.picks import new_rows_before, pick_of
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD

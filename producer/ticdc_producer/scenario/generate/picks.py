@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ticdc_producer.scenario.generate.draw import Longs
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS
 

@@ -6,12 +6,9 @@ that IEEE 754 rounds correctly: sums, products, quotients, and scaling by powers
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Reals: TypeAlias = npt.NDArray[np.float64]
+from ticdc_producer.scenario.generate.arrays import Reals
 
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 """The logarithm of 2 in two parts: products of the first with small integers are exact."""

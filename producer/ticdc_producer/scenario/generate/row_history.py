@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.generate.additions import added_units
-from ticdc_producer.scenario.generate.draw import Flags, Longs, draw, happens, uniform
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.draw import draw, happens, uniform
 from ticdc_producer.scenario.generate.events import Events
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.runs import Runs
+from ticdc_producer.scenario.generate.state_size import may_change
 
-MOST_STATE_BYTES = 4 << 30
-"""Maximum size of the states of the rows that one task follows."""
 _ALSO = 0.25
 """Probability of each further column to change in an update."""
 NEVER = -1
@@ -99,7 +98,7 @@ class RowHistory:
 
     def __init__(self, plan: GeneratePlan) -> None:
         self._plan = plan
-        self._updated = [column.offset for column in plan.columns if _may_change(plan, column)]
+        self._updated = [column.offset for column in plan.columns if may_change(plan, column)]
         self._adding = [column for column in plan.columns if column.adds]
         self._rows = plan.all_rows if plan.revisits_rows else 0
         self.forget()
@@ -208,22 +207,6 @@ class RowHistory:
             state.added[offset][rows] = column
 
 
-def check_state_size(plan: GeneratePlan) -> None:
-    """Check that the states of a table's rows fit into the memory of a task.
-
-    :raises ScenarioError: with file and line of the step, if they do not.
-    """
-    columns = 3 + sum(_may_change(plan, column) or bool(column.adds) for column in plan.columns)
-    size = columns * 8 * plan.all_rows if plan.revisits_rows else 0
-    if size > MOST_STATE_BYTES:
-        what = (
-            f"to follow the {plan.all_rows} rows of {plan.table.qualified_name}, each task needs "
-            f"{size >> 20} MiB, more than {MOST_STATE_BYTES >> 20}"
-        )
-        hint = "set fewer rows, name the columns that updates change, or insert only"
-        raise ScenarioError(what, file=plan.file, line=plan.line, hint=hint)
-
-
 def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:
     """Whether rows exist after their changes.
 
@@ -236,15 +219,6 @@ def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:
     starts_absent = since.from_start & ~existed_before
     found: Flags = (since.steps + starts_absent) % 2 == 0
     return found
-
-
-def _may_change(plan: GeneratePlan, column: ColumnPlan) -> bool:
-    """Whether updates may give a column a new value, other than by adding to it or changing keys."""
-    if column.keyed or column.adds:
-        return False
-    if plan.each:
-        return any(column.offset in one.updates for one in plan.each)
-    return not plan.updates or column.offset in plan.updates
 
 
 def _updates(plan: GeneratePlan, offset: int, events: Events) -> Flags:

@@ -12,7 +12,8 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED
 from ticdc_producer.model.row_key import encode_part, prefix
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.draw import Hashes, Longs, binary_array
+from ticdc_producer.scenario.generate.arrays import Hashes, Longs
+from ticdc_producer.scenario.generate.draw import binary_array
 
 _SIGN = np.uint64(1 << 63)
 _INT, _UINT = 3, 4

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ticdc_producer.scenario.generate.draw import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 
 Column = TypeVar("Column", Longs, Flags)
 _INDEX_BITS = 24

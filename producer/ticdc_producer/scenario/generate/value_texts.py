@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
 from ticdc_producer.scenario.dataframe.float_column import float_texts
+from ticdc_producer.scenario.generate.arrays import Hashes, Longs, Reals
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
-from ticdc_producer.scenario.generate.draw import Hashes, Longs
-from ticdc_producer.scenario.generate.power import Reals
 
 T = MySQLType
 
