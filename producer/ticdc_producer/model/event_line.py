@@ -38,8 +38,10 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _in_column_order(image: Any, columns: Iterable[Sequence[Any]]) -> dict[str, Any]:
     """An image as JSON. Spark returns the members of a map in an order of its own."""
-    positions = {name: position for position, (name, *_) in enumerate(columns)}
-    members = sorted(_items(image), key=lambda member: positions.get(member[0], len(positions)))
+    names, members = [name for name, *_ in columns], [*_items(image)]
+    if [name for name, _ in members] != names:
+        positions = {name: position for position, name in enumerate(names)}
+        members.sort(key=lambda member: positions.get(member[0], len(positions)))
     return {name: to_json(_bytes(value)) for name, value in members}
 
 

@@ -22,7 +22,8 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 def json_line(content: Mapping[str, Any]) -> str:
     """One line of a ``.jsonl`` file, without line end; Unicode line ends in it are escaped."""
-    return _encode(content).translate(_LINE_ENDS)
+    text = _encode(content)
+    return text if text.isascii() else text.translate(_LINE_ENDS)
 
 
 def to_json(value: Value) -> Any:
