@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tests.runs.test_generate import SCENARIO
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import change_log
+from ticdc_producer.runs.change_log import ChangeLog, change_log
 from ticdc_producer.runs.generated_events import GeneratedPartitions
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
@@ -50,6 +50,12 @@ def by_partition(job: Job) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
+def in_partitions(committed: ChangeLog, job: Job) -> DataFrame:
+    """The events that a task of Spark draws for each partition."""
+    schema = from_arrow_schema(EVENT_STREAM)
+    return committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])
 def test_a_partition_draws_what_all_changes_lead_to(tmp_path: Path, scenario: str, rule: str) -> None:
@@ -73,8 +79,7 @@ def test_tasks_draw_partitions_or_rows(spark: SparkSession, tmp_path: Path, scen
     path.write_text(scenario)
     job = prepare(path)
     committed = change_log(spark, job.history)
-    schema = from_arrow_schema(EVENT_STREAM)
-    partitions = committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+    partitions = in_partitions(committed, job)
     rows = ordered_events(committed.rows(job.stream), job.stream)
     every_change = ordered_events(row_events(committed.changes, job.stream), job.stream)
     assert committed.changes.count() == job.history.row_changes
@@ -101,7 +106,6 @@ def test_columns_with_expressions(spark: SparkSession, tmp_path: Path) -> None:
     path.write_text(text)
     job = prepare(path)
     committed = change_log(spark, job.history)
-    schema = from_arrow_schema(EVENT_STREAM)
-    partitions = committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+    partitions = in_partitions(committed, job)
     rows = ordered_events(committed.rows(job.stream), job.stream)
     assert partitions.toArrow().to_pylist() == rows.toArrow().to_pylist()

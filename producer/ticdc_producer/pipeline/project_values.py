@@ -46,8 +46,3 @@ def project_values(events: pa.RecordBatch, tables: Iterable[TableInfo], fidelity
                 images = replaced_values(images, first + index, projected)
         events = events.set_column(field, events.schema.field(field), images)
     return events
-
-
-def projects_values(tables: Iterable[TableInfo], fidelity: Fidelity) -> bool:
-    """Whether the protocol alters values of any table."""
-    return any(fidelity.value_projection(column) for table in tables for column in table.sent_columns)

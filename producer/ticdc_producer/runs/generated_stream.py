@@ -15,7 +15,7 @@ from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import StreamPlan, net_row_events
 from ticdc_producer.runs.generated_events import GeneratedPartitions
 from ticdc_producer.scenario.generate.cells import Expressions
-from ticdc_producer.scenario.generate.changes import ChangeSource
+from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import made_in_tasks, needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
@@ -74,7 +74,7 @@ def _drawn_by_rows(
             plans=plans,
             expressions=expressions,
             drawn=lambda plan: needs_expressions(plan) or not only_expressions,
-            rows=lambda _plan: lambda rows: rows % tasks == task,
+            rows=part_of_rows(task, tasks),
             share=tasks,
             net=net,
         )

@@ -19,7 +19,7 @@ from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.data import data_rows
 from ticdc_producer.scenario.generate.cells import Expressions
-from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource
+from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table
 from ticdc_producer.scenario.generate.expressions import made_in_tasks
 from ticdc_producer.scenario.generate.plan import GeneratePlan
@@ -41,12 +41,10 @@ class StepRows:
         """
         for plan in self.plans:
             table = plan.table_after(commits)
-            if table.version in job.stream.whole and (commits is None or commits > plan.first_commit):
+            if _is_compared(job, table, plan.first_commit, commits):
                 yield job.stream.selection.of(table), self._generated(job, plan, commits)
         for source in self.data:
-            if source.table.version in job.stream.whole and (
-                commits is None or commits > source.first_commit
-            ):
+            if _is_compared(job, source.table, source.first_commit, commits):
                 yield job.stream.selection.of(source.table), self._read(job, source, commits)
 
     def _generated(self, job: Job, plan: GeneratePlan, commits: int | None) -> DataFrame:
@@ -57,7 +55,7 @@ class StepRows:
             source = ChangeSource(
                 plans=[plan],
                 expressions=expressions,
-                rows=lambda _plan: lambda rows: rows % tasks == task,
+                rows=part_of_rows(task, tasks),
                 share=tasks,
             )
             for batch in rows_of_table(source, plan, commits, of_sql=task == 0):
@@ -79,10 +77,15 @@ def generated_at(
     source = ChangeSource(plans=job.history.generated, expressions=expressions)
     for plan in job.history.generated:
         table = plan.table_after(commits)
-        if table.version in job.stream.whole and (commits is None or commits > plan.first_commit):
+        if _is_compared(job, table, plan.first_commit, commits):
             batches = [replicated_rows(job, table, one) for one in rows_of_table(source, plan, commits)]
             rows = pa.Table.from_batches(batches, ROWS).sort_by("row_key")
             yield job.stream.selection.of(table), rows
+
+
+def _is_compared(job: Job, table: TableInfo, first_commit: int, commits: int | None) -> bool:
+    """Whether the changefeed sends all rows of a table, and its step has begun after some commits."""
+    return table.version in job.stream.whole and (commits is None or commits > first_commit)
 
 
 def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:

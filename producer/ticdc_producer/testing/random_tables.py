@@ -135,8 +135,8 @@ def _elements(code: MySQLType) -> st.SearchStrategy[tuple[str, ...]]:
     members = st.sampled_from(
         ["a", "A b", "it's", "'", "''", '"', "é", "%d", "back\\", "\\'", "<&>", "🙂", ""]
     )
-    # An empty member of a SET has the same text as the empty set.
-    members = members | st.just("a,b") if code == T.ENUM else members.filter(bool)
+    if code == T.ENUM:
+        members |= st.just("a,b")
     few = st.lists(members, min_size=1, max_size=5, unique=True).map(_backslash_last)
     return few if code == T.ENUM else few | st.just(tuple(f"m{number}" for number in range(64)))
 

@@ -17,7 +17,7 @@ from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.generate.draw import draw, happens, letters, normal, uniform, zipf
 from ticdc_producer.scenario.generate.expressions import no_expressions
-from ticdc_producer.scenario.generate.power import exponential, logarithm, power
+from ticdc_producer.scenario.generate.power import exponential, logarithm
 
 NUMBERS = np.arange(20_000)
 
@@ -29,7 +29,6 @@ def test_powers_have_all_digits() -> None:
     exponents = np.linspace(-690, 690, 999)
     for number, found in zip(exponents.tolist(), exponential(exponents).tolist(), strict=True):
         assert found == pytest.approx(math.exp(number), rel=1e-15)
-    assert power(np.array([2.0, 9.0]), 0.5).tolist() == pytest.approx([math.sqrt(2), 3], rel=1e-15)
 
 
 def test_zipf_prefers_small_numbers_by_its_exponent() -> None:

@@ -16,7 +16,7 @@ from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.change_rows import change_rows
-from ticdc_producer.scenario.generate.changes import ChangeSource
+from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowHistory
@@ -118,7 +118,7 @@ def test_tasks_that_share_the_rows_draw_the_same(
         source = ChangeSource(
             plans=found,
             expressions=no_expressions,
-            rows=lambda _plan, task=task: lambda rows: rows % tasks == task,
+            rows=part_of_rows(task, tasks),
             share=tasks,
             net=net,
         )

@@ -5,7 +5,8 @@
 - Names: characters that Avro does not allow are replaced.
 - Types: the width of integers narrower than BIGINT, the exact type of texts and byte strings, UNSIGNED of
   FLOAT, DOUBLE and DECIMAL.
-- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives.
+- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives; a SET of
+  nothing but its empty member arrives as the empty set, which has the same text.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def _set(members: Sequence[str], value: Value) -> Value:
     if value is None:
         return None
     mask = int(value)
-    if mask >> len(members):
+    texts = [member for index, member in enumerate(members) if mask >> index & 1]
+    if mask >> len(members) or texts == [""]:
         return b"0"
-    chosen = {members.index(member) for index, member in enumerate(members) if mask >> index & 1}
+    chosen = {members.index(member) for member in texts}
     return b"%d" % sum(1 << index for index in chosen)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import IMAGE
-from ticdc_producer.scenario.generate.arrays import Longs
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows, existing_rows
 from ticdc_producer.scenario.generate.events import RowFilter
@@ -34,6 +34,16 @@ def every_table(_plan: GeneratePlan) -> bool:
 
 def every_row(_plan: GeneratePlan) -> None:
     """No filter of rows."""
+
+
+def part_of_rows(task: int, tasks: int) -> RowFilters:
+    """The filter of the rows that one of several tasks draws; every row belongs to one task."""
+
+    def is_mine(rows: Longs) -> Flags:
+        found: Flags = rows % tasks == task
+        return found
+
+    return lambda _plan: is_mine
 
 
 def every_change(_plan: GeneratePlan, changes: RowChanges) -> RowChanges:

@@ -1,4 +1,4 @@
-"""Powers that have the same bits on every machine.
+"""Logarithms and exponentials that have the same bits on every machine.
 
 ``np.power``, ``np.log`` and ``np.exp`` round differently from CPU to CPU. Here every step is one operation
 that IEEE 754 rounds correctly: sums, products, quotients, and scaling by powers of two.
@@ -43,8 +43,3 @@ def exponential(numbers: Reals) -> Reals:
         series = series * rest / term + 1.0
     found: Reals = np.ldexp(series, exponent.astype(np.int32))
     return found
-
-
-def power(bases: Reals, exponent: float | Reals) -> Reals:
-    """Positive numbers to a power."""
-    return exponential(logarithm(bases) * exponent)
