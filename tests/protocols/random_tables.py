@@ -47,6 +47,11 @@ def histories(draw: st.DrawFn) -> History:
     return History(table, changes)
 
 
+def insert(table: TableInfo, ts: int, image: Image) -> GoldenRow:
+    """The insert of a row."""
+    return _row(table, Op.INSERT, ts, image, image)
+
+
 def _row(table: TableInfo, op: Op, ts: int, before: Image, after: Image) -> GoldenRow:
     handle = table.handle_index
     return GoldenRow(
